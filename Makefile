@@ -1,0 +1,88 @@
+# Needs a Python >= 3.11, make and a package index; everything else is installed into .venv.
+# Choose the Python with: make test PYTHON=/path/to/python3.12
+
+PYTHONS := $(or $(PYTHON),python3 python3.13 python3.12 python3.11)
+BIN := .venv/bin
+
+# What each step needs installed; one stamp file each, made anew when pyproject.toml changes.
+EXTRAS_demo := data,plot
+EXTRAS_test := test
+EXTRAS_docs := docs
+EXTRAS_lint := test,lint
+
+# Nothing of the user's own packages or settings may leak in.
+export PYTHONNOUSERSITE := 1
+export PIP_USER := 0
+unexport PYTHONPATH PYTHONHOME
+# Pictures go to files, whatever display there is.
+export MPLBACKEND := Agg
+
+# An environment left half made, or whose Python has gone away since, is made anew.
+$(shell $(BIN)/python -c 'import pip' >/dev/null 2>&1 || rm -f $(BIN)/python .venv/.installed-*)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:  # two steps must not install into one environment at once
+.PHONY: help demo test lint typecheck bench soak docs docs-check clean
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: .venv/.installed-demo  ## the main job on real data, in under a minute once installed
+	$(BIN)/python examples/demo.py
+
+# One worker for each processor, so one thread for each worker.
+test soak: export OMP_NUM_THREADS := 1
+
+# The package comes second, for its doctests.
+test: .venv/.installed-test  ## all tests but the long ones; more arguments in PYTEST_ARGS=
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 --doctest-modules tests src/lapwing $(PYTEST_ARGS)
+
+soak: .venv/.installed-test  ## the long tests: faults, fuzzing, band coverage
+	$(BIN)/python -m pytest -n auto --maxprocesses 8 -m soak $(PYTEST_ARGS)
+
+lint: .venv/.installed-lint typecheck  ## style, format and types
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+
+typecheck: .venv/.installed-lint  ## types alone
+	$(BIN)/python -m mypy --strict src
+
+bench: .venv/.installed-test  ## speed, accuracy and the papers' figures
+	$(BIN)/python -m benchmarks
+
+docs: .venv/.installed-docs  ## write the generated pages anew
+	$(BIN)/python docs/generate.py
+
+docs-check: .venv/.installed-docs  ## fail if a generated page is out of date
+	$(BIN)/python docs/generate.py --check
+
+clean:  ## remove .venv, caches and what was built
+	rm -rf .venv .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist demo-output
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.installed-%: pyproject.toml $(BIN)/python
+	@echo "installing lapwing[$(EXTRAS_$*)] into .venv"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS_$*)]'
+	@touch $@
+
+# Debian and Ubuntu leave ensurepip out of their Python: there, a pip that stands beside it fills the
+# environment; where there is none either, the missing package is named.
+$(BIN)/python:
+	@found=; for python in $(PYTHONS); do \
+	    if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
+	    then found="$$python"; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+	    echo "Lapwing needs Python 3.11 or newer, and none of these is one: $(PYTHONS). Install it, or name it: make PYTHON=/path/to/python3.11" >&2; \
+	    exit 1; \
+	elif "$$found" -c 'import ensurepip, venv; ensurepip.version()' >/dev/null 2>&1; then \
+	    "$$found" -m venv --clear .venv; \
+	elif "$$found" -c 'import pip, venv' >/dev/null 2>&1; then \
+	    "$$found" -m venv --clear --without-pip .venv && \
+	    site=$$($@ -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
+	    "$$found" -m pip install --quiet --disable-pip-version-check --target "$$site" pip; \
+	else \
+	    package=$$("$$found" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'); \
+	    echo "$$found cannot make a virtual environment: its venv module is incomplete. Install it (Debian, Ubuntu: apt-get install $$package)." >&2; \
+	    exit 1; \
+	fi

@@ -1,0 +1,292 @@
+"""How uncertain an answer is: a band that holds the truth as often as it says.
+
+The band belongs to the channel and the tally, not to the decoder: a smoothed or constrained
+estimate does not carry its own sampling error (a percentile bootstrap around EMS covers 45 %
+where it says 95 %). An :class:`Uncertainty` is computed once, when a tally is decoded, and gives
+a :class:`Band` at any level.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from lapwing.documents import require
+from lapwing.errors import ArgumentError, FormatError
+from lapwing.linear.covariance import Covariance
+
+Vector = NDArray[np.float64]
+Kind = Literal["pointwise", "simultaneous"]
+Target = Literal["empirical", "population"]
+
+_DENSE = 2048
+"""Symbols up to which a simultaneous band is simulated from the whole covariance."""
+
+_DRAWS = 1000
+"""Simulated suprema behind a simultaneous band; its critical value is then within about 2 %."""
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """A lower and an upper curve.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        float64 [knots]: where the curves are given; the right ends of the symbols for a CDF, the
+        numbers of the symbols for shares of categories.
+    starts : numpy.ndarray
+        float64 [knots]: the left ends of the symbols; quantile intervals end at whole symbols.
+    low, high : numpy.ndarray
+        float64 [knots], in [0, 1].
+    level : float
+        Nominal coverage, in (0, 1).
+    kind : {"pointwise", "simultaneous"}
+        Whether the level holds at each point alone, or for the whole curve at once.
+    target : {"empirical", "population"}
+        Whether it covers the distribution of the people who reported, or of all people they were
+        drawn from.
+    method : str
+        How it was made, with what is known of its coverage.
+    """
+
+    points: Vector
+    starts: Vector
+    low: Vector
+    high: Vector
+    level: float
+    kind: Kind
+    target: Target
+    method: str
+
+    def quantile(self, probability: float) -> tuple[float, float]:
+        """Return an interval for a quantile, by inversion of the band.
+
+        It reaches to the outer ends of the symbols, because a band says nothing inside them.
+
+        Parameters
+        ----------
+        probability : float
+            In [0, 1].
+        """
+        if not 0 <= probability <= 1:
+            raise ArgumentError(f"a quantile's probability must be in [0, 1], got {probability}")
+        upper = np.maximum.accumulate(self.high)
+        lower = np.maximum.accumulate(self.low)
+        last = self.points.size - 1
+        first = min(int(np.searchsorted(upper, probability, side="left")), last)
+        stop = min(int(np.searchsorted(lower, probability, side="left")), last)
+        return float(self.starts[first]), float(self.points[stop])
+
+    def share_inside(self, heights: Vector) -> float:
+        """Return the part of the knots at which a curve lies in the band.
+
+        Well below the level, it says that a decoder smooths away something the reports show.
+        """
+        slack = 1e-12
+        inside = (heights >= self.low - slack) & (heights <= self.high + slack)
+        return float(inside.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """The error law of an estimate: normal, centred, with a covariance kept in parts.
+
+    Parameters
+    ----------
+    centre : numpy.ndarray
+        float64 [symbols]: the estimate that the error law belongs to; may be signed.
+    noise : Covariance
+        Of the centre's masses about the masses of the people who reported.
+    remainder : numpy.ndarray
+        float64 [symbols]: variance of the cumulative sums that `noise` leaves out.
+    plug_in : numpy.ndarray
+        float64 [symbols]: masses at which the covariance was evaluated.
+    reports : int
+        People; the population target adds the sampling of so many people.
+    method : str
+        How it was made, with what is known of its coverage.
+    """
+
+    centre: Vector
+    noise: Covariance
+    remainder: Vector
+    plug_in: Vector
+    reports: int
+    method: str
+
+    def covariance(self, target: Target) -> Covariance:
+        """Return the covariance of the masses about the target."""
+        if target == "empirical":
+            return self.noise
+        sampling = Covariance(self.plug_in, self.plug_in[:, None], np.array([-1.0]))
+        return self.noise + sampling.scaled(1 / self.reports)
+
+    def cdf_deviation(self, target: Target) -> Vector:
+        """Return the standard deviation of the cumulative sums: float64 [symbols]."""
+        covariance = self.covariance(target)
+        variance = np.cumsum(covariance.diagonal) + self.remainder
+        variance += np.cumsum(covariance.factor, axis=0) ** 2 @ covariance.signs
+        deviation: Vector = np.sqrt(np.maximum(variance, 0.0))
+        return deviation
+
+    def deviation(self, weights: Vector, target: Target) -> float:
+        """Return the standard deviation of ``sum(weights * masses)``."""
+        covariance = self.covariance(target)
+        variance = float(np.dot(covariance.diagonal, weights**2))
+        variance += float((weights @ covariance.factor) ** 2 @ covariance.signs)
+        # As a function of the cumulative sums the weights are their own differences.
+        steps = weights - np.append(weights[1:], 0.0)
+        variance += float(np.dot(self.remainder, steps**2))
+        return float(np.sqrt(max(variance, 0.0)))
+
+    def critical_value(
+        self, level: float, target: Target, *, cumulative: bool, used: NDArray[np.bool_]
+    ) -> float:
+        """Return the level-quantile of the largest standardised error over the used symbols."""
+        count = int(used.sum())
+        if self.centre.size > _DENSE:
+            # Bonferroni: wider than need be, but never too narrow, and free of simulation.
+            return float(ndtri(1 - (1 - level) / (2 * count)))
+        matrix = self.covariance(target).dense()
+        if cumulative:
+            matrix = np.cumsum(np.cumsum(matrix, axis=0), axis=1) + np.diag(self.remainder)
+        matrix = matrix[np.ix_(used, used)]
+        deviation = np.sqrt(np.diag(matrix))
+        values, vectors = np.linalg.eigh(matrix / np.outer(deviation, deviation))
+        # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
+        rng = np.random.default_rng(20_261_121)
+        draws = rng.normal(size=(_DRAWS, count)) * np.sqrt(np.maximum(values, 0.0))
+        suprema = np.abs(draws @ vectors.T).max(axis=1)
+        return float(np.quantile(suprema, level))
+
+    def band(
+        self,
+        *,
+        level: float,
+        kind: Kind,
+        target: Target,
+        left: Vector | None,
+        right: Vector | None,
+    ) -> Band:
+        """Return the band of the CDF, or of the shares when the symbols have no place.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"pointwise", "simultaneous"}
+        target : {"empirical", "population"}
+        left, right : numpy.ndarray or None
+            float64 [symbols]: ends of the symbols; None for categories.
+        """
+        if not 0 < level < 1:
+            raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
+        if kind not in ("pointwise", "simultaneous"):
+            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+        if target not in ("empirical", "population"):
+            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        cumulative = left is not None
+        if cumulative:
+            heights, deviation = np.cumsum(self.centre), self.cdf_deviation(target)
+        else:
+            heights = self.centre
+            deviation = np.sqrt(np.maximum(self.covariance(target).variance(), 0.0))
+        used = deviation > 1e-3 * deviation.max(initial=0.0)
+        critical = float(ndtri((1 + level) / 2))
+        if kind == "simultaneous" and used.any():
+            critical = self.critical_value(level, target, cumulative=cumulative, used=used)
+        low = np.clip(heights - critical * deviation, 0.0, 1.0)
+        high = np.clip(heights + critical * deviation, 0.0, 1.0)
+        if cumulative and kind == "simultaneous":
+            # The truth is monotone: where the whole curve is covered, so is this.
+            low = np.maximum.accumulate(low)
+            high = np.minimum.accumulate(high[::-1])[::-1]
+        numbers = np.arange(self.centre.size, dtype=np.float64)
+        return Band(
+            numbers if right is None else right,
+            numbers if left is None else left,
+            low,
+            high,
+            level,
+            kind,
+            target,
+            self.method,
+        )
+
+    def given_present(self) -> Uncertainty:
+        """Return the error law among those whose value is present: the last symbol is dropped.
+
+        First order: masses are divided by the share of the present, which has an error too.
+        """
+        present = 1 - self.centre[-1]
+        centre = self.centre[:-1] / present
+        factor = (self.noise.factor[:-1] + np.outer(centre, self.noise.factor[-1])) / present
+        extra = centre[:, None] * np.sqrt(max(self.noise.diagonal[-1], 0.0)) / present
+        noise = Covariance(
+            self.noise.diagonal[:-1] / present**2,
+            np.hstack([factor, extra]),
+            np.append(self.noise.signs, 1.0),
+        )
+        held = self.plug_in[:-1].sum()
+        return Uncertainty(
+            centre,
+            noise,
+            self.remainder[:-1] / present**2,
+            self.plug_in[:-1] / held,
+            max(1, round(self.reports * float(held))),
+            self.method,
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form; arrays as base64 of little-endian float64."""
+        return {
+            "centre": _encode(self.centre),
+            "diagonal": _encode(self.noise.diagonal),
+            "factor": _encode(self.noise.factor.T),
+            "signs": _encode(self.noise.signs),
+            "remainder": _encode(self.remainder),
+            "plug_in": _encode(self.plug_in),
+            "reports": self.reports,
+            "method": self.method,
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], *, symbols: int) -> Uncertainty:
+        """Return the error law that :meth:`to_document` wrote; FormatError when damaged."""
+        keys = {"centre", "diagonal", "factor", "signs", "remainder", "plug_in"}
+        require(document, keys | {"reports", "method"}, name="an uncertainty")
+        arrays = {key: _decode(document[key]) for key in keys}
+        rank = arrays["signs"].size
+        sizes = {key: symbols for key in keys} | {"signs": rank, "factor": rank * symbols}
+        reports = document["reports"]
+        if any(arrays[key].size != sizes[key] for key in keys) or type(reports) is not int:
+            raise FormatError("the uncertainty of this distribution is damaged")
+        factor = arrays["factor"].reshape(rank, symbols).T
+        return cls(
+            arrays["centre"],
+            Covariance(arrays["diagonal"], factor, arrays["signs"]),
+            arrays["remainder"],
+            arrays["plug_in"],
+            reports,
+            str(document["method"]),
+        )
+
+
+def _encode(array: Vector) -> str:
+    return base64.b64encode(np.ascontiguousarray(array, dtype="<f8").tobytes()).decode()
+
+
+def _decode(text: Any) -> Vector:
+    try:
+        numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8")
+    except (ValueError, TypeError):
+        raise FormatError("the uncertainty of this distribution is damaged") from None
+    if not np.isfinite(numbers).all():
+        raise FormatError("the uncertainty of this distribution holds numbers that are not finite")
+    return numbers.astype(np.float64)

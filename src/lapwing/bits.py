@@ -1,0 +1,115 @@
+"""Bits in bulk: many Bernoulli bits from random words, and how often each bit is set."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.randomness import WORD, RandomSource
+
+_LANES = 4096
+"""Words worked on together: 32 KiB, which stay in a core's L1 cache."""
+
+_ROUNDS = 8
+"""Bits of the threshold that are compared before the undecided words are gathered."""
+
+_SMALL = 2**16
+"""Bytes below which counting without a compiled kernel is quick enough to save compiling it."""
+
+
+def random_bits(source: RandomSource, *, threshold: int, size: int) -> NDArray[np.uint8]:
+    """Return bytes whose bits are 1 with probability threshold / 2^64 each, exactly.
+
+    Parameters
+    ----------
+    source : RandomSource
+    threshold : int
+        In 0..2^64.
+    size : int
+        Bytes.
+
+    Returns
+    -------
+    numpy.ndarray
+        uint8 [size].
+
+    Notes
+    -----
+    Bit-sliced comparison: 64 lanes each compare a random number with the threshold bit by bit,
+    the most significant first. A lane is decided at the first bit that differs, so about eight
+    random words serve 64 lanes; what is undecided after all 64 bits equals the threshold, and is
+    not below it. Bits after the threshold's last 1 cannot decide for "below" any more.
+    """
+    words = (size + 7) // 8
+    if threshold >= WORD:
+        return np.full(size, 0xFF, dtype=np.uint8)
+    result = np.zeros(words, dtype=np.uint64)
+    last = 64 - ((threshold & -threshold).bit_length() - 1) if threshold else 0
+    pattern = [bool(threshold >> (63 - position) & 1) for position in range(last)]
+    for start in range(0, words, _LANES):
+        part = result[start : start + _LANES]
+        _compare(source, pattern, part)
+    return result.view(np.uint8)[:size]
+
+
+def _compare(source: RandomSource, pattern: list[bool], below: NDArray[np.uint64]) -> None:
+    """Set the bits of `below` whose lanes draw a number below the pattern."""
+    open_lanes = np.full(below.size, np.uint64(2**64 - 1))
+    scratch = np.empty_like(open_lanes)
+    where: NDArray[np.int64] | None = None
+    found = below
+    for first in range(0, len(pattern), _ROUNDS):
+        part = pattern[first : first + _ROUNDS]
+        drawn = source.words(len(part) * open_lanes.size).reshape(len(part), open_lanes.size)
+        for bit, words in zip(part, drawn, strict=True):
+            if bit:
+                # A drawn 0 under a threshold's 1 decides for below, a 1 leaves the lane open.
+                np.bitwise_and(open_lanes, words, out=scratch)
+                open_lanes ^= scratch
+                found |= open_lanes
+                open_lanes, scratch = scratch, open_lanes
+            else:
+                # A drawn 1 over a threshold's 0 decides against.
+                np.bitwise_and(open_lanes, words, out=scratch)
+                open_lanes ^= scratch
+        if where is not None:
+            below[where] = found
+        left = np.flatnonzero(open_lanes)
+        if left.size == 0:
+            return
+        where = left if where is None else where[left]
+        open_lanes, found = open_lanes[left], below[where]
+        scratch = np.empty_like(open_lanes)
+
+
+def count_bits(data: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return how many rows have each bit set.
+
+    Parameters
+    ----------
+    data : numpy.ndarray
+        uint8 [rows, width].
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 [8 * width]; bit b of byte i is entry ``8 i + b``.
+    """
+    if data.size <= _SMALL:
+        bits = np.unpackbits(data, axis=1, bitorder="little")
+        total: NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
+        return total
+    from lapwing.kernels import positional_popcount  # compiled when first needed
+
+    width = data.shape[1]
+    if width % 8 == 0 and data.flags.c_contiguous:
+        return positional_popcount(data.view(np.uint64))
+    padded_width = -(-width // 8) * 8
+    counts = np.zeros(8 * padded_width, dtype=np.int64)
+    rows = max(1, 2**22 // padded_width)
+    padded = np.zeros((rows, padded_width), dtype=np.uint8)
+    for start in range(0, data.shape[0], rows):
+        part = data[start : start + rows]
+        padded[: part.shape[0], :width] = part
+        counts += positional_popcount(padded[: part.shape[0]].view(np.uint64))
+    return counts[: 8 * width]

@@ -1,0 +1,208 @@
+"""The exact linear band: the unbiased estimate of a channel and its covariance.
+
+The best linear unbiased estimate under the known total of one, and its exact covariance at a
+plug-in distribution. Any decoder may take its band from here, because a band belongs to the
+channel and the tally: the unbiased estimate carries its whole error, a smoothed one does not.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.special import ndtri
+
+from lapwing.band import Uncertainty
+from lapwing.channel import Channel
+from lapwing.errors import UnsupportedChannelError, WeakAnswerWarning
+from lapwing.linear.compound_symmetric import CompoundSymmetric
+from lapwing.linear.covariance import Covariance
+from lapwing.linear.projections import simplex
+from lapwing.linear.solvers import projected_gradient
+from lapwing.linear.stacked import Stacked, dense
+from lapwing.tally import Counts
+
+Vector = NDArray[np.float64]
+
+DENSE = 2048
+"""Most symbols for which a channel is inverted as a matrix; some channels need no matrix."""
+
+REMAINDER = 2e-3
+"""Part of a variance that may be kept as independent errors instead of a factor's columns."""
+
+METHOD = (
+    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution"
+)
+
+
+def linear_estimate(
+    channel: Channel, tally: Counts, *, plug_in: Vector | None = None
+) -> Uncertainty:
+    """Return the unbiased estimate (its `centre`) with its error law.
+
+    Parameters
+    ----------
+    channel : Channel
+        At most 2048 symbols, or one block with a :class:`CompoundSymmetric` operator.
+    tally : Counts
+    plug_in : numpy.ndarray, optional
+        float64 [size], a distribution at which the covariance is evaluated. Default: least
+        squares on the simplex.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When the channel is too large for a matrix, or cannot be inverted.
+
+    Notes
+    -----
+    With y the counts per report and W the inverse variances of the outputs under the uniform
+    distribution, the estimate minimises ``(y - M x)' W (y - M x)`` subject to ``sum(x) = 1``.
+    The weights do not depend on the data, so the estimate is exactly linear and unbiased. About
+    the people who reported, its covariance is ``A C A' - D / n`` with A the linear map, C the
+    covariance of y and ``D = diag(x) - x x'``: the noise without the sampling of people.
+
+    O(size^3) for a matrix (0.3 s at 1024), O(size) without.
+    """
+    channel.check(tally)
+    blocks = list(zip(channel.blocks, tally.blocks, tally.reports, strict=True))
+    single = len(blocks) == 1 and isinstance(blocks[0][0].operator, CompoundSymmetric)
+    if single:
+        estimate = _compound_symmetric(channel, tally, plug_in)
+    else:
+        estimate = _matrix(channel, tally, plug_in)
+    _warn_when_weak(channel, estimate)
+    return estimate
+
+
+def _about_reporters(covariance: Covariance, mass: Vector, reports: int) -> Covariance:
+    sampling = Covariance(mass, mass[:, None], np.array([-1.0]))
+    return covariance + sampling.scaled(-1 / reports)
+
+
+def _compound_symmetric(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertainty:
+    block, counts, reports = channel.blocks[0], tally.blocks[0], tally.reports[0]
+    operator, size = block.operator, channel.domain.size
+    gap = operator.diagonal - operator.off_diagonal
+    # (I - J / size) / gap: the inverse, followed by the shift that makes the total one.
+    inverse = CompoundSymmetric(size, diagonal=(1 - 1 / size) / gap, off_diagonal=-1 / (size * gap))
+    centre = inverse.matvec(counts / reports) + 1 / size
+    mass = simplex(centre) if plug_in is None else plug_in
+    covariance = block.covariance(mass).through(inverse).scaled(1 / reports)
+    noise = _about_reporters(covariance, mass, reports)
+    return Uncertainty(centre, noise, np.zeros(size), mass, reports, METHOD)
+
+
+def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertainty:
+    size = channel.domain.size
+    if size > DENSE:
+        raise UnsupportedChannelError(
+            f"this channel is inverted as a matrix, which is limited to {DENSE} symbols, got "
+            f"{size}; decode at fewer bins, or without a band"
+        )
+    uniform = np.full(size, 1 / size)
+    parts = []
+    for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
+        if reports:
+            variance = np.maximum(block.covariance(uniform).variance(), 1e-300)
+            parts.append((block, counts, reports, dense(block.operator), reports / variance))
+    normal = sum(matrix.T @ (weights[:, None] * matrix) for _, _, _, matrix, weights in parts)
+    try:
+        factor = cho_factor(normal)
+    except LinAlgError:
+        factor = None
+    if factor is None or np.linalg.cond(normal) > 1e13:
+        raise UnsupportedChannelError(
+            "this channel cannot be inverted: some distributions give the same reports; decode "
+            "at fewer bins"
+        )
+    ones = cho_solve(factor, np.ones(size))
+    total = ones.sum()
+
+    def constrained(right: Vector) -> Vector:
+        """Solve, then remove what changes the total."""
+        solution: Vector = cho_solve(factor, right)
+        solution -= np.multiply.outer(ones, solution.sum(axis=0) / total)
+        return solution
+
+    centre = ones / total
+    for _, counts, reports, matrix, weights in parts:
+        centre = centre + constrained(matrix.T @ (weights * (counts / reports)))
+    if plug_in is None:
+        plug_in = _plug_in(channel, tally)
+    covariance = np.zeros((size, size))
+    for block, _, reports, matrix, weights in parts:
+        inverse = constrained(matrix.T * weights)
+        law = block.covariance(plug_in)
+        covariance += (inverse * law.diagonal) @ inverse.T / reports
+        columns = inverse @ law.factor
+        covariance += (columns * law.signs) @ columns.T / reports
+    reports = tally.total
+    covariance -= (np.diag(plug_in) - np.outer(plug_in, plug_in)) / reports
+    if channel.domain.ordered:
+        noise, remainder = _compressed(covariance)
+    else:
+        values, vectors = np.linalg.eigh(covariance)
+        noise = Covariance(np.zeros(size), vectors, np.maximum(values, 0.0))
+        remainder = np.zeros(size)
+    return Uncertainty(centre, noise, remainder, plug_in, reports, METHOD)
+
+
+def _plug_in(channel: Channel, tally: Counts) -> Vector:
+    """Return a rough distribution on the simplex, for variances only."""
+    used = [
+        (block.operator, counts / reports, reports)
+        for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True)
+        if reports
+    ]
+    size = channel.domain.size
+    uniform = np.full(size, 1 / size)
+    operator = Stacked([part[0] for part in used])
+    weights = np.concatenate([np.full(part[1].size, float(part[2])) for part in used])
+    weights /= np.maximum(operator.matvec(uniform), 1e-300)
+    return projected_gradient(
+        operator,
+        np.concatenate([part[1] for part in used]),
+        weights=weights / weights.max(),
+        project=simplex,
+        start=uniform,
+        tolerance=1e-7,
+        limit=500,
+    ).point
+
+
+def _compressed(covariance: Vector) -> tuple[Covariance, Vector]:
+    """Return few columns for the errors of the cumulative sums, and what they leave out.
+
+    The eigenvalues of a CDF's error fall fast; what the kept ones miss, at most a five-hundredth
+    of each variance, is treated as independent errors, which can only widen short ranges.
+    """
+    size = covariance.shape[0]
+    sums = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
+    values, vectors = np.linalg.eigh((sums + sums.T) / 2)
+    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    explained = np.cumsum(vectors**2 * values, axis=1)
+    variance = np.maximum(np.diag(sums), 0.0)
+    scale = np.maximum(variance, 1e-6 * variance.max())
+    missing = ((variance[:, None] - explained) / scale[:, None]).max(axis=0)
+    enough = np.flatnonzero(missing <= REMAINDER)
+    rank = int(enough[0]) + 1 if enough.size else size
+    heights = vectors[:, :rank] * np.sqrt(values[:rank])
+    factor = np.diff(heights, axis=0, prepend=0.0)
+    remainder = np.maximum(variance - explained[:, rank - 1], 0.0)
+    return Covariance(np.zeros(size), factor, np.ones(rank)), remainder
+
+
+def _warn_when_weak(channel: Channel, estimate: Uncertainty) -> None:
+    if not channel.domain.ordered:
+        return
+    widest = float(ndtri(0.975)) * float(estimate.cdf_deviation("empirical").max())
+    if widest > 0.5:
+        warnings.warn(
+            f"{estimate.reports} reports say little here: the exact 95 % band of the CDF is "
+            f"+-{widest:.2g} at its widest; collect more reports or use fewer bins",
+            WeakAnswerWarning,
+            stacklevel=4,
+        )

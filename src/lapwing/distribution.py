@@ -1,0 +1,275 @@
+"""The result: a distribution with its guarantee, its uncertainty and how it was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.band import Band, Kind, Target, Uncertainty
+from lapwing.categories import Categories
+from lapwing.cumulative import Cumulative
+from lapwing.documents import build_domain, parse, require, require_format
+from lapwing.domain import Domain
+from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.guarantee import Guarantee
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Distribution:
+    """Masses of the symbols of a domain, not negative, summing to one.
+
+    On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
+    categories have shares only. With a declared missing symbol, all of `cdf`, `quantile`, `mean`
+    and `variance` are among those whose value is present, and :attr:`missing_share` is the rest.
+
+    Parameters
+    ----------
+    domain : Domain
+    mass : numpy.ndarray
+        float64 [domain.size].
+    reports : int
+        People behind it; 0 for a distribution that was not estimated.
+    guarantee : Guarantee, optional
+        The promise under which the reports were collected.
+    uncertainty : Uncertainty, optional
+        Its error law, computed when it was decoded. Without one there is no band.
+    made : dict
+        How it was made: decoder, iterations, whether it converged. JSON values only.
+
+    Examples
+    --------
+    >>> from lapwing.domain import Interval
+    >>> thirds = Distribution(Interval(0, 3, bins=3), np.array([0.5, 0.25, 0.25]))
+    >>> float(thirds.cdf(1)), float(thirds.quantile(0.75)), thirds.probability(0, 2), thirds.mean()
+    (0.5, 2.0, 0.75, 1.25)
+    """
+
+    domain: Domain
+    mass: NDArray[np.float64]
+    reports: int = 0
+    guarantee: Guarantee | None = None
+    uncertainty: Uncertainty | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that it is a distribution, and freeze it."""
+        mass = np.array(self.mass, dtype=np.float64)
+        if mass.shape != (self.domain.size,):
+            raise ArgumentError(
+                f"mass must have one entry for each of the {self.domain.size} symbols, "
+                f"got shape {mass.shape}"
+            )
+        if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
+            raise ArgumentError(
+                "masses must be finite, not negative and sum to 1; project a signed estimate first"
+            )
+        mass /= mass.sum()
+        mass.flags.writeable = False
+        object.__setattr__(self, "mass", mass)
+
+    @classmethod
+    def of_values(cls, values: ArrayLike, domain: Domain) -> Distribution:
+        """Return the empirical distribution of raw values in the bins of a domain."""
+        return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
+
+    @classmethod
+    def of_counts(cls, counts: ArrayLike, domain: Domain) -> Distribution:
+        """Return the empirical distribution with these counts of the symbols."""
+        numbers = np.asarray(counts, dtype=np.float64)
+        if numbers.ndim != 1 or numbers.sum() <= 0:
+            raise ArgumentError("counts must be a list with a positive sum")
+        return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
+
+    @cached_property
+    def cumulative(self) -> Cumulative:
+        """The CDF among those whose value is present; DomainError for categories."""
+        present = self.mass[: self.domain.left.size]
+        if present.sum() <= 0:
+            raise ArgumentError("all mass is on the missing symbol, so there is no CDF")
+        return Cumulative(self.domain.left, self.domain.right, present / present.sum())
+
+    @property
+    def missing_share(self) -> float:
+        """Share of people whose value is missing; 0 when the domain declares no such symbol."""
+        return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
+
+    def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the density, per unit of the values; infinite at an atom that holds mass."""
+        x = np.asarray(points, dtype=np.float64)
+        curve = self.cumulative
+        piece = np.clip(np.searchsorted(curve.left, x, side="right") - 1, 0, curve.left.size - 1)
+        width = curve.right[piece] - curve.left[piece]
+        density = np.where(width > 0, curve.mass[piece] / np.where(width > 0, width, 1.0), 0.0)
+        density = np.where((x < curve.left[0]) | (x > curve.right[piece]), 0.0, density)
+        steps = curve.at(x) - curve.before(x)
+        result: NDArray[np.float64] = np.where(steps > 0, np.inf, density)
+        return result[()]
+
+    def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return P(value <= x) for each point, among those whose value is present."""
+        return self.cumulative.at(points)
+
+    def quantile(self, probabilities: ArrayLike) -> NDArray[np.float64]:
+        """Return the smallest x with P(value <= x) >= p, for each p in [0, 1]."""
+        return self.cumulative.quantile(probabilities)
+
+    def probability(self, low: float, high: float) -> float:
+        """Return P(low < value <= high), among those whose value is present."""
+        return float(self.cumulative.at(high) - self.cumulative.at(low))
+
+    def share(self, label: Any) -> float:
+        """Return the share of one category, or of the symbol that holds a value."""
+        return float(self.mass[self.domain.index([label])[0]])
+
+    def mean(self) -> float:
+        """Return the expected value, in the unit of the domain."""
+        return self.cumulative.mean
+
+    def variance(self) -> float:
+        """Return the variance, in the squared unit of the domain."""
+        return self.cumulative.variance
+
+    def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
+        """Return synthetic values: float64 [size], or labels of categories.
+
+        Parameters
+        ----------
+        size : int
+            At least 0.
+        rng : numpy.random.Generator or int
+            A generator, or a seed. No privacy hangs on it: the distribution is published.
+
+        Notes
+        -----
+        Missing values are NaN, for categories None.
+        """
+        generator = np.random.default_rng(rng)
+        symbols = generator.choice(self.mass.size, size=size, p=self.mass)
+        if isinstance(self.domain, Categories):
+            listed: Sequence[Any] = self.domain.listed
+            return np.array(
+                [listed[s] if s < len(listed) else None for s in symbols.tolist()], dtype=object
+            )
+        left, right = self.domain.left, self.domain.right
+        known = np.minimum(symbols, left.size - 1)
+        values = left[known] + generator.random(size) * (right - left)[known]
+        return np.where(symbols < left.size, values, np.nan)
+
+    def _present_uncertainty(self) -> Uncertainty | None:
+        if self.uncertainty is None or self.domain.missing_index is None:
+            return self.uncertainty
+        return self.uncertainty.given_present() if self.domain.ordered else self.uncertainty
+
+    def confidence_band(
+        self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
+    ) -> Band | None:
+        """Return the band of the CDF (of the shares, for categories); None when not computed.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"pointwise", "simultaneous"}
+            Whether the level holds at each point alone, or for the whole curve at once.
+        target : {"empirical", "population"}
+            The people who reported, or all people they were drawn from.
+
+        Accuracy
+        --------
+        The band is that of the unbiased linear estimate from the same counts, not of the decoded
+        curve, which may be biased; :meth:`Band.share_inside` says how much of the curve lies in
+        it. Measured coverage stands in the band's `method`.
+        """
+        uncertainty = self._present_uncertainty()
+        if uncertainty is None:
+            return None
+        ordered = self.domain.ordered
+        return uncertainty.band(
+            level=level,
+            kind=kind,
+            target=target,
+            left=self.domain.left if ordered else None,
+            right=self.domain.right if ordered else None,
+        )
+
+    def share_in_band(self, level: float = 0.95) -> float | None:
+        """Return the part of the knots at which this curve lies in its pointwise band."""
+        band = self.confidence_band(level)
+        if band is None:
+            return None
+        return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
+
+    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+        """Draw the CDF with its band, or the shares of categories; return the matplotlib axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Drawn into; a new figure without it.
+        level : float
+            Of the pointwise band.
+        """
+        from lapwing.plotting import plot_distribution
+
+        return plot_distribution(self, ax, level=level)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-distribution",
+            "version": VERSION,
+            "domain": self.domain.to_document(),
+            "mass": self.mass.tolist(),
+            "reports": self.reports,
+            "guarantee": self.guarantee.to_document() if self.guarantee else None,
+            "made": self.made,
+            "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Distribution:
+        """Return the distribution that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is not a distribution, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-distribution", version=VERSION)
+        keys = {"format", "version", "domain", "mass", "reports", "guarantee", "made"}
+        require(document, keys | {"uncertainty"}, name="a distribution")
+        try:
+            mass = np.array(document["mass"], dtype=np.float64)
+            domain = build_domain(document["domain"])
+            guarantee, uncertainty = document["guarantee"], document["uncertainty"]
+            return cls(
+                domain,
+                mass,
+                reports=int(document["reports"]),
+                guarantee=Guarantee.from_document(guarantee) if guarantee else None,
+                uncertainty=Uncertainty.from_document(uncertainty, symbols=domain.size)
+                if uncertainty
+                else None,
+                made=dict(document["made"]),
+            )
+        except (ArgumentError, DomainError, TypeError, ValueError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(f"the distribution is damaged: {error}") from None
+
+    def to_json(self) -> str:
+        """Return the JSON text of :meth:`to_document`."""
+        return json.dumps(self.to_document(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Distribution:
+        """Return the distribution in a JSON text; FormatError when it is none."""
+        return cls.from_document(parse(text, name="a distribution"))

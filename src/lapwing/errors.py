@@ -1,0 +1,146 @@
+"""Every error and warning of the package.
+
+::
+
+    LapwingError
+    ├── DomainError (ValueError)          a domain, or a value offered to it, is not legal
+    ├── PrivacyError (ValueError)         a privacy parameter is illegal or a promise would break
+    │   └── BudgetError                   a ledger would be overspent
+    ├── ReportError (ValueError)          a report that this randomizer cannot have sent
+    ├── TallyError (ValueError)           counts that no set of reports can give, or none at all
+    ├── MismatchError (ValueError)        two parts that do not belong together
+    ├── FormatError (ValueError)          a file or document that cannot be read
+    │   └── TornFileError                 ... because it ends, or is damaged, in the middle
+    ├── UnsupportedChannelError (TypeError)   a decoder asked for what a channel does not offer
+    ├── ArgumentError (ValueError)        any other argument out of its legal range
+    └── MissingExtraError (ImportError)   an optional dependency is not installed
+
+    LapwingWarning (UserWarning)
+    ├── ConvergenceWarning                an iteration stopped at its limit
+    └── WeakAnswerWarning                 the answer is mostly prior: too few reports
+
+A message says what must hold, what came, what to do. It names a position, never a raw value:
+errors travel to logs, and a value that a person holds must not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LapwingError(Exception):
+    """Any error that this package raises on purpose."""
+
+
+class DomainError(LapwingError, ValueError):
+    """A domain, or a value offered to it, is not legal.
+
+    Parameters
+    ----------
+    message : str
+        What must hold, what came, what to do.
+    position : int, optional
+        Index of the first offending value in its batch.
+    """
+
+    def __init__(self, message: str, *, position: int | None = None) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class PrivacyError(LapwingError, ValueError):
+    """A privacy parameter is illegal, or a stated promise would not hold."""
+
+
+class BudgetError(PrivacyError):
+    """Spending would exceed the budget of a ledger; nothing was spent."""
+
+
+class ReportError(LapwingError, ValueError):
+    """A report that this randomizer cannot have sent; its batch was not counted.
+
+    Parameters
+    ----------
+    message : str
+        What must hold, what came, what to do.
+    position : int, optional
+        Index of the first offending report in its batch.
+    """
+
+    def __init__(self, message: str, *, position: int | None = None) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+class TallyError(LapwingError, ValueError):
+    """Counts that no set of reports can give, or an answer asked of no reports."""
+
+
+class MismatchError(LapwingError, ValueError):
+    """Two parts (tallies, surveys, reports, channels) that do not belong together."""
+
+
+class FormatError(LapwingError, ValueError):
+    """A file or document that is foreign, damaged or of an unknown version."""
+
+
+class TornFileError(FormatError):
+    """A report file whose end is missing or damaged.
+
+    Parameters
+    ----------
+    message : str
+        Names the file, the block and how many reports before it are intact.
+    path : Path
+        The file.
+    block : int
+        Number of the damaged block, from 1.
+    intact : int
+        Reports in the blocks before it, all of which passed their checksums.
+    """
+
+    def __init__(self, message: str, *, path: Path, block: int, intact: int) -> None:
+        super().__init__(message)
+        self.path = path
+        self.block = block
+        self.intact = intact
+
+
+class UnsupportedChannelError(LapwingError, TypeError):
+    """A decoder asked a channel for something it does not offer."""
+
+
+class ArgumentError(LapwingError, ValueError):
+    """An argument out of its legal range."""
+
+
+class MissingExtraError(LapwingError, ImportError):
+    """An optional dependency is not installed.
+
+    Parameters
+    ----------
+    package : str
+        The package that could not be imported.
+    extra : str
+        The extra of lapwing that brings it.
+    """
+
+    def __init__(self, package: str, *, extra: str) -> None:
+        super().__init__(
+            f"this needs the package {package}, which is not installed; "
+            f"run: pip install 'lapwing[{extra}]'"
+        )
+        self.package = package
+        self.extra = extra
+
+
+class LapwingWarning(UserWarning):
+    """Any warning that this package gives."""
+
+
+class ConvergenceWarning(LapwingWarning):
+    """An iteration stopped at its limit before its stopping rule held."""
+
+
+class WeakAnswerWarning(LapwingWarning):
+    """There are too few reports for the answer to say much about the data."""

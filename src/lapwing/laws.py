@@ -1,0 +1,247 @@
+"""The law of one report's counts, given how the population is distributed.
+
+A block of a channel is an operator M (the mean count of every output, per report, is ``M mass``)
+and one of these laws. The law is what a decoder may ask; it is stated per block because a wrong
+one is silently wrong: expectation maximization on bits declared multinomial returns a confident
+wrong answer. What can be checked is checked when the block is made.
+
+=================  ===========================================  =================================
+law                a report is                                  used by
+=================  ===========================================  =================================
+Multinomial        one output                                   randomized response, square wave
+ProductOfBits      a bit per output, independent given a value  unary encoding
+=================  ===========================================  =================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from lapwing.errors import TallyError, UnsupportedChannelError
+from lapwing.linear.compound_symmetric import CompoundSymmetric
+from lapwing.linear.covariance import Covariance
+from lapwing.linear.stacked import dense
+
+Vector = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Draw = Callable[[Counts, np.random.Generator], Counts]
+
+_TINY = 1e-300
+"""Added to a probability that is divided by: an output nobody can have sent has count zero."""
+
+
+class Law(Protocol):
+    """What every law offers. Shapes: mass float64 [inputs], counts [outputs]."""
+
+    def check(self, operator: LinearOperator) -> None:
+        """Raise UnsupportedChannelError when the operator cannot have this law."""
+        ...
+
+    def check_counts(self, counts: Counts, reports: int) -> None:
+        """Raise TallyError when so many reports cannot give these counts."""
+        ...
+
+    def covariance(self, operator: LinearOperator, mass: Vector) -> Covariance:
+        """Return the covariance of one report of a person drawn from `mass`."""
+        ...
+
+    def score_and_information(
+        self, operator: LinearOperator, mass: Vector, counts: Counts, reports: int
+    ) -> tuple[Vector, LinearOperator]:
+        """Return gradient and expected negative Hessian of the (composite) log-likelihood."""
+        ...
+
+    def likelihood_rows(
+        self, operator: LinearOperator, counts: Counts, reports: int
+    ) -> Iterable[tuple[LinearOperator, Counts]]:
+        """Return (operator, counts) pairs whose sum of counts * log(operator mass) is maximised."""
+        ...
+
+    def sample(self, operator: LinearOperator, people: Counts, rng: np.random.Generator) -> Counts:
+        """Return counts with exactly the joint law of randomising every person."""
+        ...
+
+
+def _weighted_information(operator: LinearOperator, weights: Vector) -> LinearOperator:
+    return operator.adjoint() @ (aslinearoperator(_Diagonal(weights)) @ operator)
+
+
+class _Diagonal(LinearOperator):  # type: ignore[misc]
+    def __init__(self, diagonal: Vector) -> None:
+        super().__init__(np.dtype(np.float64), (diagonal.size, diagonal.size))
+        self.diagonal = diagonal
+
+    def _matvec(self, x: Vector) -> Vector:
+        product: Vector = self.diagonal * x.ravel()
+        return product
+
+    def _matmat(self, x: Vector) -> Vector:
+        product: Vector = self.diagonal[:, None] * x
+        return product
+
+    _rmatvec = _matvec
+    _rmatmat = _matmat
+
+
+@dataclass(frozen=True)
+class Multinomial:
+    """A report is one output; column i of the operator is its law for a person in bin i.
+
+    Parameters
+    ----------
+    draw : callable, optional
+        A fast exact sampler ``draw(people, rng)`` of the randomizer; without one, a multinomial
+        is drawn for every input from the dense operator.
+    """
+
+    draw: Draw | None = None
+
+    def check(self, operator: LinearOperator) -> None:
+        """Raise UnsupportedChannelError unless every column sums to one.
+
+        Columns are summed, not believed: a stack of groups labelled multinomial as a whole
+        makes expectation maximization silently wrong, and its columns give it away.
+        """
+        # A matrix of one column: it keeps clients from loading compiled kernels.
+        sums = operator.rmatmat(np.ones((operator.shape[0], 1)))
+        worst = float(np.abs(sums - 1).max())
+        if worst > 1e-9:
+            raise UnsupportedChannelError(
+                "the columns of a multinomial block must sum to 1, they miss it by up to "
+                f"{worst:.3g}; give every group a block of its own, or another law"
+            )
+
+    def check_counts(self, counts: Counts, reports: int) -> None:
+        """Raise TallyError unless the counts sum to the number of reports."""
+        if int(counts.sum()) != reports:
+            raise TallyError(
+                f"counts must sum to the {reports} reports, they sum to {int(counts.sum())}"
+            )
+
+    def covariance(self, operator: LinearOperator, mass: Vector) -> Covariance:
+        """Return ``diag(g) - g g'`` with g = M mass."""
+        mean = operator.matvec(mass)
+        return Covariance(mean, mean[:, None], np.array([-1.0]))
+
+    def log_likelihood(self, operator: LinearOperator, mass: Vector, counts: Counts) -> float:
+        """Return ``sum(counts * log(M mass))``, without the constant of the multinomial."""
+        return float(np.dot(counts, np.log(operator.matvec(mass) + _TINY)))
+
+    def score_and_information(
+        self, operator: LinearOperator, mass: Vector, counts: Counts, reports: int
+    ) -> tuple[Vector, LinearOperator]:
+        """Return ``M' (counts / g)`` and ``reports M' diag(1 / g) M`` with g = M mass."""
+        mean = operator.matvec(mass) + _TINY
+        return operator.rmatvec(counts / mean), _weighted_information(operator, reports / mean)
+
+    def likelihood_rows(
+        self, operator: LinearOperator, counts: Counts, reports: int
+    ) -> Iterable[tuple[LinearOperator, Counts]]:
+        """Return the operator and its counts: the likelihood itself."""
+        return [(operator, counts)]
+
+    def sample(self, operator: LinearOperator, people: Counts, rng: np.random.Generator) -> Counts:
+        """Return counts with exactly the joint law of randomising every person."""
+        if self.draw is not None:
+            return self.draw(people, rng)
+        columns = dense(operator).T
+        counts = np.zeros(operator.shape[0], dtype=np.int64)
+        for number, column in zip(people, columns, strict=True):
+            if number:
+                counts += rng.multinomial(number, column / column.sum())
+        return counts
+
+
+@dataclass(frozen=True)
+class ProductOfBits:
+    """A report is a bit per output; given the value, bit j is 1 with probability ``M[j, i]``.
+
+    Its likelihood would need how often every combination of bits was sent. What decoders get
+    instead is the composite marginal-binomial likelihood: that of the bits as if independent.
+    """
+
+    def check(self, operator: LinearOperator) -> None:
+        """Raise UnsupportedChannelError unless the column sums can be numbers of bits."""
+        sums = operator.rmatmat(np.ones((operator.shape[0], 1)))
+        if sums.min() < 0 or sums.max() > operator.shape[0]:
+            raise UnsupportedChannelError(
+                "the entries of a block of bits must be probabilities; its columns sum to up to "
+                f"{float(sums.max()):.3g} over {operator.shape[0]} bits"
+            )
+
+    def check_counts(self, counts: Counts, reports: int) -> None:
+        """Raise TallyError when a bit was set more often than there are reports."""
+        if int(counts.max(initial=0)) > reports:
+            raise TallyError(f"no bit can be set in more than all {reports} reports")
+
+    def covariance(self, operator: LinearOperator, mass: Vector) -> Covariance:
+        """Return the covariance of the bits of a person drawn from `mass`.
+
+        Given the value bits are independent, so it is ``diag(g - (M*M) mass)`` (the randomizer's
+        noise) plus ``M (diag(mass) - mass mass') M'`` (which value the person holds).
+        """
+        mean = operator.matvec(mass)
+        if isinstance(operator, CompoundSymmetric):
+            second = operator.squared_entries().matvec(mass)
+        else:
+            second = (dense(operator) ** 2) @ mass
+        noise = Covariance(mean - second, np.zeros((mean.size, 0)), np.zeros(0))
+        value = Covariance(mass, mass[:, None], np.array([-1.0]))
+        return noise + value.through(operator)
+
+    def composite_log_likelihood(
+        self, operator: LinearOperator, mass: Vector, counts: Counts, reports: int
+    ) -> float:
+        """Return the log-likelihood of the counts as if all bits were independent."""
+        mean = operator.matvec(mass)
+        ones = np.dot(counts, np.log(mean + _TINY))
+        zeros = np.dot(reports - counts, np.log(1 - mean + _TINY))
+        return float(ones + zeros)
+
+    def score_and_information(
+        self, operator: LinearOperator, mass: Vector, counts: Counts, reports: int
+    ) -> tuple[Vector, LinearOperator]:
+        """Return those of the composite log-likelihood: weights ``reports / (g (1 - g))``."""
+        mean = operator.matvec(mass)
+        spread = mean * (1 - mean) + _TINY
+        score = operator.rmatvec((counts - reports * mean) / spread)
+        return score, _weighted_information(operator, reports / spread)
+
+    def likelihood_rows(
+        self, operator: LinearOperator, counts: Counts, reports: int
+    ) -> Iterable[tuple[LinearOperator, Counts]]:
+        """Return the bits that are set and the bits that are not: the composite likelihood."""
+        return [(operator, counts), (_Complement(operator), reports - counts)]
+
+    def sample(self, operator: LinearOperator, people: Counts, rng: np.random.Generator) -> Counts:
+        """Return counts with exactly the joint law: given the values all bits are independent."""
+        if isinstance(operator, CompoundSymmetric):
+            drawn: Counts = rng.binomial(people, operator.diagonal)
+            drawn += rng.binomial(people.sum() - people, operator.off_diagonal)
+            return drawn
+        counts = np.zeros(operator.shape[0], dtype=np.int64)
+        for number, column in zip(people, dense(operator).T, strict=True):
+            counts += rng.binomial(number, np.clip(column, 0, 1))
+        return counts
+
+
+class _Complement(LinearOperator):  # type: ignore[misc]
+    """``J - M``: the probability that a bit is not set."""
+
+    def __init__(self, operator: LinearOperator) -> None:
+        super().__init__(np.dtype(np.float64), operator.shape)
+        self.operator = operator
+
+    def _matvec(self, x: Vector) -> Vector:
+        product: Vector = x.sum() - self.operator.matvec(x.ravel())
+        return product
+
+    def _rmatvec(self, r: Vector) -> Vector:
+        product: Vector = r.sum() - self.operator.rmatvec(r.ravel())
+        return product

@@ -1,0 +1,61 @@
+"""Circular convolution: every column is the first one, shifted round."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.fft import irfft, rfft
+from scipy.sparse.linalg import LinearOperator
+
+
+class Circulant(LinearOperator):  # type: ignore[misc]
+    """Entry (j, i) is ``kernel[(j - i) mod size]``; O(size log size) per product.
+
+    Parameters
+    ----------
+    kernel : numpy.ndarray
+        float64 [size], the first column.
+    """
+
+    def __init__(self, kernel: NDArray[np.float64]) -> None:
+        kernel = np.array(kernel, dtype=np.float64)
+        kernel.flags.writeable = False
+        super().__init__(np.dtype(np.float64), (kernel.size, kernel.size))
+        self.size = kernel.size
+        self.kernel = kernel
+        self.spectrum = rfft(kernel)
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        spectrum = self.spectrum.reshape(-1, *(1,) * (x.ndim - 1))
+        product: NDArray[np.float64] = irfft(spectrum * rfft(x, axis=0), self.size, axis=0)
+        return product
+
+    def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        spectrum = self.spectrum.conj().reshape(-1, *(1,) * (r.ndim - 1))
+        product: NDArray[np.float64] = irfft(spectrum * rfft(r, axis=0), self.size, axis=0)
+        return product
+
+    def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._matmat(x.reshape(self.size))
+
+    def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._rmatmat(r.reshape(self.size))
+
+
+def circular_window(size: int, *, width: int, inside: float, outside: float) -> Circulant:
+    """Return the circulant matrix that is `inside` on a centred window of odd width.
+
+    Parameters
+    ----------
+    size : int
+        Points on the circle.
+    width : int
+        Odd, at most `size`.
+    inside, outside : float
+    """
+    kernel = np.full(size, outside)
+    half = width // 2
+    kernel[: half + 1] = inside
+    if half:
+        kernel[-half:] = inside
+    return Circulant(kernel)

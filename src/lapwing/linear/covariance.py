@@ -1,0 +1,90 @@
+"""A covariance matrix as a diagonal plus a signed low-rank part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from lapwing.linear.compound_symmetric import CompoundSymmetric
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """``diag(diagonal) + factor diag(signs) factor'``.
+
+    The laws of counts have this shape (a multinomial is ``diag(g) - g g'``), and keeping it
+    makes exact standard errors of an invertible channel O(size) instead of O(size^2).
+
+    Parameters
+    ----------
+    diagonal : numpy.ndarray
+        float64 [size].
+    factor : numpy.ndarray
+        float64 [size, rank].
+    signs : numpy.ndarray
+        float64 [rank]; weights of the columns, of either sign.
+    """
+
+    diagonal: NDArray[np.float64]
+    factor: NDArray[np.float64]
+    signs: NDArray[np.float64]
+
+    @property
+    def size(self) -> int:
+        """Rows and columns."""
+        return self.diagonal.size
+
+    def dense(self) -> NDArray[np.float64]:
+        """Return the matrix: float64 [size, size]."""
+        return np.diag(self.diagonal) + (self.factor * self.signs) @ self.factor.T
+
+    def variance(self) -> NDArray[np.float64]:
+        """Return the diagonal of the matrix: float64 [size]."""
+        return self.diagonal + (self.factor**2) @ self.signs
+
+    def __add__(self, other: Covariance) -> Covariance:
+        """Return the sum of two covariances."""
+        return Covariance(
+            self.diagonal + other.diagonal,
+            np.hstack([self.factor, other.factor]),
+            np.concatenate([self.signs, other.signs]),
+        )
+
+    def scaled(self, number: float) -> Covariance:
+        """Return the matrix times a number, of either sign."""
+        return Covariance(self.diagonal * number, self.factor, self.signs * number)
+
+    def through(self, operator: LinearOperator) -> Covariance:
+        """Return ``A C A'``, the covariance after a linear map.
+
+        O(size * rank) when the map is :class:`CompoundSymmetric`, else O(rows * size^2): the
+        diagonal turns into a full factor.
+        """
+        factor = operator.matmat(self.factor)
+        if isinstance(operator, CompoundSymmetric):
+            # (a I + b J) D (a I + b J) = a^2 D + a b (d 1' + 1 d') + b^2 sum(d) 1 1', and
+            # d 1' + 1 d' = ((d + 1)(d + 1)' - (d - 1)(d - 1)') / 2.
+            a = operator.diagonal - operator.off_diagonal
+            b = operator.off_diagonal
+            scale = max(float(np.abs(self.diagonal).max()), 1e-300)
+            d = self.diagonal / scale
+            ones = np.ones(self.size)
+            return Covariance(
+                a * a * self.diagonal,
+                np.column_stack([factor, d + ones, d - ones, ones]),
+                np.concatenate(
+                    [
+                        self.signs,
+                        [a * b * scale / 2, -a * b * scale / 2, b * b * self.diagonal.sum()],
+                    ]
+                ),
+            )
+        spread = operator.matmat(np.diag(np.sqrt(np.abs(self.diagonal))))
+        return Covariance(
+            np.zeros(operator.shape[0]),
+            np.hstack([spread, factor]),
+            np.concatenate([np.sign(self.diagonal), self.signs]),
+        )

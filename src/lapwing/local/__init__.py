@@ -1,0 +1,1 @@
+"""Randomizers: what runs on a person's device. One file each."""

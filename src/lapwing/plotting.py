@@ -1,0 +1,192 @@
+"""Pictures of distributions; the only file that imports matplotlib, and only when drawing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lapwing.errors import MissingExtraError
+from lapwing.units import to_text
+
+if TYPE_CHECKING:
+    from lapwing.distribution import Distribution
+
+_INK = "#1f4e5f"
+_TINT = "#9ec9d6"
+_TRUTH = "#c8553d"
+_MOST_LABELS = 40
+
+
+def _pyplot() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("matplotlib", extra="plot") from None
+    return Figure
+
+
+def _unit(distribution: Distribution) -> Any:
+    return getattr(distribution.domain, "unit", "number")
+
+
+def _dress(ax: Any, distribution: Distribution) -> None:
+    unit = _unit(distribution)
+    if unit != "number":
+        ax.xaxis.set_major_formatter(lambda number, _: to_text(number, unit=unit))
+    if unit == "time-of-day":
+        ax.xaxis.set_major_locator(_locator(6 * 3600))
+        ax.xaxis.set_major_formatter(lambda number, _: to_text(number, unit=unit)[:5])
+    if getattr(distribution.domain, "scale", "linear") == "log":
+        ax.set_xscale("log")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.set_xlim(distribution.domain.left[0], distribution.domain.right[-1])
+    ax.grid(alpha=0.25, linewidth=0.6)
+
+
+def _locator(step: float) -> Any:
+    from matplotlib.ticker import MultipleLocator
+
+    return MultipleLocator(step)
+
+
+def _plain(ax: Any) -> Any:
+    return _pyplot()(figsize=(7, 4), layout="constrained").subplots() if ax is None else ax
+
+
+def plot_distribution(
+    distribution: Distribution, ax: Any = None, *, level: float = 0.95, truth: Any = None
+) -> Any:
+    """Draw the CDF with its pointwise band, or the shares of categories with intervals.
+
+    Parameters
+    ----------
+    distribution : Distribution
+    ax : matplotlib.axes.Axes, optional
+        Drawn into; a new figure without it.
+    level : float
+        Of the band.
+    truth : Distribution, optional
+        Drawn beside it, where it is known.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+    """
+    ax = _plain(ax)
+    band = distribution.confidence_band(level)
+    if not distribution.domain.ordered:
+        return _plot_shares(distribution, ax, band)
+    curve = distribution.cumulative
+    knots = np.column_stack([curve.left, curve.right]).ravel()
+    heights = np.column_stack([curve.sums - curve.mass, curve.sums]).ravel()
+    if band is not None:
+        ax.fill_between(
+            np.append(curve.left[0], band.points),
+            np.append(0.0, band.low),
+            np.append(0.0, band.high),
+            color=_TINT,
+            alpha=0.6,
+            linewidth=0,
+            label=f"{100 * level:g} % band ({band.kind})",
+        )
+    if truth is not None:
+        reference = truth.cumulative
+        ax.plot(
+            np.column_stack([reference.left, reference.right]).ravel(),
+            np.column_stack([reference.sums - reference.mass, reference.sums]).ravel(),
+            color=_TRUTH,
+            linewidth=1.2,
+            linestyle="--",
+            label="truth",
+            zorder=3,
+        )
+    ax.plot(knots, heights, color=_INK, linewidth=1.6, label="estimate")
+    ax.set_ylim(0, 1.01)
+    ax.set_ylabel("P(value ≤ x)")
+    _dress(ax, distribution)
+    ax.legend(frameon=False, loc="lower right")
+    return ax
+
+
+def _plot_shares(distribution: Distribution, ax: Any, band: Any) -> Any:
+    domain: Any = distribution.domain
+    order = np.argsort(-distribution.mass, kind="stable")[:_MOST_LABELS]
+    listed = domain.listed
+    names = [str(listed[i]) if i < len(listed) else "(missing)" for i in order.tolist()]
+    heights = distribution.mass[order]
+    places = np.arange(order.size)
+    ax.bar(places, heights, color=_TINT)
+    if band is not None:
+        middle = (band.low + band.high)[order] / 2
+        reach = (band.high - band.low)[order] / 2
+        ax.errorbar(places, middle, yerr=reach, fmt="none", ecolor=_INK, elinewidth=1, capsize=2)
+    ax.set_xticks(places, names, rotation=60 if order.size > 8 else 0, ha="center")
+    ax.set_ylabel("share")
+    if order.size < domain.size:
+        ax.set_title(f"the {order.size} largest of {domain.size} shares")
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def plot_density(distribution: Distribution, ax: Any = None, *, truth: Any = None) -> Any:
+    """Draw the density; atoms as stems on a second axis whose height is their mass.
+
+    Parameters
+    ----------
+    distribution : Distribution
+        Ordered.
+    ax : matplotlib.axes.Axes, optional
+        Drawn into; a new figure without it.
+    truth : Distribution, optional
+        Drawn beside it, where it is known.
+    """
+    ax = _plain(ax)
+    _density(distribution, ax, color=_INK, label="estimate", filled=True)
+    if truth is not None:
+        _density(truth, ax, color=_TRUTH, label="truth", filled=False)
+    ax.set_ylim(bottom=0)
+    unit = _unit(distribution)
+    scale = {"number": "unit", "date": "day", "datetime": "second", "time-of-day": "second"}[unit]
+    ax.set_ylabel(f"density, per {scale}")
+    _dress(ax, distribution)
+    if truth is not None:
+        ax.legend(frameon=False)
+    return ax
+
+
+def _density(distribution: Distribution, ax: Any, *, color: str, label: str, filled: bool) -> None:
+    curve = distribution.cumulative
+    width = curve.right - curve.left
+    wide = width > 0
+    if wide.any():
+        edges = np.append(curve.left[wide], curve.right[wide][-1])
+        heights = curve.mass[wide] / width[wide]
+        ax.stairs(
+            heights,
+            edges,
+            fill=filled,
+            color=color,
+            alpha=0.45 if filled else 1.0,
+            linewidth=1.0,
+            label=label,
+        )
+    if not wide.all():
+        stems = ax.twinx() if wide.any() else ax
+        stems.vlines(curve.left[~wide], 0, curve.mass[~wide], color=color, linewidth=2)
+        stems.set_ylim(bottom=0)
+        stems.set_ylabel("share at one value")
+
+
+def figure_of(distribution: Distribution, *, level: float = 0.95, truth: Any = None) -> Any:
+    """Return a figure with the density above the CDF, or with the shares of categories."""
+    made = _pyplot()
+    if not distribution.domain.ordered:
+        figure = made(figsize=(8, 4.5), layout="constrained")
+        plot_distribution(distribution, figure.subplots(), level=level, truth=truth)
+        return figure
+    figure = made(figsize=(8, 7), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    plot_density(distribution, upper, truth=truth)
+    plot_distribution(distribution, lower, level=level, truth=truth)
+    return figure

@@ -1,0 +1,204 @@
+"""The agreed document: what is asked, and how every answer is randomised.
+
+Devices, collector and analyst hold the same document, so none of them types a parameter again.
+Reading it recomputes every threshold and compares: a document that promises more privacy than
+its thresholds give cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from lapwing.decoders.decoder import Decoder
+from lapwing.decoders.expectation_maximization import ExpectationMaximization
+from lapwing.decoders.least_squares import LeastSquares
+from lapwing.decoders.penalized_likelihood import PenalizedLikelihood
+from lapwing.distribution import Distribution
+from lapwing.documents import build, fingerprint, parse, require, require_format
+from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
+from lapwing.guarantee import Guarantee
+from lapwing.local.randomized_response import GeneralizedRandomizedResponse
+from lapwing.local.square_wave import SquareWave
+from lapwing.local.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.randomizer import Randomizer
+from lapwing.randomness import RandomSource
+from lapwing.recommendation import recommended_decoder
+from lapwing.reports import Reports
+from lapwing.signed_estimate import SignedEstimate
+from lapwing.tally import Counts
+
+FORMAT = "lapwing-survey"
+VERSION = 1
+
+RANDOMIZERS: Mapping[str, type[Any]] = {
+    randomizer.name: randomizer
+    for randomizer in (
+        GeneralizedRandomizedResponse,
+        SquareWave,
+        UnaryEncoding,
+        OptimizedUnaryEncoding,
+    )
+}
+"""Every randomizer that a document may name. Adding one is adding a row."""
+
+DECODERS: Mapping[str, type[Any]] = {
+    decoder.name: decoder
+    for decoder in (ExpectationMaximization, LeastSquares, PenalizedLikelihood)
+}
+"""Every decoder that a document or a command may name."""
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A name and a randomizer, frozen and fingerprinted.
+
+    Parameters
+    ----------
+    name : str
+        1 to 200 printable characters; part of the fingerprint, so two surveys with one
+        randomizer are told apart.
+    randomizer : Randomizer
+
+    Examples
+    --------
+    >>> from lapwing.domain import Interval
+    >>> from lapwing.randomness import seeded
+    >>> survey = Survey("income", SquareWave(Interval(0, 100, bins=16), epsilon=4))
+    >>> reports = survey.randomize([20.0] * 5000, rng=seeded(1))
+    >>> round(float(survey.decode(survey.tally(reports)).quantile(0.5)), 1)
+    21.9
+    """
+
+    name: str
+    randomizer: Randomizer
+
+    def __post_init__(self) -> None:
+        """Check the name."""
+        if not isinstance(self.name, str) or not 1 <= len(self.name) <= 200:
+            raise ArgumentError("the name of a survey must be a text of 1 to 200 characters")
+        if not self.name.isprintable():
+            raise ArgumentError("the name of a survey must hold printable characters only")
+        if getattr(self.randomizer, "name", None) not in RANDOMIZERS:
+            raise ArgumentError(
+                f"a survey needs a randomizer, got a {type(self.randomizer).__name__}; "
+                "pass for example SquareWave(Interval(0, 1, bins=256), epsilon=1)"
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON of everything that was agreed."""
+        return fingerprint(self._agreed())
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one report promises its sender."""
+        return self.randomizer.guarantee
+
+    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+        """Return one report per value; runs on the device. See the randomizer."""
+        return self.randomizer.randomize(values, rng=rng)
+
+    def tally(self, reports: Reports) -> Counts:
+        """Return the exact counts of a batch, marked as this survey's. See the randomizer."""
+        return replace(self.randomizer.tally(reports), survey=self.fingerprint)
+
+    def check(self, tally: Counts) -> None:
+        """Raise MismatchError unless the tally belongs to this survey."""
+        if tally.survey not in (None, self.fingerprint):
+            raise MismatchError(
+                f"the tally was collected by survey {tally.survey[:12]}, this one is "
+                f"{self.fingerprint[:12]}; use the survey file that collected it"
+            )
+
+    def decode(
+        self, tally: Counts, *, decoder: Decoder | None = None
+    ) -> Distribution | SignedEstimate:
+        """Return the estimated distribution.
+
+        Parameters
+        ----------
+        tally : Counts
+            Of this survey.
+        decoder : Decoder, optional
+            Default: the recommended one, which returns a Distribution.
+        """
+        self.check(tally)
+        chosen = recommended_decoder(self.randomizer) if decoder is None else decoder
+        return chosen.decode(self.randomizer.channel, tally)
+
+    def _agreed(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": self.name,
+            "randomizer": self.randomizer.to_document(),  # type: ignore[attr-defined]
+            "derived": self.randomizer.derived,
+        }
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {**self._agreed(), "fingerprint": self.fingerprint}
+
+    def to_json(self) -> str:
+        """Return the JSON text, indented for people."""
+        return json.dumps(self.to_document(), indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Survey:
+        """Return the survey that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            On an unknown key, version or class; when a threshold or the fingerprint is not what
+            this software computes for the stated epsilon.
+        """
+        require_format(document, name=FORMAT, version=VERSION)
+        keys = {"format", "version", "name", "randomizer", "derived", "fingerprint"}
+        require(document, keys, name="a survey")
+        try:
+            randomizer = build(document["randomizer"], RANDOMIZERS, name="the randomizer")
+            survey = cls(document["name"], randomizer)
+        except FormatError:
+            raise
+        except (LapwingError, TypeError) as error:
+            raise FormatError(f"the survey cannot be used: {error}") from None
+        derived = document["derived"]
+        if derived != randomizer.derived:
+            wrong = _first_difference(derived, randomizer.derived)
+            raise FormatError(
+                f"the survey's {wrong} does not match its epsilon and domain; the document was "
+                "changed or made by other software, and its promise cannot be trusted"
+            )
+        if document["fingerprint"] != survey.fingerprint:
+            raise FormatError(
+                "the survey's fingerprint does not match its content; the document was changed"
+            )
+        return survey
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Survey:
+        """Return the survey in a JSON text; FormatError when it is none."""
+        return cls.from_document(parse(text, name="a survey"))
+
+    @classmethod
+    def read(cls, path: Path | str) -> Survey:
+        """Return the survey in a file; FormatError names the file."""
+        path = Path(path)
+        return cls.from_document(parse(path.read_bytes(), name=path.name))
+
+
+def _first_difference(found: Any, computed: dict[str, Any]) -> str:
+    if not isinstance(found, dict):
+        return "derived part"
+    for key in sorted({*found, *computed}):
+        if found.get(key) != computed.get(key):
+            return "thresholds" if key == "thresholds" else repr(key)
+    return "derived part"

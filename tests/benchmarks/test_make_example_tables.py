@@ -1,0 +1,74 @@
+"""The two committed count tables: their form, and that the script still makes the same bytes."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks import datasets, make_example_tables
+from benchmarks.make_example_tables import (
+    EXAMPLES,
+    INCOME_FILE,
+    TAXI_FILE,
+    income_table,
+    taxi_table,
+)
+
+
+def committed(file: str) -> np.ndarray:
+    return np.loadtxt(EXAMPLES / file, delimiter=",", skiprows=1, dtype=np.int64)
+
+
+def test_a_pick_up_counts_in_its_minute():
+    lines = taxi_table(np.array([0, 59, 60, 86_399])).split("\n")
+    assert lines[:4] == ["minute,count", "0,2", "1,1", "2,0"]
+    assert lines[-2:] == ["1439,1", ""]
+    assert len(lines) == 1 + 1_440 + 1
+
+
+def test_incomes_are_listed_once_in_order():
+    assert income_table(np.array([30_000, 0, 4, 0, 30_000, 0])) == (
+        "income,count\n0,3\n4,1\n30000,2\n"
+    )
+
+
+def test_the_committed_taxi_table():
+    minutes, counts = committed(TAXI_FILE).T
+    np.testing.assert_array_equal(minutes, np.arange(1_440))
+    assert counts.sum() == 260_000
+    assert counts.min() == 20
+    assert counts.argmax() == 18 * 60 + 46
+
+
+def test_the_committed_income_table():
+    incomes, counts = committed(INCOME_FILE).T
+    assert np.all(np.diff(incomes) > 0)
+    assert incomes[0] == 0
+    assert incomes[-1] < 2**19
+    assert counts.min() == 1
+    assert (counts.sum(), counts[0]) == (29_144, 3_571)
+    positive = counts[incomes > 0].sum()
+    assert round(counts[(incomes > 0) & (incomes % 100 == 0)].sum() / positive, 2) == 0.95
+    assert round(counts[(incomes > 0) & (incomes % 1000 == 0)].sum() / positive, 2) == 0.59
+
+
+@pytest.mark.parametrize("file", [TAXI_FILE, INCOME_FILE])
+def test_the_committed_tables_stay_small_and_have_unix_line_ends(file):
+    data = (EXAMPLES / file).read_bytes()
+    assert len(data) < 40_000
+    assert b"\r" not in data
+    assert data.endswith(b"\n")
+
+
+if datasets.DEFAULT_FOLDER.is_dir():  # else there is nothing to make them from; see test_datasets
+
+    def test_the_script_makes_the_committed_bytes_again(monkeypatch, tmp_path, capsys):
+        folder = str(datasets.DEFAULT_FOLDER)
+        arguments = ["make_example_tables", "--folder", folder, "--out", str(tmp_path)]
+        monkeypatch.setattr(sys, "argv", arguments)
+        make_example_tables.main()
+        for file in (TAXI_FILE, INCOME_FILE):
+            assert (tmp_path / file).read_bytes() == (EXAMPLES / file).read_bytes()
+        assert "260,000 people, 100,000 rows left out" in capsys.readouterr().out
