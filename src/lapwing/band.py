@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
 
 from lapwing.documents import require
 from lapwing.errors import ArgumentError, FormatError
@@ -152,7 +152,7 @@ class Uncertainty:
         count = int(used.sum())
         if self.centre.size > _DENSE:
             # Bonferroni: wider than need be, but never too narrow, and free of simulation.
-            return float(ndtri(1 - (1 - level) / (2 * count)))
+            return NormalDist().inv_cdf(1 - (1 - level) / (2 * count))
         matrix = self.covariance(target).dense()
         if cumulative:
             matrix = np.cumsum(np.cumsum(matrix, axis=0), axis=1) + np.diag(self.remainder)
@@ -198,7 +198,7 @@ class Uncertainty:
             heights = self.centre
             deviation = np.sqrt(np.maximum(self.covariance(target).variance(), 0.0))
         used = deviation > 1e-3 * deviation.max(initial=0.0)
-        critical = float(ndtri((1 + level) / 2))
+        critical = NormalDist().inv_cdf((1 + level) / 2)
         if kind == "simultaneous" and used.any():
             critical = self.critical_value(level, target, cumulative=cumulative, used=used)
         low = np.clip(heights - critical * deviation, 0.0, 1.0)

@@ -13,6 +13,7 @@ from lapwing.domain import Domain
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
 from lapwing.guarantee import Guarantee
 from lapwing.laws import Law
+from lapwing.linear.binned import Coarsened
 from lapwing.linear.covariance import Covariance
 from lapwing.tally import Counts
 
@@ -75,6 +76,8 @@ class Block:
             int64 [domain.size]: how many hold each symbol.
         rng : numpy.random.Generator
         """
+        if isinstance(self.operator, Coarsened):
+            return self.law.sample(self.operator.inner, self.operator.count(people), rng)
         return self.law.sample(self.operator, people, rng)
 
 

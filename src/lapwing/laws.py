@@ -10,6 +10,7 @@ law                a report is                                  used by
 =================  ===========================================  =================================
 Multinomial        one output                                   randomized response, square wave
 ProductOfBits      a bit per output, independent given a value  unary encoding
+FixedSizeSubset    a set of outputs of one size                 subset selection
 =================  ===========================================  =================================
 """
 
@@ -136,9 +137,14 @@ class Multinomial:
     def score_and_information(
         self, operator: LinearOperator, mass: Vector, counts: Counts, reports: int
     ) -> tuple[Vector, LinearOperator]:
-        """Return ``M' (counts / g)`` and ``reports M' diag(1 / g) M`` with g = M mass."""
+        """Return ``M' (counts / g - reports)`` and ``reports M' diag(1 / g) M``, g = M mass.
+
+        Columns sum to one, so the score is the gradient less the number of reports: a constant
+        that no direction within the simplex feels, and that makes its expectation zero.
+        """
         mean = operator.matvec(mass) + _TINY
-        return operator.rmatvec(counts / mean), _weighted_information(operator, reports / mean)
+        score = operator.rmatvec(counts / mean - reports)
+        return score, _weighted_information(operator, reports / mean)
 
     def likelihood_rows(
         self, operator: LinearOperator, counts: Counts, reports: int
@@ -229,6 +235,128 @@ class ProductOfBits:
         for number, column in zip(people, dense(operator).T, strict=True):
             counts += rng.binomial(number, np.clip(column, 0, 1))
         return counts
+
+
+@dataclass(frozen=True)
+class FixedSizeSubset:
+    """A report is a set of `members` of `symbols` cells, exactly uniform but for the own one.
+
+    The operator gives the probability that each cell is in the set. Its likelihood is that of
+    sets, which counts do not hold; decoders get the composite marginal-binomial likelihood.
+
+    Parameters
+    ----------
+    symbols, members : int
+        Cells, and how many are in a set.
+    own : float
+        Probability that the own cell is in.
+    """
+
+    symbols: int
+    members: int
+    own: float
+
+    def check(self, operator: LinearOperator) -> None:
+        """Raise UnsupportedChannelError unless every column sums to the size of a set."""
+        sums = operator.rmatmat(np.ones((operator.shape[0], 1)))
+        worst = float(np.abs(sums - self.members).max())
+        if operator.shape[0] != self.symbols or worst > 1e-9 * self.members:
+            raise UnsupportedChannelError(
+                f"the columns of a block of {self.members}-subsets must sum to {self.members}, "
+                f"they miss it by up to {worst:.3g}"
+            )
+
+    def check_counts(self, counts: Counts, reports: int) -> None:
+        """Raise TallyError unless every report can have held `members` different cells."""
+        if int(counts.sum()) != reports * self.members or int(counts.max(initial=0)) > reports:
+            raise TallyError(
+                f"counts of {reports} sets of {self.members} must sum to "
+                f"{reports * self.members} and none may exceed {reports}"
+            )
+
+    def covariance(self, operator: LinearOperator, mass: Vector) -> Covariance:
+        """Return the covariance of the memberships of a person drawn from `mass`.
+
+        Two other cells are in together with probability `both`, the own and another with
+        `with_own`; sets have a fixed size, so cells exclude each other a little.
+        """
+        k, m = self.symbols, self.members
+        mean = operator.matvec(mass)
+        other = (m - self.own) / (k - 1)
+        # The share of people in each cell, read back from the mean: mean = other + gap * share.
+        share = (mean - other) / (self.own - other)
+        with_own = self.own * (m - 1) / (k - 1)
+        both = 0.0
+        if k > 2:
+            pairs = (k - 1) * (k - 2)
+            both = (m - 1) * (self.own * (m - 2) + (1 - self.own) * m) / pairs
+        ones = np.ones(k)
+        lean = (with_own - both) / 2
+        return Covariance(
+            mean - both - 4 * lean * share,
+            np.column_stack([ones, share + ones, share - ones, mean]),
+            np.array([both, lean, -lean, -1.0]),
+        )
+
+    def score_and_information(
+        self, operator: LinearOperator, mass: Vector, counts: Counts, reports: int
+    ) -> tuple[Vector, LinearOperator]:
+        """Return those of the composite log-likelihood, corrected for the fixed size.
+
+        Cells are negatively correlated, so contrasts vary k / (k - 1) times as much as if they
+        were independent, and carry (k - 1) / k of the information.
+        """
+        mean = operator.matvec(mass)
+        weights = (1 - 1 / self.symbols) / (mean * (1 - mean) + _TINY)
+        score = operator.rmatvec((counts - reports * mean) * weights)
+        return score, _weighted_information(operator, reports * weights)
+
+    def likelihood_rows(
+        self, operator: LinearOperator, counts: Counts, reports: int
+    ) -> Iterable[tuple[LinearOperator, Counts]]:
+        """Return the cells that are in and the cells that are not: the composite likelihood."""
+        return [(operator, counts), (_Complement(operator), reports - counts)]
+
+    def sample(self, operator: LinearOperator, people: Counts, rng: np.random.Generator) -> Counts:
+        """Return counts with exactly the joint law of drawing every person's set.
+
+        A sweep over the cells. People who have not met their own cell yet are alike but for
+        whether it will be in and how many places are left, so it is enough to keep how many
+        people are in each such state: who of them owns the cell at hand is a multivariate
+        hypergeometric draw, who takes it a binomial one. O(symbols * members) for any number of
+        people.
+        """
+        return _sweep(people, self.symbols, self.members, self.own, rng)
+
+
+def _sweep(
+    owners: Counts, symbols: int, members: int, own: float, rng: np.random.Generator
+) -> Counts:
+    total = int(owners.sum())
+    inside = int(rng.binomial(total, own))
+    places = np.arange(members + 1)
+    # [own is out, own is in][places left for other cells]: people before and after their own.
+    before = np.zeros((2, members + 1), dtype=np.int64)
+    before[0, members], before[1, members - 1] = total - inside, inside
+    after = np.zeros(members + 1, dtype=np.int64)
+    counts = np.zeros(symbols, dtype=np.int64)
+    for cell in range(symbols):
+        meeting = rng.multivariate_hypergeometric(
+            before.ravel(), int(owners[cell]), method="marginals"
+        ).reshape(before.shape)
+        before -= meeting
+        counts[cell] += meeting[1].sum()
+        # Others yet to come: those before their own cell have one cell less among the rest.
+        takers = rng.binomial(before, np.minimum(places / max(symbols - 1 - cell, 1), 1.0))
+        counts[cell] += takers.sum()
+        before -= takers
+        before[:, :-1] += takers[:, 1:]
+        takers = rng.binomial(after, np.minimum(places / max(symbols - cell, 1), 1.0))
+        counts[cell] += takers.sum()
+        after -= takers
+        after[:-1] += takers[1:]
+        after += meeting.sum(axis=0)
+    return counts
 
 
 class _Complement(LinearOperator):  # type: ignore[misc]

@@ -17,6 +17,14 @@ _TINT = "#9ec9d6"
 _TRUTH = "#c8553d"
 _MOST_LABELS = 40
 
+_DENSITY_PER = {
+    "number": ("unit", 1),
+    "date": ("day", 1),
+    "datetime": ("day", 86_400),
+    "time-of-day": ("hour", 3600),
+}
+"""The unit in which a density is drawn, and how many units of the domain it holds."""
+
 
 def _pyplot() -> Any:
     try:
@@ -39,8 +47,16 @@ def _dress(ax: Any, distribution: Distribution) -> None:
         ax.xaxis.set_major_formatter(lambda number, _: to_text(number, unit=unit)[:5])
     if getattr(distribution.domain, "scale", "linear") == "log":
         ax.set_xscale("log")
+    low, high = distribution.domain.left[0], distribution.domain.right[-1]
+    if unit == "number" and max(abs(low), abs(high)) >= 10_000:
+        ax.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_xlim(distribution.domain.left[0], distribution.domain.right[-1])
+    ax.set_xlim(low, high)
+    if getattr(distribution.domain, "scale", "linear") == "linear" and {low, high} & set(
+        distribution.domain.left[distribution.domain.left == distribution.domain.right]
+    ):
+        # An atom at an end would be hidden by the edge of the picture.
+        ax.set_xlim(low - 0.01 * (high - low), high + 0.01 * (high - low))
     ax.grid(alpha=0.25, linewidth=0.6)
 
 
@@ -85,6 +101,8 @@ def plot_distribution(
             np.append(curve.left[0], band.points),
             np.append(0.0, band.low),
             np.append(0.0, band.high),
+            # Whole numbers and lone atoms: the band steps where the CDF does.
+            step="post" if np.array_equal(curve.left, curve.right) else None,
             color=_TINT,
             alpha=0.6,
             linewidth=0,
@@ -142,40 +160,68 @@ def plot_density(distribution: Distribution, ax: Any = None, *, truth: Any = Non
         Drawn beside it, where it is known.
     """
     ax = _plain(ax)
-    _density(distribution, ax, color=_INK, label="estimate", filled=True)
+    per, units = _DENSITY_PER[_unit(distribution)]
+    stems = None
+    if (distribution.cumulative.left == distribution.cumulative.right).any():
+        wide = (distribution.cumulative.left < distribution.cumulative.right).any()
+        stems = ax.twinx() if wide else ax
+        stems.set_ylabel("share at one value")
+    _density(distribution, ax, stems, units=units, truth=False)
     if truth is not None:
-        _density(truth, ax, color=_TRUTH, label="truth", filled=False)
-    ax.set_ylim(bottom=0)
-    unit = _unit(distribution)
-    scale = {"number": "unit", "date": "day", "datetime": "second", "time-of-day": "second"}[unit]
-    ax.set_ylabel(f"density, per {scale}")
+        _density(truth, ax, stems, units=units, truth=True)
+    if stems is not ax:
+        ax.set_ylim(bottom=0)
+        ax.set_ylabel(f"density, per {per}")
     _dress(ax, distribution)
+    if stems is not None:
+        stems.set_ylim(bottom=0)
+        stems.spines[["top", "right"]].set_visible(False)
     if truth is not None:
         ax.legend(frameon=False)
     return ax
 
 
-def _density(distribution: Distribution, ax: Any, *, color: str, label: str, filled: bool) -> None:
+def _density(distribution: Distribution, ax: Any, stems: Any, *, units: float, truth: bool) -> None:
+    """Draw one density as a filled shape, or as a line when it is the truth; atoms as stems."""
     curve = distribution.cumulative
     width = curve.right - curve.left
     wide = width > 0
+    color = _TRUTH if truth else _INK
+    label = "truth" if truth else "estimate"
     if wide.any():
         edges = np.append(curve.left[wide], curve.right[wide][-1])
-        heights = curve.mass[wide] / width[wide]
+        heights = units * curve.mass[wide] / width[wide]
         ax.stairs(
             heights,
             edges,
-            fill=filled,
+            fill=not truth,
             color=color,
-            alpha=0.45 if filled else 1.0,
+            alpha=1.0 if truth else 0.45,
             linewidth=1.0,
             label=label,
         )
+        label = "_" + label  # named once is enough
     if not wide.all():
-        stems = ax.twinx() if wide.any() else ax
-        stems.vlines(curve.left[~wide], 0, curve.mass[~wide], color=color, linewidth=2)
-        stems.set_ylim(bottom=0)
-        stems.set_ylabel("share at one value")
+        # The truth as a thin line inside the estimate's thick one: they stand at one place.
+        thick = 5.0 if np.count_nonzero(~wide) <= _MOST_LABELS else 2.0
+        stems.vlines(
+            curve.left[~wide],
+            0,
+            curve.mass[~wide],
+            color=color,
+            alpha=1.0 if truth else 0.45,
+            linewidth=1.2 if truth else thick,
+            label=label,
+        )
+        if thick > 2:
+            stems.plot(
+                curve.left[~wide],
+                curve.mass[~wide],
+                "o",
+                color=color,
+                markersize=4 if truth else 7,
+                markerfacecolor="white" if truth else color,
+            )
 
 
 def figure_of(distribution: Distribution, *, level: float = 0.95, truth: Any = None) -> Any:

@@ -118,7 +118,7 @@ class Survey:
             )
 
     def decode(
-        self, tally: Counts, *, decoder: Decoder | None = None
+        self, tally: Counts, *, decoder: Decoder | None = None, bins: int | None = None
     ) -> Distribution | SignedEstimate:
         """Return the estimated distribution.
 
@@ -128,10 +128,18 @@ class Survey:
             Of this survey.
         decoder : Decoder, optional
             Default: the recommended one, which returns a Distribution.
+        bins : int, optional
+            Decode at another number of bins, which must divide the grid of a square wave.
         """
         self.check(tally)
         chosen = recommended_decoder(self.randomizer) if decoder is None else decoder
-        return chosen.decode(self.randomizer.channel, tally)
+        if bins is None:
+            return chosen.decode(self.randomizer.channel, tally)
+        if not isinstance(self.randomizer, SquareWave):
+            raise ArgumentError(
+                f"only a square wave can be decoded at other bins, not {self.randomizer.name}"
+            )
+        return chosen.decode(self.randomizer.channel_at(bins), tally)
 
     def _agreed(self) -> dict[str, Any]:
         return {

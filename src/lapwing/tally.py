@@ -98,7 +98,11 @@ class Counts:
 
     def __eq__(self, other: object) -> bool:
         """Return whether all counts and fingerprints agree."""
-        return isinstance(other, Counts) and self.to_document() == other.to_document()
+        if not isinstance(other, Counts):
+            return NotImplemented
+        ours = (self.fingerprint, self.survey, self.reports, len(self.blocks))
+        theirs = (other.fingerprint, other.survey, other.reports, len(other.blocks))
+        return ours == theirs and all(map(np.array_equal, self.blocks, other.blocks))
 
     def __hash__(self) -> int:
         """Return a hash of the fingerprint and the numbers of reports."""

@@ -8,11 +8,11 @@ channel and the tally: the unbiased estimate carries its whole error, a smoothed
 from __future__ import annotations
 
 import warnings
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.special import ndtri
 
 from lapwing.band import Uncertainty
 from lapwing.channel import Channel
@@ -198,7 +198,7 @@ def _compressed(covariance: Vector) -> tuple[Covariance, Vector]:
 def _warn_when_weak(channel: Channel, estimate: Uncertainty) -> None:
     if not channel.domain.ordered:
         return
-    widest = float(ndtri(0.975)) * float(estimate.cdf_deviation("empirical").max())
+    widest = NormalDist().inv_cdf(0.975) * float(estimate.cdf_deviation("empirical").max())
     if widest > 0.5:
         warnings.warn(
             f"{estimate.reports} reports say little here: the exact 95 % band of the CDF is "

@@ -7,7 +7,7 @@ sides (the value is randomised first), as in the square-wave paper's experiments
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache
 from types import ModuleType
 
 import numpy as np
@@ -69,21 +69,22 @@ class SlidingWindow(LinearOperator):  # type: ignore[misc]
 
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         out = np.empty(self.size + self.width - 1)
-        self._kernels.slide(_row(x), self.width, self.inside - self.outside, self.outside, out)
+        _kernels().slide(_row(x), self.width, self.inside - self.outside, self.outside, out)
         return out
 
     def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
         gap = self.inside - self.outside
         sums, out = np.empty(self.size + self.width - 1), np.empty(self.size)
-        self._kernels.slide_adjoint(_row(r), self.width, gap, self.outside, sums, out)
+        _kernels().slide_adjoint(_row(r), self.width, gap, self.outside, sums, out)
         return out
 
-    @cached_property
-    def _kernels(self) -> ModuleType:
-        # Imported when first needed: a device that only randomises never loads the compiler.
-        from lapwing import kernels
 
-        return kernels
+@cache
+def _kernels() -> ModuleType:
+    """Import the compiled loops when first needed: a device that only randomises never does."""
+    from lapwing import kernels
+
+    return kernels
 
 
 def _row(vector: NDArray[np.float64]) -> NDArray[np.float64]:

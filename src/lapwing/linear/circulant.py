@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.fft import irfft, rfft
 from scipy.sparse.linalg import LinearOperator
 
 
@@ -23,16 +22,20 @@ class Circulant(LinearOperator):  # type: ignore[misc]
         super().__init__(np.dtype(np.float64), (kernel.size, kernel.size))
         self.size = kernel.size
         self.kernel = kernel
-        self.spectrum = rfft(kernel)
+        self.spectrum = np.fft.rfft(kernel)
 
     def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         spectrum = self.spectrum.reshape(-1, *(1,) * (x.ndim - 1))
-        product: NDArray[np.float64] = irfft(spectrum * rfft(x, axis=0), self.size, axis=0)
+        product: NDArray[np.float64] = np.fft.irfft(
+            spectrum * np.fft.rfft(x, axis=0), self.size, axis=0
+        )
         return product
 
     def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
         spectrum = self.spectrum.conj().reshape(-1, *(1,) * (r.ndim - 1))
-        product: NDArray[np.float64] = irfft(spectrum * rfft(r, axis=0), self.size, axis=0)
+        product: NDArray[np.float64] = np.fft.irfft(
+            spectrum * np.fft.rfft(r, axis=0), self.size, axis=0
+        )
         return product
 
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from scipy.sparse.linalg import LinearOperator
 from lapwing.channel import Block, Channel
 from lapwing.domain import Interval
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.laws import Multinomial
 from lapwing.linear.banded import SlidingWindow
 from lapwing.linear.circulant import circular_window
 from lapwing.linear.repeated import Repeated
@@ -163,7 +164,14 @@ class SquareWave(TwoLevel):
         if width is None:
             width = mutual_information_width(self.epsilon, circular=circular)
         half = int(width * self.points)
-        return min(half, (self.points - 2) // 2) if circular else half
+        if not circular:
+            return half
+        half = min(half, (self.points - 2) // 2)
+        # A window whose length shares a divisor with the circle's has zeros in its spectrum: some
+        # distributions would give the same reports. The next narrower one without is taken.
+        while math.gcd(2 * half + 1, self.points) > 1:
+            half -= 1
+        return half
 
     @property
     def near(self) -> int:
@@ -233,6 +241,5 @@ class SquareWave(TwoLevel):
                 f"bins must divide the {self.points} points of the grid of a regular interval, "
                 f"got {bins}"
             )
-        law = self.channel.blocks[0].law
-        block = Block(self._operator_at(bins, *self.probabilities), law)
+        block = Block(self._operator_at(bins, *self.probabilities), Multinomial())
         return Channel(self.domain.refined(bins), [block], self.fingerprint, self.guarantee)
