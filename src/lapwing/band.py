@@ -9,7 +9,8 @@ a :class:`Band` at any level.
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -24,11 +25,13 @@ Vector = NDArray[np.float64]
 Kind = Literal["pointwise", "simultaneous"]
 Target = Literal["empirical", "population"]
 
-_DENSE = 2048
-"""Symbols up to which a simultaneous band is simulated from the whole covariance."""
+_VARIANTS = {"empirical simultaneous", "population pointwise", "population simultaneous"}
 
 _DRAWS = 1000
 """Simulated suprema behind a simultaneous band; its critical value is then within about 2 %."""
+
+_DRAW_NUMBERS = 2**22
+"""Most numbers of a simulated batch, so that memory stays small on large domains."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +114,9 @@ class Uncertainty:
         People; the population target adds the sampling of so many people.
     method : str
         How it was made, with what is known of its coverage.
+    variants : mapping of str to Uncertainty
+        Laws of their own for some of "empirical simultaneous", "population pointwise" and
+        "population simultaneous"; where there is none, this law serves all.
     """
 
     centre: Vector
@@ -119,6 +125,7 @@ class Uncertainty:
     plug_in: Vector
     reports: int
     method: str
+    variants: Mapping[str, Uncertainty] = field(default_factory=dict)
 
     def covariance(self, target: Target) -> Covariance:
         """Return the covariance of the masses about the target."""
@@ -149,20 +156,22 @@ class Uncertainty:
         self, level: float, target: Target, *, cumulative: bool, used: NDArray[np.bool_]
     ) -> float:
         """Return the level-quantile of the largest standardised error over the used symbols."""
-        count = int(used.sum())
-        if self.centre.size > _DENSE:
-            # Bonferroni: wider than need be, but never too narrow, and free of simulation.
-            return NormalDist().inv_cdf(1 - (1 - level) / (2 * count))
-        matrix = self.covariance(target).dense()
-        if cumulative:
-            matrix = np.cumsum(np.cumsum(matrix, axis=0), axis=1) + np.diag(self.remainder)
-        matrix = matrix[np.ix_(used, used)]
-        deviation = np.sqrt(np.diag(matrix))
-        values, vectors = np.linalg.eigh(matrix / np.outer(deviation, deviation))
         # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
         rng = np.random.default_rng(20_261_121)
-        draws = rng.normal(size=(_DRAWS, count)) * np.sqrt(np.maximum(values, 0.0))
-        suprema = np.abs(draws @ vectors.T).max(axis=1)
+        covariance = self.covariance(target)
+        rows = max(1, min(_DRAWS, _DRAW_NUMBERS // self.centre.size))
+        suprema: list[float] = []
+        deviation = (
+            self.cdf_deviation(target)
+            if cumulative
+            else np.sqrt(np.maximum(covariance.variance(), 0.0))
+        )
+        while len(suprema) < _DRAWS:
+            errors = covariance.sample(rows, rng)
+            if cumulative:
+                errors = np.cumsum(errors, axis=1)
+                errors += rng.normal(size=errors.shape) * np.sqrt(self.remainder)
+            suprema += (np.abs(errors[:, used]) / deviation[used]).max(axis=1).tolist()
         return float(np.quantile(suprema, level))
 
     def band(
@@ -191,6 +200,11 @@ class Uncertainty:
             raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
         if target not in ("empirical", "population"):
             raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        variant = self.variants.get(f"{target} {kind}")
+        if variant is not None:
+            # Its noise is about its own target already.
+            band = variant.band(level=level, kind=kind, target="empirical", left=left, right=right)
+            return replace(band, target=target)
         cumulative = left is not None
         if cumulative:
             heights, deviation = np.cumsum(self.centre), self.cdf_deviation(target)
@@ -241,27 +255,34 @@ class Uncertainty:
             self.plug_in[:-1] / held,
             max(1, round(self.reports * float(held))),
             self.method,
+            {name: law.given_present() for name, law in self.variants.items()},
         )
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; arrays as base64 of little-endian float64."""
+        """Return the JSON form; arrays as base64 of little-endian float64, the factor float32."""
         return {
             "centre": _encode(self.centre),
             "diagonal": _encode(self.noise.diagonal),
-            "factor": _encode(self.noise.factor.T),
+            "factor": _encode(self.noise.factor.T, kind="<f4"),
             "signs": _encode(self.noise.signs),
             "remainder": _encode(self.remainder),
             "plug_in": _encode(self.plug_in),
             "reports": self.reports,
             "method": self.method,
+            "variants": {name: law.to_document() for name, law in self.variants.items()},
         }
 
     @classmethod
     def from_document(cls, document: dict[str, Any], *, symbols: int) -> Uncertainty:
         """Return the error law that :meth:`to_document` wrote; FormatError when damaged."""
         keys = {"centre", "diagonal", "factor", "signs", "remainder", "plug_in"}
-        require(document, keys | {"reports", "method"}, name="an uncertainty")
-        arrays = {key: _decode(document[key]) for key in keys}
+        require(document, keys | {"reports", "method", "variants"}, name="an uncertainty")
+        variants = document["variants"]
+        if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
+            raise FormatError("the uncertainty of this distribution is damaged")
+        arrays = {
+            key: _decode(document[key], kind="<f4" if key == "factor" else "<f8") for key in keys
+        }
         rank = arrays["signs"].size
         sizes = {key: symbols for key in keys} | {"signs": rank, "factor": rank * symbols}
         reports = document["reports"]
@@ -275,16 +296,17 @@ class Uncertainty:
             arrays["plug_in"],
             reports,
             str(document["method"]),
+            {name: cls.from_document(law, symbols=symbols) for name, law in variants.items()},
         )
 
 
-def _encode(array: Vector) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype="<f8").tobytes()).decode()
+def _encode(array: Vector, *, kind: str = "<f8") -> str:
+    return base64.b64encode(np.ascontiguousarray(array, dtype=kind).tobytes()).decode()
 
 
-def _decode(text: Any) -> Vector:
+def _decode(text: Any, *, kind: str = "<f8") -> Vector:
     try:
-        numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8")
+        numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype=kind)
     except (ValueError, TypeError):
         raise FormatError("the uncertainty of this distribution is damaged") from None
     if not np.isfinite(numbers).all():

@@ -10,8 +10,9 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.domain import check_choice, check_count
+from lapwing.domain import LARGEST_INTEGER, check_choice, check_count, check_list
 from lapwing.errors import DomainError
+from lapwing.units import one_dimensional
 
 MAXIMUM_CATEGORIES = 2**40
 
@@ -46,8 +47,7 @@ class Categories:
             number = check_count(self.labels, name="the number of labels", most=MAXIMUM_CATEGORIES)
             object.__setattr__(self, "labels", number)
             return
-        if isinstance(self.labels, str):
-            raise DomainError("labels must be a list of labels or their number, got one text")
+        check_list(self.labels, name="labels, unless their number,")
         labels = tuple(
             int(label) if isinstance(label, np.integer) else label for label in self.labels
         )
@@ -56,6 +56,10 @@ class Categories:
             raise DomainError(
                 f"every label must be a text or a whole number, one is a {wrong.__name__}"
             )
+        if any(isinstance(label, int) and abs(label) > LARGEST_INTEGER for label in labels):
+            raise DomainError("a label that is a number must be within +-(2^53 - 1)")
+        if any(isinstance(label, str) and not _is_unicode(label) for label in labels):
+            raise DomainError("every text label must be valid Unicode, one has a lone surrogate")
         if not labels:
             raise DomainError("there must be at least one label")
         if len(set(labels)) != len(labels):
@@ -110,11 +114,7 @@ class Categories:
         DomainError
             With the position of the first value that is not one of the labels.
         """
-        array = np.asarray(values)
-        if array.ndim != 1 or array.size == 0:
-            raise DomainError(
-                f"values must be a list of at least one label, got shape {array.shape}"
-            )
+        array = one_dimensional(values)
         if isinstance(self.labels, int) and np.issubdtype(array.dtype, np.integer):
             outside = (array < 0) | (array >= self.labels)
             if outside.any():
@@ -156,3 +156,11 @@ class Categories:
         """Return the JSON form."""
         labels = self.labels if isinstance(self.labels, int) else list(self.labels)
         return {"class": "categories", "labels": labels, "missing": self.missing}
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

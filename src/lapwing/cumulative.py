@@ -59,7 +59,10 @@ class Cumulative:
         return np.cumsum(self.mass)
 
     def at(self, points: ArrayLike) -> Vector:
-        """Return P(value <= x) for each point; 0 below the first piece, 1 from the last on."""
+        """Return P(value <= x) for each point; 0 below the first piece, 1 from the last on.
+
+        NaN for a point that is NaN.
+        """
         return self._evaluate(points, side="right")
 
     def before(self, points: ArrayLike) -> Vector:
@@ -75,7 +78,7 @@ class Cumulative:
         lower = self.sums[inside] - self.mass[inside]
         value = lower + np.clip(part, 0.0, 1.0) * self.mass[inside]
         result: Vector = np.where(piece < 0, 0.0, value)
-        return result[()]
+        return np.where(np.isnan(x), np.nan, result)[()]
 
     def quantile(self, probabilities: ArrayLike) -> Vector:
         """Return the smallest x with P(value <= x) at least p, for each p in [0, 1].

@@ -22,7 +22,7 @@ from lapwing.guarantee import Guarantee
 VERSION = 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Distribution:
     """Masses of the symbols of a domain, not negative, summing to one.
 
@@ -71,9 +71,18 @@ class Distribution:
             raise ArgumentError(
                 "masses must be finite, not negative and sum to 1; project a signed estimate first"
             )
-        mass /= mass.sum()
+        # A sum that is one but for rounding is left alone, so that storing changes no bit.
+        if abs(float(mass.sum()) - 1) > 1e-12:
+            mass /= mass.sum()
         mass.flags.writeable = False
         object.__setattr__(self, "mass", mass)
+
+    def __repr__(self) -> str:
+        """Return one line: what it is about, not its numbers."""
+        kind = type(self.domain).__name__
+        promise = f", {self.guarantee}" if self.guarantee else ""
+        size = self.domain.size
+        return f"<Distribution on {kind} of {size} symbols, {self.reports} reports{promise}>"
 
     @classmethod
     def of_values(cls, values: ArrayLike, domain: Domain) -> Distribution:
@@ -84,7 +93,7 @@ class Distribution:
     def of_counts(cls, counts: ArrayLike, domain: Domain) -> Distribution:
         """Return the empirical distribution with these counts of the symbols."""
         numbers = np.asarray(counts, dtype=np.float64)
-        if numbers.ndim != 1 or numbers.sum() <= 0:
+        if numbers.ndim != 1 or not 0 < numbers.sum() < np.inf:
             raise ArgumentError("counts must be a list with a positive sum")
         return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
 
@@ -246,23 +255,18 @@ class Distribution:
         require_format(document, name="lapwing-distribution", version=VERSION)
         keys = {"format", "version", "domain", "mass", "reports", "guarantee", "made"}
         require(document, keys | {"uncertainty"}, name="a distribution")
+        reports, made = document["reports"], document["made"]
+        if type(reports) is not int or reports < 0 or not isinstance(made, dict):
+            raise FormatError("a distribution must hold a number of reports and how it was made")
         try:
-            mass = np.array(document["mass"], dtype=np.float64)
             domain = build_domain(document["domain"])
             guarantee, uncertainty = document["guarantee"], document["uncertainty"]
-            return cls(
-                domain,
-                mass,
-                reports=int(document["reports"]),
-                guarantee=Guarantee.from_document(guarantee) if guarantee else None,
-                uncertainty=Uncertainty.from_document(uncertainty, symbols=domain.size)
-                if uncertainty
-                else None,
-                made=dict(document["made"]),
-            )
-        except (ArgumentError, DomainError, TypeError, ValueError) as error:
-            if isinstance(error, FormatError):
-                raise
+            if guarantee is not None:
+                guarantee = Guarantee.from_document(guarantee)
+            if uncertainty is not None:
+                uncertainty = Uncertainty.from_document(uncertainty, symbols=domain.size)
+            return cls(domain, _numbers(document["mass"]), reports, guarantee, uncertainty, made)
+        except (ArgumentError, DomainError, TypeError) as error:
             raise FormatError(f"the distribution is damaged: {error}") from None
 
     def to_json(self) -> str:
@@ -273,3 +277,12 @@ class Distribution:
     def from_json(cls, text: str | bytes) -> Distribution:
         """Return the distribution in a JSON text; FormatError when it is none."""
         return cls.from_document(parse(text, name="a distribution"))
+
+
+def _numbers(numbers: Any) -> NDArray[np.float64]:
+    if not isinstance(numbers, list) or any(type(n) not in (int, float) for n in numbers):
+        raise FormatError("the mass of a distribution must be a list of numbers")
+    try:
+        return np.array(numbers, dtype=np.float64)
+    except OverflowError:
+        raise FormatError("the mass of a distribution holds a number that is too large") from None

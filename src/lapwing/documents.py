@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -54,7 +55,12 @@ def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
         When it is not JSON, not an object, or repeats a key. `name` names it in the message.
     """
     try:
-        document = json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
+        document = json.loads(
+            text,
+            object_pairs_hook=_distinct,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, _NotStrictError) else "it is damaged or foreign"
         raise FormatError(f"{name} must be a JSON document; {reason}") from None
@@ -72,6 +78,13 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(document) != len(pairs):
         raise _NotStrictError("it names a key twice")
     return document
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise _NotStrictError("it holds a number that is too large")
+    return number
 
 
 def _refuse_constant(word: str) -> Any:
@@ -103,14 +116,18 @@ def _listed(keys: set[str]) -> str:
 
 def require_format(document: Mapping[str, Any], *, name: str, version: int) -> None:
     """Raise FormatError unless the document says that it is `name` of a known version."""
+    if not isinstance(document, Mapping):
+        raise FormatError(f"this must be a {name} document, got a {type(document).__name__}")
     found = document.get("format")
     if found != name:
         shown = f"{found!r}" if isinstance(found, str) else "no format name"
         raise FormatError(f"this must be a {name} document, got {shown}; check the file name")
-    if document.get("version") != version:
+    said = document.get("version")
+    # Not a bool: True equals 1.
+    if type(said) is not int or said != version:
         raise FormatError(
             f"{name} documents of version {version} can be read, this one says "
-            f"{document.get('version')!r}; update lapwing"
+            f"{str(said)[:40]}; update lapwing"
         )
 
 

@@ -9,7 +9,7 @@ line: an interval's bins have width, an atom or an integer has ``left == right``
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol
@@ -22,6 +22,9 @@ from lapwing.units import UNITS, Unit, to_number, to_numbers
 
 MAXIMUM_BINS = 2**24
 """More bins than this belong into `Categories`, whose size may reach 2^40."""
+
+LARGEST_INTEGER = 2**53 - 1
+"""JSON carries whole numbers up to here exactly in every language (RFC 8785)."""
 
 
 class Domain(Protocol):
@@ -79,6 +82,12 @@ def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
     """Raise DomainError unless the word is one of the choices."""
     if word not in choices:
         raise DomainError(f"{name} must be one of {', '.join(choices)}, got {word!r}")
+
+
+def check_list(entries: Any, *, name: str) -> None:
+    """Raise DomainError unless the entries are a list, or can be gone through like one."""
+    if not isinstance(entries, Iterable) or isinstance(entries, str | bytes | Mapping):
+        raise DomainError(f"{name} must be a list, got a {type(entries).__name__}")
 
 
 def _missing_positions(numbers: NDArray[np.float64], *, refuse: bool) -> NDArray[np.bool_] | None:
@@ -168,14 +177,21 @@ class Interval:
             raise DomainError(f"low and high must be finite and low < high, got {low} and {high}")
         if self.scale == "log" and (low <= 0 or self.circular):
             raise DomainError("scale='log' needs low > 0 and an interval that is not circular")
+        check_list(self.atoms, name="atoms")
         atoms = {to_number(atom, unit=self.unit, name="an atom") for atom in self.atoms}
         if any(not low <= atom <= high for atom in atoms):
             raise DomainError("every atom must lie between low and high")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
         object.__setattr__(self, "bins", check_count(self.bins, name="bins", most=MAXIMUM_BINS))
+        if self.circular and high in atoms:
+            # The end of a circle is its start, and values there are numbered so.
+            atoms = atoms - {high} | {low}
         object.__setattr__(self, "atoms", tuple(sorted(atoms)))
-        if np.any(np.diff(self.edges) <= 0):
+        if self.scale == "log" and not math.isfinite(high / low):
+            raise DomainError("scale='log' needs high / low to be finite in float64")
+        # The second: below the smallest normal number, positions cannot be computed.
+        if np.any(np.diff(self.edges) <= 0) or not math.isfinite(self.bins / (high - low)):
             raise DomainError(f"{self.bins} bins are too narrow for float64 here; use fewer")
 
     @cached_property
@@ -334,7 +350,7 @@ class Integers:
     Parameters
     ----------
     low, high : int
-        ``low <= high``, at most 2^24 numbers, both within +-2^53.
+        ``low <= high``, at most 2^24 numbers, both within +-(2^53 - 1).
     outside : {"clip", "refuse"}
         What becomes of numbers outside.
     missing : {"refuse", "bin"}
@@ -360,8 +376,8 @@ class Integers:
             number = getattr(self, name)
             if isinstance(number, bool) or not isinstance(number, int | np.integer):
                 raise DomainError(f"{name} must be a whole number, got a {type(number).__name__}")
-            if abs(int(number)) > 2**53:
-                raise DomainError(f"{name} must be within +-2^53")
+            if abs(int(number)) > LARGEST_INTEGER:
+                raise DomainError(f"{name} must be within +-(2^53 - 1)")
             object.__setattr__(self, name, int(number))
         if not self.low <= self.high:
             raise DomainError(f"low must be at most high, got {self.low} and {self.high}")

@@ -26,10 +26,21 @@ errors travel to logs, and a value that a person holds must not.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 
 class LapwingError(Exception):
     """Any error that this package raises on purpose."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let errors with keyword arguments travel between processes, too."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(kind: type[LapwingError], args: tuple[Any, ...], state: dict[str, Any]) -> LapwingError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class DomainError(LapwingError, ValueError):

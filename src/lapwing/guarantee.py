@@ -13,17 +13,25 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import lru_cache
-from numbers import Real
+from numbers import Rational, Real
 from typing import Any, Literal
 
-from lapwing.errors import PrivacyError
+from lapwing.errors import FormatError, PrivacyError
 
 MAXIMUM_EPSILON = 24
 """Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
 
 RANGE = f"epsilon must be a number in (0, {MAXIMUM_EPSILON}]"
 
-_QUOTIENT = re.compile(r"[0-9]{1,20}/[1-9][0-9]{0,20}")
+LARGEST_DENOMINATOR = 10**30
+"""More digits than this would only make exact arithmetic slow."""
+
+_QUOTIENT = re.compile(r"[0-9]{1,32}/[1-9][0-9]{0,31}")
+
+_LONGEST_TEXT = 80
+"""Characters of an epsilon; the digits of a longer one are a denial of service."""
+
+_STORED = re.compile(r"[0-9]{1,300}(/[1-9][0-9]{0,299})?")
 
 Neighbours = Literal["replace-one", "add-or-remove-one"]
 Model = Literal["local", "central"]
@@ -35,13 +43,13 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     Parameters
     ----------
     epsilon : int, float, str, Decimal or Fraction
-        In (0, 24], nats. A float means its shortest decimal form, not its binary expansion; text
-        is a decimal or a quotient such as "1/3".
+        In [1e-12, 24], nats, with a denominator of at most 10^30. A float means its shortest
+        decimal form, not its binary expansion; text is a decimal or a quotient such as "1/3".
 
     Raises
     ------
     PrivacyError
-        When it is not a number, not finite, not in (0, 24], or is a bool.
+        When it is not a number, not finite, not in that range, or is a bool.
 
     Examples
     --------
@@ -50,30 +58,39 @@ def exact_epsilon(epsilon: Any) -> Fraction:
     """
     if isinstance(epsilon, bool) or not isinstance(epsilon, str | Real | Decimal):
         raise PrivacyError(f"{RANGE}, got a {type(epsilon).__name__}; pass for example epsilon=1")
-    if isinstance(epsilon, Fraction):
-        exact = epsilon
-    elif isinstance(epsilon, str) and _QUOTIENT.fullmatch(epsilon.strip()):
-        exact = Fraction(epsilon.strip())
-    else:
-        text = str(epsilon).strip()
-        try:
-            decimal = Decimal(text)
-        except InvalidOperation:
-            raise PrivacyError(f"{RANGE}, got {text[:40]!r}; pass for example epsilon=1") from None
-        if not decimal.is_finite():
-            raise PrivacyError(f"{RANGE}, got {text}; there is no privacy without a finite epsilon")
-        # An exponent of a million digits would make the fraction itself a denial of service.
-        if decimal != 0 and not -30 <= decimal.adjusted() <= 30:
-            raise PrivacyError(f"{RANGE} and at least 1e-12, got {text[:40]}")
-        exact = Fraction(decimal)
+    exact = _exact(epsilon)
     if not 0 < exact <= MAXIMUM_EPSILON:
         raise PrivacyError(f"{RANGE}, got {_shown(exact)}")
     if exact < Fraction(1, 10**12):
         raise PrivacyError(f"{RANGE} and at least 1e-12, got {_shown(exact)}")
+    if exact.denominator > LARGEST_DENOMINATOR:
+        raise PrivacyError(f"{RANGE} with a denominator of at most 10^30, got more digits")
     return exact
 
 
+def _exact(epsilon: Any) -> Fraction:
+    if isinstance(epsilon, Rational):
+        return Fraction(int(epsilon.numerator), int(epsilon.denominator))
+    text = str(epsilon).strip()
+    if len(text) > _LONGEST_TEXT:
+        raise PrivacyError(f"{RANGE} of at most {_LONGEST_TEXT} characters, got {len(text)}")
+    if _QUOTIENT.fullmatch(text):
+        return Fraction(text)
+    try:
+        decimal = Decimal(text)
+    except InvalidOperation:
+        raise PrivacyError(f"{RANGE}, got {text[:40]!r}; pass for example epsilon=1") from None
+    if not decimal.is_finite():
+        raise PrivacyError(f"{RANGE}, got {text}; there is no privacy without a finite epsilon")
+    # An exponent of a million digits would make the fraction itself a denial of service.
+    if decimal != 0 and not -30 <= decimal.adjusted() <= 30:
+        raise PrivacyError(f"{RANGE} and at least 1e-12, got {text[:40]}")
+    return Fraction(decimal)
+
+
 def _shown(exact: Fraction) -> str:
+    if abs(exact) > 10**9:
+        return "a number beyond 10^9"
     return str(exact) if exact.denominator == 1 else f"{float(exact):g}"
 
 
@@ -191,20 +208,27 @@ class Guarantee:
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Guarantee:
-        """Return the guarantee that :meth:`to_document` wrote."""
+        """Return the guarantee that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is not a guarantee.
+        """
+        keys = {"epsilon", "delta", "neighbours", "model"}
+        if not isinstance(document, dict) or set(document) != keys:
+            raise FormatError("a guarantee must have exactly: epsilon, delta, neighbours, model")
+        exact = {}
+        for name in ("epsilon", "delta"):
+            text = document[name]
+            # Not every text that Fraction reads: the digits of "1e999999999" would fill memory.
+            if not isinstance(text, str) or not _STORED.fullmatch(text):
+                raise FormatError(f"the {name} of a guarantee must be a text such as '1/3'")
+            exact[name] = Fraction(text)
         try:
-            return cls(
-                Fraction(document["epsilon"]),
-                Fraction(document["delta"]),
-                document["neighbours"],
-                document["model"],
-            )
-        except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-            if isinstance(error, PrivacyError):
-                raise
-            raise PrivacyError(
-                "a guarantee must name epsilon, delta, neighbours and model; this one does not"
-            ) from None
+            return cls(exact["epsilon"], exact["delta"], document["neighbours"], document["model"])
+        except PrivacyError as error:
+            raise FormatError(f"the guarantee cannot be used: {error}") from None
 
 
 @dataclass(frozen=True)

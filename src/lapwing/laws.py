@@ -323,10 +323,20 @@ class FixedSizeSubset:
         A sweep over the cells. People who have not met their own cell yet are alike but for
         whether it will be in and how many places are left, so it is enough to keep how many
         people are in each such state: who of them owns the cell at hand is a multivariate
-        hypergeometric draw, who takes it a binomial one. O(symbols * members) for any number of
+        hypergeometric draw, who takes it a binomial one. O(symbols * members) for every 9e8
         people.
         """
-        return _sweep(people, self.symbols, self.members, self.own, rng)
+        # NumPy draws hypergeometric numbers below 1e9; people are independent, so they may be
+        # split into parts in any way.
+        parts = int(people.sum()) // _MOST_IN_A_SWEEP + 1
+        each, rest = np.divmod(people, parts)
+        counts = np.zeros(self.symbols, dtype=np.int64)
+        for part in range(parts):
+            counts += _sweep(each + (part < rest), self.symbols, self.members, self.own, rng)
+        return counts
+
+
+_MOST_IN_A_SWEEP = 9 * 10**8
 
 
 def _sweep(

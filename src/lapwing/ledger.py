@@ -127,16 +127,26 @@ class Ledger:
         Raises
         ------
         FormatError
-            When it is not a ledger or of an unknown version.
+            When it is not a ledger, of an unknown version or damaged.
+        BudgetError, MismatchError
+            When its entries do not fit its budget.
         """
-        if document.get("format") != "lapwing-ledger" or document.get("version") != VERSION:
+        known = isinstance(document, dict) and document.get("format") == "lapwing-ledger"
+        version = document.get("version") if known else None
+        if type(version) is not int or version != VERSION:
             raise FormatError(
                 f"this must be a lapwing-ledger document of version {VERSION}; it is not"
             )
         if set(document) != {"format", "version", "budget", "entries"}:
             raise FormatError("a ledger must have exactly: format, version, budget, entries")
-        entries = tuple(
-            (str(entry["name"]), Guarantee.from_document(entry["guarantee"]))
-            for entry in document["entries"]
-        )
+        if not isinstance(document["entries"], list):
+            raise FormatError("the entries of a ledger must be a list")
+        entries = tuple(_entry(entry) for entry in document["entries"])
         return cls(Guarantee.from_document(document["budget"]), entries)
+
+
+def _entry(document: Any) -> tuple[str, Guarantee]:
+    whole = isinstance(document, dict) and set(document) == {"name", "guarantee"}
+    if not whole or not isinstance(document["name"], str):
+        raise FormatError("every entry of a ledger must have exactly: name, guarantee")
+    return document["name"], Guarantee.from_document(document["guarantee"])

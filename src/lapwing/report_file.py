@@ -29,7 +29,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import FormatError, TornFileError
+from lapwing.errors import FormatError, MismatchError, TornFileError
 from lapwing.reports import Reports
 
 MAGIC = b"LWREPORT"
@@ -80,11 +80,22 @@ def write(stream: IO[bytes], header: Header, batches: Iterable[Reports]) -> int:
     header : Header
     batches : iterable of Reports
         Each is written as one or more blocks.
+
+    Raises
+    ------
+    MismatchError
+        When a batch is not of the header's randomizer and width; the batches before it stand.
     """
     stream.write(header.to_bytes())
     total = 0
     size = reports_per_block(header.width)
     for batch in batches:
+        if (batch.fingerprint, batch.width) != (header.randomizer, header.width):
+            raise MismatchError(
+                f"this file holds reports of {header.width} bytes by randomizer "
+                f"{header.randomizer[:12]}, got a batch of {batch.width} bytes by "
+                f"{batch.fingerprint[:12]}"
+            )
         for start in range(0, len(batch), size):
             records = np.ascontiguousarray(batch.data[start : start + size])
             count = struct.pack("<I", records.shape[0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ReportError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Reports:
     """A batch of reports of one randomizer.
 
@@ -38,6 +38,10 @@ class Reports:
                 f"{self.data.dtype.name} of shape {self.data.shape}"
             )
         self.data.flags.writeable = False
+
+    def __repr__(self) -> str:
+        """Return one line; the reports themselves stay unprinted."""
+        return f"<{len(self)} Reports of {self.width} byte(s), randomizer {self.fingerprint[:12]}>"
 
     def __len__(self) -> int:
         """Return the number of reports."""

@@ -25,7 +25,7 @@ from lapwing.linear.projections import simplex
 Projection = Literal["simplex", "clip-and-normalise"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SignedEstimate:
     """Unbiased masses, of either sign.
 
@@ -50,8 +50,20 @@ class SignedEstimate:
     made: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Freeze the masses."""
-        self.mass.flags.writeable = False
+        """Check the shape and freeze the masses."""
+        mass = np.array(self.mass, dtype=np.float64)
+        if mass.shape != (self.domain.size,):
+            raise ArgumentError(
+                f"mass must have one entry for each of the {self.domain.size} symbols, "
+                f"got shape {mass.shape}"
+            )
+        mass.flags.writeable = False
+        object.__setattr__(self, "mass", mass)
+
+    def __repr__(self) -> str:
+        """Return one line: what it is about, not its numbers."""
+        kind = type(self.domain).__name__
+        return f"<SignedEstimate on {kind} of {self.domain.size} symbols, {self.reports} reports>"
 
     @cached_property
     def cumulative(self) -> Cumulative:

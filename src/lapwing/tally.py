@@ -17,7 +17,7 @@ LARGEST_COUNT = 2**53
 """The largest whole number that JSON carries exactly in every language."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Counts:
     """A tally that counts outputs.
 
@@ -45,7 +45,10 @@ class Counts:
 
     def __post_init__(self) -> None:
         """Check the numbers and freeze them."""
-        blocks = tuple(np.array(counts, dtype=np.int64) for counts in self.blocks)
+        given = [np.asarray(counts) for counts in self.blocks]
+        if any(counts.dtype.kind not in "iu" for counts in given):
+            raise TallyError("counts must be whole numbers")
+        blocks = tuple(np.array(counts, dtype=np.int64) for counts in given)
         reports = tuple(int(number) for number in self.reports)
         if len(blocks) != len(reports) or not blocks:
             raise TallyError(
@@ -63,6 +66,10 @@ class Counts:
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "reports", reports)
 
+    def __repr__(self) -> str:
+        """Return one line: whose it is and how much it holds."""
+        return f"<Counts of {self.total} reports in {len(self.blocks)} block(s), {_shown(self)}>"
+
     @property
     def total(self) -> int:
         """Reports in all blocks together."""
@@ -74,7 +81,8 @@ class Counts:
         Raises
         ------
         MismatchError
-            When they were made by different randomizers or for different surveys.
+            When they were made by different randomizers or for different surveys, or one of
+            them is damaged and holds counts of other sizes.
         """
         if not isinstance(other, Counts):
             return NotImplemented
@@ -83,6 +91,8 @@ class Counts:
                 "tallies can be merged only when the same survey collected them; these are of "
                 f"{_shown(self)} and {_shown(other)}"
             )
+        if [counts.size for counts in self.blocks] != [counts.size for counts in other.blocks]:
+            raise MismatchError("tallies can be merged only when they hold counts of equal sizes")
         return Counts(
             [ours + theirs for ours, theirs in zip(self.blocks, other.blocks, strict=True)],
             [ours + theirs for ours, theirs in zip(self.reports, other.reports, strict=True)],
@@ -141,8 +151,8 @@ class Counts:
         whole = whole and all(type(n) is int for part in [reports, *blocks] for n in part)
         if not whole or not isinstance(fingerprint, str) or not isinstance(survey, str | None):
             raise FormatError("a tally must hold lists of whole numbers and its fingerprints")
-        if any(n > LARGEST_COUNT for part in [reports, *blocks] for n in part):
-            raise FormatError("a tally must not hold a count above 2^53")
+        if any(not 0 <= n <= LARGEST_COUNT for part in [reports, *blocks] for n in part):
+            raise FormatError("a tally must hold counts in 0..2^53")
         return cls(
             [np.array(counts, dtype=np.int64) for counts in blocks], reports, fingerprint, survey
         )

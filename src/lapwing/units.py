@@ -13,6 +13,7 @@ time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, "09:3
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from typing import Any, Literal
 
@@ -44,7 +45,10 @@ def to_number(value: Any, *, unit: Unit, name: str) -> float:
         raise DomainError(f"{name} must be a {unit}, got a {type(value).__name__}")
     if isinstance(value, datetime.date | datetime.time):
         return _calendar_number(value, unit=unit, name=name)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _parse(text: str, *, unit: Unit, name: str) -> Any:
@@ -81,6 +85,35 @@ def _calendar_number(value: datetime.date | datetime.time, *, unit: Unit, name: 
     )
 
 
+def one_dimensional(values: ArrayLike) -> NDArray[Any]:
+    """Return values as an array of one dimension that holds at least one.
+
+    Raises
+    ------
+    DomainError
+        When empty, of another shape, or masked.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise DomainError(
+            "values must be a plain array, a masked one hides which are missing; "
+            "pass values.filled(np.nan)"
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise DomainError(
+            "values must be one-dimensional, got lists of different lengths"
+        ) from None
+    if array.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        # One text in a list made texts of all else: of numbers, whole numbers and NaN.
+        array = np.asarray(values, dtype=object)
+    if array.ndim != 1:
+        raise DomainError(f"values must be one-dimensional, got shape {array.shape}")
+    if array.size == 0:
+        raise DomainError("values must hold at least one value, got none")
+    return array
+
+
 def to_numbers(values: ArrayLike, *, unit: Unit) -> NDArray[np.float64]:
     """Return values as float64 [n]; missing ones (None, NaN, NaT) as NaN.
 
@@ -100,11 +133,7 @@ def to_numbers(values: ArrayLike, *, unit: Unit) -> NDArray[np.float64]:
     -----
     Numeric and datetime64 arrays take O(n) in NumPy; lists of Python objects a loop.
     """
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise DomainError(f"values must be one-dimensional, got shape {array.shape}")
-    if array.size == 0:
-        raise DomainError("values must hold at least one value, got none")
+    array = one_dimensional(values)
     kind = array.dtype.kind
     if kind in "iuf":
         return array.astype(np.float64, copy=False)
@@ -129,6 +158,15 @@ def _one_of_many(value: Any, position: int, unit: Unit) -> float:
 
 def _from_datetime64(array: NDArray[Any], *, unit: Unit) -> NDArray[np.float64]:
     missing = np.isnat(array)
+    # Microseconds overflow silently beyond the year 292277.
+    far = ~missing & (np.abs(array.astype("datetime64[s]").astype(np.int64)) > 9 * 10**12)
+    if far.any():
+        position = int(np.argmax(far))
+        raise DomainError(
+            f"every value must lie within 280000 years of 1970, the one at position {position} "
+            "does not",
+            position=position,
+        )
     microseconds = array.astype("datetime64[us]").astype(np.int64)
     if unit == "date":
         numbers = np.floor_divide(microseconds, _DAY * 10**6).astype(np.float64)

@@ -12,7 +12,8 @@ from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dpocon
 
 from lapwing.band import Uncertainty
 from lapwing.channel import Channel
@@ -29,11 +30,15 @@ Vector = NDArray[np.float64]
 DENSE = 2048
 """Most symbols for which a channel is inverted as a matrix; some channels need no matrix."""
 
-REMAINDER = 2e-3
-"""Part of a variance that may be kept as independent errors instead of a factor's columns."""
+WHOLE = 512
+"""Symbols up to which the covariance of a matrix channel is kept whole."""
+
+RANK = 128
+"""Columns kept above that."""
 
 METHOD = (
-    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution"
+    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution; "
+    "measured coverage stands in benchmarks/accuracy"
 )
 
 
@@ -64,7 +69,7 @@ def linear_estimate(
     the people who reported, its covariance is ``A C A' - D / n`` with A the linear map, C the
     covariance of y and ``D = diag(x) - x x'``: the noise without the sampling of people.
 
-    O(size^3) for a matrix (0.3 s at 1024), O(size) without.
+    O(size^3) for a matrix (20 ms at 256 symbols, 0.7 s at 1024), O(size) without.
     """
     channel.check(tally)
     blocks = list(zip(channel.blocks, tally.blocks, tally.reports, strict=True))
@@ -108,16 +113,10 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
         if reports:
             variance = np.maximum(block.covariance(uniform).variance(), 1e-300)
             parts.append((block, counts, reports, dense(block.operator), reports / variance))
-    normal = sum(matrix.T @ (weights[:, None] * matrix) for _, _, _, matrix, weights in parts)
-    try:
-        factor = cho_factor(normal)
-    except LinAlgError:
-        factor = None
-    if factor is None or np.linalg.cond(normal) > 1e13:
-        raise UnsupportedChannelError(
-            "this channel cannot be inverted: some distributions give the same reports; decode "
-            "at fewer bins"
-        )
+    normal = np.zeros((size, size))
+    for _, _, _, matrix, weights in parts:
+        normal += matrix.T @ (weights[:, None] * matrix)
+    factor = _factorised(normal)
     ones = cho_solve(factor, np.ones(size))
     total = ones.sum()
 
@@ -142,12 +141,29 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
     reports = tally.total
     covariance -= (np.diag(plug_in) - np.outer(plug_in, plug_in)) / reports
     if channel.domain.ordered:
-        noise, remainder = _compressed(covariance)
+        noise, remainder = compressed(covariance)
     else:
         values, vectors = np.linalg.eigh(covariance)
         noise = Covariance(np.zeros(size), vectors, np.maximum(values, 0.0))
         remainder = np.zeros(size)
     return Uncertainty(centre, noise, remainder, plug_in, reports, METHOD)
+
+
+def _factorised(normal: Vector) -> tuple[Vector, bool]:
+    """Return the Cholesky factor of a matrix that can be inverted in float64."""
+    try:
+        factor, lower = cho_factor(normal)
+    except LinAlgError:
+        reciprocal = 0.0
+    else:
+        norm = float(np.abs(normal).sum(axis=0).max())
+        reciprocal = float(dpocon(factor, norm, uplo="L" if lower else "U")[0])
+    if reciprocal < 1e-14:
+        raise UnsupportedChannelError(
+            "this channel cannot be inverted: some distributions give the same reports; decode "
+            "at fewer bins"
+        )
+    return factor, lower
 
 
 def _plug_in(channel: Channel, tally: Counts) -> Vector:
@@ -173,26 +189,25 @@ def _plug_in(channel: Channel, tally: Counts) -> Vector:
     ).point
 
 
-def _compressed(covariance: Vector) -> tuple[Covariance, Vector]:
-    """Return few columns for the errors of the cumulative sums, and what they leave out.
+def compressed(covariance: Vector) -> tuple[Covariance, Vector]:
+    """Return a covariance as columns for the errors of the cumulative sums, and what they leave.
 
-    The eigenvalues of a CDF's error fall fast; what the kept ones miss, at most a five-hundredth
-    of each variance, is treated as independent errors, which can only widen short ranges.
+    Up to 512 symbols nothing is left out. Above, the 128 strongest columns are kept and the rest
+    counts as independent errors of the cumulative sums: their variances stay exact, and so does
+    the band; standard deviations of ranges are within 5 % for 98 in 100 ranges, but up to 30 %
+    too small for ranges exactly one wave wide.
     """
     size = covariance.shape[0]
     sums = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
-    values, vectors = np.linalg.eigh((sums + sums.T) / 2)
-    values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
-    explained = np.cumsum(vectors**2 * values, axis=1)
-    variance = np.maximum(np.diag(sums), 0.0)
-    scale = np.maximum(variance, 1e-6 * variance.max())
-    missing = ((variance[:, None] - explained) / scale[:, None]).max(axis=0)
-    enough = np.flatnonzero(missing <= REMAINDER)
-    rank = int(enough[0]) + 1 if enough.size else size
-    heights = vectors[:, :rank] * np.sqrt(values[:rank])
-    factor = np.diff(heights, axis=0, prepend=0.0)
-    remainder = np.maximum(variance - explained[:, rank - 1], 0.0)
-    return Covariance(np.zeros(size), factor, np.ones(rank)), remainder
+    sums = (sums + sums.T) / 2
+    first = 0 if size <= WHOLE else size - RANK
+    values, vectors = eigh(sums, subset_by_index=[first, size - 1], check_finite=False)
+    heights = vectors * np.sqrt(np.maximum(values, 0.0))
+    # Files hold the columns as float32; rounding them here makes a loaded band the same band.
+    factor = np.diff(heights, axis=0, prepend=0.0).astype(np.float32).astype(np.float64)
+    explained = (np.cumsum(factor, axis=0) ** 2).sum(axis=1)
+    remainder = np.maximum(np.diag(sums) - explained, 0.0)
+    return Covariance(np.zeros(size), factor, np.ones(factor.shape[1])), remainder
 
 
 def _warn_when_weak(channel: Channel, estimate: Uncertainty) -> None:
@@ -201,7 +216,7 @@ def _warn_when_weak(channel: Channel, estimate: Uncertainty) -> None:
     widest = NormalDist().inv_cdf(0.975) * float(estimate.cdf_deviation("empirical").max())
     if widest > 0.5:
         warnings.warn(
-            f"{estimate.reports} reports say little here: the exact 95 % band of the CDF is "
+            f"{estimate.reports} reports say little: the exact 95 % band of the CDF is "
             f"+-{widest:.2g} at its widest; collect more reports or use fewer bins",
             WeakAnswerWarning,
             stacklevel=4,

@@ -22,6 +22,8 @@ class Neighbours:
 
     Parameters
     ----------
+    joined : numpy.ndarray
+        int64: the symbols that touch, in order.
     first, second : numpy.ndarray
         int64 [pairs].
     width : numpy.ndarray
@@ -32,6 +34,7 @@ class Neighbours:
         Whether the last touches the first.
     """
 
+    joined: NDArray[np.int64]
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     width: Vector
@@ -60,7 +63,7 @@ class Neighbours:
         if domain.circular:
             first, second = np.append(first, joined[-1]), np.append(second, joined[0])
         even = joined.size == domain.size and bool(np.allclose(width, 1.0))
-        return cls(first, second, width, even, domain.circular)
+        return cls(joined, first, second, width, even, domain.circular)
 
     def smooth(self, mass: Vector) -> Vector:
         """Return masses after a quarter of each has moved to each neighbour.

@@ -57,6 +57,35 @@ class Covariance:
         """Return the matrix times a number, of either sign."""
         return Covariance(self.diagonal * number, self.factor, self.signs * number)
 
+    def sample(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return normal vectors with this covariance: float64 [count, size].
+
+        Notes
+        -----
+        Columns of positive sign are added to independent noise, which gives vectors e of
+        covariance B. Columns G of negative sign are taken out: with ``W = B^-1 G``, ``M = G' W``
+        and K such that ``2 K - K M K = I``, the vectors ``e - G K W' e`` have covariance
+        ``B - G G'``. O(count * size * rank), no matrix of size^2.
+        """
+        plus, minus = self.signs > 0, self.signs < 0
+        added = self.factor[:, plus] * np.sqrt(self.signs[plus])
+        floor = 1e-12 * float(np.abs(self.diagonal).max(initial=0.0))
+        noise = np.maximum(self.diagonal, floor)
+        vectors = rng.normal(size=(count, self.size)) * np.sqrt(noise)
+        vectors += rng.normal(size=(count, int(plus.sum()))) @ added.T
+        if not minus.any():
+            return vectors
+        taken = self.factor[:, minus] * np.sqrt(-self.signs[minus])
+        scaled = added / noise[:, None]
+        inner = np.eye(added.shape[1]) + added.T @ scaled
+        solved = taken / noise[:, None]
+        solved -= scaled @ np.linalg.solve(inner, added.T @ solved)
+        values, directions = np.linalg.eigh(taken.T @ solved)
+        values = np.clip(values, 1e-12, 1.0)
+        gain = (directions * ((1 - np.sqrt(1 - values)) / values)) @ directions.T
+        vectors -= (vectors @ solved) @ gain @ taken.T
+        return vectors
+
     def through(self, operator: LinearOperator) -> Covariance:
         """Return ``A C A'``, the covariance after a linear map.
 
