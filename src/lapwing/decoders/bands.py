@@ -82,6 +82,17 @@ def linear_estimate(
     return estimate
 
 
+def available_band(channel: Channel, tally: Counts, plug_in: Vector) -> Uncertainty | None:
+    """Return the exact linear band's error law, or None where the channel does not allow one.
+
+    A decoder that needs no inverse still answers then; its result says that it has no band.
+    """
+    try:
+        return linear_estimate(channel, tally, plug_in=plug_in)
+    except UnsupportedChannelError:
+        return None
+
+
 def _about_reporters(covariance: Covariance, mass: Vector, reports: int) -> Covariance:
     sampling = Covariance(mass, mass[:, None], np.array([-1.0]))
     return covariance + sampling.scaled(-1 / reports)

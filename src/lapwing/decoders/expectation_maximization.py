@@ -14,12 +14,11 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.band import Uncertainty
 from lapwing.channel import Channel
-from lapwing.decoders.bands import DENSE, linear_estimate
+from lapwing.decoders.bands import available_band
 from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.neighbours import Neighbours
 from lapwing.distribution import Distribution
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
-from lapwing.linear.compound_symmetric import CompoundSymmetric
 from lapwing.linear.solvers import Solution
 from lapwing.tally import Counts
 
@@ -52,11 +51,12 @@ def expect(rows: Rows, mass: Vector) -> tuple[Vector, float]:
     likelihood = 0.0
     for operator, counts in rows:
         # The hooks behind matvec and rmatvec: at 1024 bins SciPy's checks of shapes would cost
-        # a quarter of an iteration, and the shapes were checked with the channel.
-        mean = operator._matvec(mass)
+        # a quarter of an iteration, and the shapes were checked with the channel. SciPy's own
+        # operator of a dense matrix answers with a column.
+        mean = operator._matvec(mass).reshape(-1)
         np.maximum(mean, _TINY, out=mean)
         likelihood += float(counts.dot(np.log(mean)))
-        part = operator._rmatvec(np.divide(counts, mean, out=mean))
+        part = operator._rmatvec(np.divide(counts, mean, out=mean)).reshape(-1)
         expected = part if expected is None else expected + part
     assert expected is not None
     expected *= mass
@@ -106,8 +106,9 @@ class ExpectationMaximization:
     limit : int
         Most iterations; reaching it gives a ConvergenceWarning.
     band : bool
-        Whether to compute the exact linear band (up to 2048 symbols, O(size^3)). It belongs to
-        the channel and the tally; the decoded curve is drawn in it.
+        Whether to compute the exact linear band, where the channel can be inverted (up to 2048
+        symbols, O(size^3)). It belongs to the channel and the tally; the decoded curve is drawn
+        in it.
 
     Accuracy
     --------
@@ -192,11 +193,4 @@ class ExpectationMaximization:
         return 1e-3 * math.exp(channel.guarantee.epsilon)
 
     def _uncertainty(self, channel: Channel, tally: Counts, mass: Vector) -> Uncertainty | None:
-        if not self.band:
-            return None
-        structured = len(channel.blocks) == 1 and isinstance(
-            channel.blocks[0].operator, CompoundSymmetric
-        )
-        if channel.domain.size > DENSE and not structured:
-            return None
-        return linear_estimate(channel, tally, plug_in=mass)
+        return available_band(channel, tally, mass) if self.band else None

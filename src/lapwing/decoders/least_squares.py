@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lapwing.band import Uncertainty
 from lapwing.channel import Channel
-from lapwing.decoders.bands import DENSE, linear_estimate
+from lapwing.decoders.bands import available_band, linear_estimate
 from lapwing.decoders.decoder import decoder_document
 from lapwing.distribution import Distribution
 from lapwing.errors import ConvergenceWarning
@@ -121,6 +121,4 @@ class LeastSquares:
             start=uniform,
             tolerance=1e-4 / size / np.sqrt(tally.total),
         )
-        if size > DENSE:
-            return solution.point, None, solution
-        return solution.point, linear_estimate(channel, tally, plug_in=solution.point), solution
+        return solution.point, available_band(channel, tally, solution.point), solution

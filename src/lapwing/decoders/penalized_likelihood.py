@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.channel import Channel
-from lapwing.decoders.bands import DENSE, linear_estimate
+from lapwing.decoders.bands import available_band
 from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.expectation_maximization import expect, likelihood_rows
 from lapwing.decoders.neighbours import Neighbours
@@ -111,15 +111,12 @@ class PenalizedLikelihood:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        uncertainty = None
-        if size <= DENSE:
-            uncertainty = linear_estimate(channel, tally, plug_in=solution.point)
         return Distribution(
             channel.domain,
             solution.point,
             reports=tally.total,
             guarantee=channel.guarantee,
-            uncertainty=uncertainty,
+            uncertainty=available_band(channel, tally, solution.point),
             made={
                 **decoder_document(self),
                 "iterations": solution.iterations,
@@ -134,10 +131,12 @@ def _quadratic_step(expected: Vector, bend: Vector, pull: Vector) -> Vector:
     def at(level: float) -> Vector:
         slope = pull - level
         root = np.sqrt(slope**2 + 4 * bend * expected)
-        # Two forms of the positive root, each without cancellation where it is used.
+        # Two forms of the positive root, each without cancellation where it is used. Without a
+        # bend and with a level below the pull there is none; a huge number says: raise the level.
+        rises = (slope > 0) & (bend > 0)
         upward = (slope + root) / np.where(bend > 0, 2 * bend, 1.0)
-        downward = 2 * expected / np.maximum(root - slope, 1e-300)
-        return np.where((slope > 0) & (bend > 0), upward, downward)
+        downward = 2 * expected / np.where(rises, 1.0, np.maximum(root - slope, 1e-200))
+        return np.where(rises, upward, downward)
 
     high = float((expected / 1e-3 + np.abs(pull)).max()) + float(expected.sum())
     low = float(pull.min()) - float(bend.max()) - float(expected.sum()) - 1.0

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, lstsq, solve
 
 from lapwing.channel import Channel
 from lapwing.linear.stacked import dense
@@ -124,7 +124,7 @@ class Posterior:
                 block[np.diag_indices_from(block)] += ridge
                 multipliers[at_zero] = _solve(block, -self.mean[at_zero])
             shift: Vector = self.covariance @ multipliers
-            point = np.add(self.mean, shift, out=np.empty(size))
+            point = self.mean + shift
             wrong = (held & (multipliers < 0)) | (~held & (point < -tiny))
             count = int(wrong.sum())
             if count == 0:
@@ -148,7 +148,8 @@ def _solve(matrix: Matrix, right: Vector) -> Vector:
     try:
         solution: Vector = cho_solve(cho_factor(matrix), right)
     except LinAlgError:
-        solution = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        # Cells that the reports cannot tell apart: the shortest of all solutions.
+        solution = lstsq(matrix, right)[0]
     return solution
 
 

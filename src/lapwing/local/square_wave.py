@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
+from functools import cached_property
 from numbers import Real
 from typing import ClassVar
 
@@ -108,7 +109,8 @@ class SquareWave(TwoLevel):
     report tends to the continuous wave's.
 
     Source: Li et al. 2020, sections 5.2 to 5.4; half-window ``floor(b d)`` points as there.
-    Differs: the width on a circle (own derivation).
+    Differs: the width on a circle (own derivation), where a window whose length shares a divisor
+    with the number of points is made narrower until it does not: else it could not be inverted.
 
     Examples
     --------
@@ -156,7 +158,7 @@ class SquareWave(TwoLevel):
         """Points of the input grid."""
         return self.domain.size if self.grid is None else self.grid
 
-    @property
+    @cached_property
     def half_window(self) -> int:
         """Points of the window on either side of its centre."""
         circular = self.domain.circular

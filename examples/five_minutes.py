@@ -1,0 +1,25 @@
+"""The README's example: what 29,144 people earn, learned without anybody telling it."""
+
+import csv
+
+import lapwing as lw
+
+with open("examples/data/acs_income_2019.csv") as table:  # an income, and how many people have it
+    values = [int(row["income"]) for row in csv.DictReader(table) for _ in range(int(row["count"]))]
+
+# Agreed in public, before anybody answers. Many people have exactly 0: a symbol of its own.
+domain = lw.Interval(0, 524_288, bins=128, atoms=[0])
+survey = lw.Survey("income", lw.SquareWave(domain, epsilon=2))
+
+reports = survey.randomize(values)  # on each device; secure randomness by default
+tally = survey.tally(reports)  # on the server; tallies add
+result = survey.decode(tally)  # by the recommended decoder
+
+print(survey.guarantee)
+print(f"one report:       {bytes(reports.data[0]).hex()}, of {reports.width} byte")
+print(f"earn <= 50,000:   {result.cdf(50_000):.1%}")
+print(f"10 %, 50 %, 90 %: {result.quantile([0.1, 0.5, 0.9]).round()}")
+low, high = result.confidence_band(0.95).quantile(0.5)
+print(f"median, 95 %:     {low:,.0f} to {high:,.0f}")
+
+result.plot().figure.savefig("income.png")

@@ -1,0 +1,53 @@
+"""Every example in the pages of docs/ and in the README runs and prints what the page says."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(path for path in (ROOT / "docs").glob("*.md") if ">>> " in path.read_text("utf-8"))
+
+
+def failures(text: str, name: str) -> int:
+    """Return how many examples of a page do not print what it says."""
+    # The end of a code block is not output.
+    examples = re.sub(r"^```.*$", "", text, flags=re.MULTILINE)
+    test = doctest.DocTestParser().get_doctest(examples, {}, name, name, 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS)
+    runner.run(test)
+    return runner.failures
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page_print_what_it_says(
+    page: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)  # examples name files as seen from the checkout
+    assert failures(page.read_text("utf-8"), page.name) == 0
+
+
+def test_the_pages_with_examples_are_found() -> None:
+    assert {"data-flow.md", "privacy.md", "report-format.md"} <= {page.name for page in PAGES}
+
+
+def test_a_wrong_example_is_noticed() -> None:
+    assert failures("```python\n>>> 1 + 1\n2\n```\n", "right") == 0
+    assert failures("```python\n>>> 1 + 1\n3\n```\n", "wrong") == 1
+
+
+LINK = re.compile(r"\]\(([^)#]+)(#[^)]*)?\)")
+
+
+@pytest.mark.parametrize(
+    "page",
+    [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))],
+    ids=lambda page: page.name,
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target, _ in LINK.findall(page.read_text("utf-8")):
+        if not target.startswith(("http://", "https://")):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

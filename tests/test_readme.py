@@ -1,0 +1,85 @@
+"""What the README shows is what runs: its example, its output, its commands."""
+
+from __future__ import annotations
+
+import csv
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+INCOMES = ROOT / "examples" / "data" / "acs_income_2019.csv"
+
+
+def block(language: str) -> str:
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
+    assert len(found) == 1, f"the README must have one block of {language}"
+    return found[0]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder that looks like the checkout to the example, but may be written to."""
+    (tmp_path / "examples" / "data").mkdir(parents=True)
+    (tmp_path / "examples" / "data" / INCOMES.name).write_bytes(INCOMES.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    return tmp_path
+
+
+def test_the_example_is_the_file() -> None:
+    assert block("python") == (ROOT / "examples" / "five_minutes.py").read_text(encoding="utf-8")
+
+
+def test_the_example_prints_what_the_readme_shows(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The randomness is real, so numbers are compared within what chance allows."""
+    runpy.run_path(str(ROOT / "examples" / "five_minutes.py"))
+    printed, shown = capsys.readouterr().out.splitlines(), block("text").splitlines()
+    assert printed[0] == shown[0]
+    assert [line[:17] for line in printed[1:]] == [line[:17] for line in shown[1:]]
+    for lines in (printed, shown):
+        assert re.fullmatch(r"one report: +[0-9a-f]{2}, of 1 byte", lines[1])
+        share = float(lines[2].split()[-1].rstrip("%"))
+        assert abs(share - 65.7) < 8
+        low_decile, median, high_decile = (
+            float(number) for number in re.findall(r"[0-9.]+", lines[3].split("[")[1])
+        )
+        assert low_decile < 6_000
+        assert abs(median - 30_000) < 9_000
+        assert abs(high_decile - 133_400) < 45_000
+        low, high = (
+            float(number.replace(",", "")) for number in re.findall(r"[0-9,]+", lines[4][17:])
+        )
+        assert low < high <= 524_288
+    assert (checkout / "income.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_commands_run_as_shown(tmp_path: Path) -> None:
+    with INCOMES.open(newline="") as stream:
+        incomes = [
+            row["income"] for row in csv.DictReader(stream) for _ in range(int(row["count"]))
+        ]
+    for day, part in (("monday", incomes[0::2]), ("tuesday", incomes[1::2])):
+        (tmp_path / f"{day}.csv").write_text("\n".join(["income", *part]) + "\n")
+    lines = block("sh").splitlines()
+    assert len(lines) == 10
+    for line in lines:
+        command, *arguments = shlex.split(line)
+        assert command == "lapwing"
+        done = subprocess.run(
+            [sys.executable, "-m", "lapwing", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+    assert (tmp_path / "result.png").read_bytes().startswith(b"\x89PNG")
