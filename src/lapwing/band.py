@@ -30,6 +30,9 @@ _VARIANTS = {"empirical simultaneous", "population pointwise", "population simul
 _DRAWS = 1000
 """Simulated suprema behind a simultaneous band; its critical value is then within about 2 %."""
 
+_FEW_COLUMNS = 8
+"""Columns up to which a file holds a factor in double precision."""
+
 _DRAW_NUMBERS = 2**22
 """Most numbers of a simulated batch, so that memory stays small on large domains."""
 
@@ -259,11 +262,14 @@ class Uncertainty:
         )
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form; arrays as base64 of little-endian float64, the factor float32."""
+        """Return the JSON form; arrays as base64 of little-endian floats.
+
+        They have 64 bits, but for factors of many columns, which have 32.
+        """
         return {
             "centre": _encode(self.centre),
             "diagonal": _encode(self.noise.diagonal),
-            "factor": _encode(self.noise.factor.T, kind="<f4"),
+            "factor": _encode(self.noise.factor.T, kind=_factor_kind(self.noise.signs.size)),
             "signs": _encode(self.noise.signs),
             "remainder": _encode(self.remainder),
             "plug_in": _encode(self.plug_in),
@@ -280,13 +286,15 @@ class Uncertainty:
         variants = document["variants"]
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
             raise FormatError("the uncertainty of this distribution is damaged")
-        arrays = {
-            key: _decode(document[key], kind="<f4" if key == "factor" else "<f8") for key in keys
-        }
+        if any(isinstance(law, dict) and law.get("variants") for law in variants.values()):
+            raise FormatError("a variant of an uncertainty must not have variants itself")
+        arrays = {key: _decode(document[key]) for key in keys - {"factor"}}
         rank = arrays["signs"].size
+        arrays["factor"] = _decode(document["factor"], kind=_factor_kind(rank))
         sizes = {key: symbols for key in keys} | {"signs": rank, "factor": rank * symbols}
         reports = document["reports"]
-        if any(arrays[key].size != sizes[key] for key in keys) or type(reports) is not int:
+        whole = type(reports) is int and reports >= 1
+        if any(arrays[key].size != sizes[key] for key in keys) or not whole:
             raise FormatError("the uncertainty of this distribution is damaged")
         factor = arrays["factor"].reshape(rank, symbols).T
         return cls(
@@ -298,6 +306,11 @@ class Uncertainty:
             str(document["method"]),
             {name: cls.from_document(law, symbols=symbols) for name, law in variants.items()},
         )
+
+
+def _factor_kind(rank: int) -> str:
+    # A few columns stand beside a diagonal from which they are subtracted: they need every bit.
+    return "<f8" if rank <= _FEW_COLUMNS else "<f4"
 
 
 def _encode(array: Vector, *, kind: str = "<f8") -> str:

@@ -59,6 +59,9 @@ class Block:
 
     def covariance(self, mass: NDArray[np.float64]) -> Covariance:
         """Return the covariance of one report of a person drawn from `mass`."""
+        if isinstance(self.operator, Coarsened):
+            # A report depends on the cell alone, and the operator on cells has a known structure.
+            return self.law.covariance(self.operator.inner, self.operator.total(mass))
         return self.law.covariance(self.operator, mass)
 
     def score_and_information(

@@ -16,6 +16,9 @@ from lapwing.errors import ArgumentError
 
 Vector = NDArray[np.float64]
 
+_ROUNDING = 1e-12
+"""More than the rounding of a sum of masses, less than any share that matters."""
+
 
 @dataclass(frozen=True, eq=False)
 class Cumulative:
@@ -94,7 +97,8 @@ class Cumulative:
         if not np.all((p >= 0) & (p <= 1)):
             raise ArgumentError("a quantile's probability must be in [0, 1]")
         last = int(np.flatnonzero(self.mass > 0)[-1])
-        piece = np.minimum(np.searchsorted(self.sums, p, side="left"), last)
+        # Ten tenths must reach 1: a sum that misses p by rounding alone counts as p.
+        piece = np.minimum(np.searchsorted(self.sums, p - _ROUNDING, side="left"), last)
         mass = self.mass[piece]
         beyond = p - (self.sums[piece] - mass)
         part = np.clip(np.where(mass > 0, beyond / np.where(mass > 0, mass, 1.0), 0.0), 0.0, 1.0)

@@ -173,9 +173,13 @@ class Distribution:
         return np.where(symbols < left.size, values, np.nan)
 
     def _present_uncertainty(self) -> Uncertainty | None:
-        if self.uncertainty is None or self.domain.missing_index is None:
-            return self.uncertainty
-        return self.uncertainty.given_present() if self.domain.ordered else self.uncertainty
+        uncertainty = self.uncertainty
+        if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
+            return uncertainty
+        laws = [uncertainty, *uncertainty.variants.values()]
+        if any(max(law.centre[-1], law.plug_in[-1]) >= 1 for law in laws):
+            return None  # by these counts nobody's value is present
+        return uncertainty.given_present()
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"

@@ -22,11 +22,12 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import TallyError, UnsupportedChannelError
 from lapwing.linear.compound_symmetric import CompoundSymmetric
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.information import WeightedInformation
 from lapwing.linear.stacked import dense
 
 Vector = NDArray[np.float64]
@@ -67,27 +68,6 @@ class Law(Protocol):
     def sample(self, operator: LinearOperator, people: Counts, rng: np.random.Generator) -> Counts:
         """Return counts with exactly the joint law of randomising every person."""
         ...
-
-
-def _weighted_information(operator: LinearOperator, weights: Vector) -> LinearOperator:
-    return operator.adjoint() @ (aslinearoperator(_Diagonal(weights)) @ operator)
-
-
-class _Diagonal(LinearOperator):  # type: ignore[misc]
-    def __init__(self, diagonal: Vector) -> None:
-        super().__init__(np.dtype(np.float64), (diagonal.size, diagonal.size))
-        self.diagonal = diagonal
-
-    def _matvec(self, x: Vector) -> Vector:
-        product: Vector = self.diagonal * x.ravel()
-        return product
-
-    def _matmat(self, x: Vector) -> Vector:
-        product: Vector = self.diagonal[:, None] * x
-        return product
-
-    _rmatvec = _matvec
-    _rmatmat = _matmat
 
 
 @dataclass(frozen=True)
@@ -144,7 +124,7 @@ class Multinomial:
         """
         mean = operator.matvec(mass) + _TINY
         score = operator.rmatvec(counts / mean - reports)
-        return score, _weighted_information(operator, reports / mean)
+        return score, WeightedInformation(operator, reports / mean)
 
     def likelihood_rows(
         self, operator: LinearOperator, counts: Counts, reports: int
@@ -217,7 +197,7 @@ class ProductOfBits:
         mean = operator.matvec(mass)
         spread = mean * (1 - mean) + _TINY
         score = operator.rmatvec((counts - reports * mean) / spread)
-        return score, _weighted_information(operator, reports / spread)
+        return score, WeightedInformation(operator, reports / spread)
 
     def likelihood_rows(
         self, operator: LinearOperator, counts: Counts, reports: int
@@ -309,7 +289,7 @@ class FixedSizeSubset:
         mean = operator.matvec(mass)
         weights = (1 - 1 / self.symbols) / (mean * (1 - mean) + _TINY)
         score = operator.rmatvec((counts - reports * mean) * weights)
-        return score, _weighted_information(operator, reports * weights)
+        return score, WeightedInformation(operator, reports * weights)
 
     def likelihood_rows(
         self, operator: LinearOperator, counts: Counts, reports: int

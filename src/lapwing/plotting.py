@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def plot_distribution(
     ax = _plain(ax)
     band = distribution.confidence_band(level)
     if not distribution.domain.ordered:
-        return _plot_shares(distribution, ax, band)
+        return _plot_shares(distribution, ax, band, truth)
     curve = distribution.cumulative
     knots = np.column_stack([curve.left, curve.right]).ravel()
     heights = np.column_stack([curve.sums - curve.mass, curve.sums]).ravel()
@@ -127,11 +127,14 @@ def plot_distribution(
     return ax
 
 
-def _plot_shares(distribution: Distribution, ax: Any, band: Any) -> Any:
+def _plot_shares(distribution: Distribution, ax: Any, band: Any, truth: Any) -> Any:
     domain: Any = distribution.domain
     order = np.argsort(-distribution.mass, kind="stable")[:_MOST_LABELS]
     listed = domain.listed
     names = [str(listed[i]) if i < len(listed) else "(missing)" for i in order.tolist()]
+    names = [name if len(name) <= 30 else f"{name[:29]}…" for name in names]
+    crowded = max(map(len, names)) > 80 // order.size
+    names = [name.replace("$", r"\$") for name in names]  # a label is no formula
     heights = distribution.mass[order]
     places = np.arange(order.size)
     ax.bar(places, heights, color=_TINT)
@@ -139,7 +142,14 @@ def _plot_shares(distribution: Distribution, ax: Any, band: Any) -> Any:
         middle = (band.low + band.high)[order] / 2
         reach = (band.high - band.low)[order] / 2
         ax.errorbar(places, middle, yerr=reach, fmt="none", ecolor=_INK, elinewidth=1, capsize=2)
-    ax.set_xticks(places, names, rotation=60 if order.size > 8 else 0, ha="center")
+    if truth is not None:
+        ax.plot(places, truth.mass[order], "o", color=_TRUTH, markersize=4, label="truth")
+        ax.legend(frameon=False)
+    ax.set_xticks(places, names)
+    if crowded:
+        ax.tick_params("x", labelrotation=45)
+        for text in ax.get_xticklabels():
+            text.set(ha="right", rotation_mode="anchor")
     ax.set_ylabel("share")
     if order.size < domain.size:
         ax.set_title(f"the {order.size} largest of {domain.size} shares")
@@ -236,3 +246,13 @@ def figure_of(distribution: Distribution, *, level: float = 0.95, truth: Any = N
     plot_density(distribution, upper, truth=truth)
     plot_distribution(distribution, lower, level=level, truth=truth)
     return figure
+
+
+def write_picture(figure: Any, stream: IO[bytes], *, kind: Literal["png", "svg"]) -> None:
+    """Write a figure; the same figure gives the same bytes."""
+    import matplotlib
+
+    # Without a date, and with identifiers that are hashes of what they name instead of random.
+    options: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {"dpi": 150}
+    with matplotlib.rc_context({"svg.hashsalt": "lapwing"}):
+        figure.savefig(stream, format=kind, **options)

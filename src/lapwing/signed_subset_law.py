@@ -171,6 +171,9 @@ class SignedSubset:
         if d > 1:
             with_own = self.own * (m - 1) / (2 * (d - 1))
             with_opposite = self.opposite * (m - 1) / (2 * (d - 1))
+        if d == 2:
+            # No third coordinate: any value serves; this one drops the mass, as for m = d below.
+            both = (with_own + with_opposite) / 2
         if d > 2:
             pairs = 4 * (d - 1) * (d - 2)
             both = (m - 1) * (self.present * (m - 2) + (1 - self.present) * m) / pairs

@@ -85,7 +85,7 @@ class Survey:
             raise ArgumentError("the name of a survey must be a text of 1 to 200 characters")
         if not self.name.isprintable():
             raise ArgumentError("the name of a survey must hold printable characters only")
-        if getattr(self.randomizer, "name", None) not in RANDOMIZERS:
+        if type(self.randomizer) not in RANDOMIZERS.values():
             raise ArgumentError(
                 f"a survey needs a randomizer, got a {type(self.randomizer).__name__}; "
                 "pass for example SquareWave(Interval(0, 1, bins=256), epsilon=1)"

@@ -13,7 +13,7 @@ from lapwing.documents import require, require_format
 from lapwing.errors import FormatError, MismatchError, TallyError
 
 VERSION = 1
-LARGEST_COUNT = 2**53
+LARGEST_COUNT = 2**53 - 1
 """The largest whole number that JSON carries exactly in every language."""
 
 
@@ -61,7 +61,7 @@ class Counts:
             if number < 0 or counts.min() < 0:
                 raise TallyError("counts and numbers of reports must not be negative")
             if max(int(counts.max()), number) > LARGEST_COUNT:
-                raise TallyError("a count above 2^53 cannot be stored exactly")
+                raise TallyError("a count above 2^53 - 1 cannot be stored exactly")
             counts.flags.writeable = False
         object.__setattr__(self, "blocks", blocks)
         object.__setattr__(self, "reports", reports)
@@ -152,7 +152,7 @@ class Counts:
         if not whole or not isinstance(fingerprint, str) or not isinstance(survey, str | None):
             raise FormatError("a tally must hold lists of whole numbers and its fingerprints")
         if any(not 0 <= n <= LARGEST_COUNT for part in [reports, *blocks] for n in part):
-            raise FormatError("a tally must hold counts in 0..2^53")
+            raise FormatError("a tally must hold counts in 0..2^53-1")
         return cls(
             [np.array(counts, dtype=np.int64) for counts in blocks], reports, fingerprint, survey
         )

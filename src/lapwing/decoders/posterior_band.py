@@ -83,8 +83,7 @@ def widened_band(
         prior += floor * _floors(mass, basis, joined)
         along = prior.sum(axis=1)
         prior -= np.outer(along, along) / along.sum()
-        for target in ("empirical", "population"):
-            centre, covariance = _law(evidence, fitted.mean, prior, target)
+        for target, (centre, covariance) in _error_laws(evidence, fitted.mean, prior).items():
             noise, remainder = compressed(covariance)
             laws[f"{target} {kind}"] = Uncertainty(
                 centre, noise, remainder, evidence.pilot, evidence.reports, METHOD
@@ -112,19 +111,31 @@ def _floors(mass: Vector, basis: Basis, joined: NDArray[np.int64]) -> Matrix:
     return (columns / basis.frequency**2) @ columns.T + np.diag(local) / size
 
 
-def _law(evidence: Evidence, mean: Vector, prior: Matrix, target: str) -> tuple[Vector, Matrix]:
+def _error_laws(
+    evidence: Evidence, mean: Vector, prior: Matrix
+) -> dict[str, tuple[Vector, Matrix]]:
+    """Return the centre and the covariance about either target."""
     information = evidence.information
     pull = evidence.score - information @ mean
-    system = np.eye(mean.size) + information @ prior
+    system = information @ prior
+    system[np.diag_indices_from(system)] += 1
     inverse = np.linalg.inv(system)
     covariance = prior @ inverse
     covariance = (covariance + covariance.T) / 2
     centre = mean + covariance @ pull
-    if target == "population":
-        return centre, covariance
     p = evidence.pilot
-    sampling = (np.diag(p) - np.outer(p, p)) / evidence.reports
-    cross = covariance @ information @ sampling
-    shared = sampling @ inverse
-    about = covariance + sampling - cross - cross.T - shared @ information @ sampling
-    return centre + shared @ pull, (about + about.T) / 2
+
+    def sampled(rows: Matrix) -> Matrix:
+        """Multiply by D = (diag(p) - p p') / n from the right."""
+        return (rows * p - np.outer(rows @ p, p)) / evidence.reports
+
+    cross = sampled(covariance @ information)
+    shared = sampled(sampled(inverse @ information).T)
+    about = covariance - cross - cross.T - shared
+    about[np.diag_indices_from(about)] += p / evidence.reports
+    about -= np.outer(p, p) / evidence.reports
+    moved = sampled((inverse @ pull)[None, :])[0]
+    return {
+        "empirical": (centre + moved, (about + about.T) / 2),
+        "population": (centre, covariance),
+    }

@@ -12,7 +12,13 @@ from scipy.ndimage import gaussian_filter1d
 from lapwing.channel import Channel
 from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.neighbours import Neighbours
-from lapwing.decoders.posterior import LearntPrior, Posterior, quadratic_likelihood, shrunk
+from lapwing.decoders.posterior import (
+    LearntPrior,
+    Posterior,
+    quadratic_likelihood,
+    root_of,
+    whitener,
+)
 from lapwing.decoders.posterior_band import Evidence, widened_band
 from lapwing.decoders.spectrum import Basis, averaged_spectrum, refined
 from lapwing.distribution import Distribution
@@ -174,45 +180,49 @@ class _Prior:
         apart[self.joined] = False
         single[apart] = _APART
         jump = np.full(self.joined.size - 1, 0.0 if self.circular else 0.02**2)
+        root = root_of(information)
         for _ in range(_SWEEPS):
-            smooth = spectral + self._steps(jump)
-            covariance = shrunk(information, smooth + np.diag(single))
-            lifted = information @ covariance
-            residual = pull - lifted @ pull
-            precision = information - lifted @ information
-            expected = np.maximum(np.diag(precision), 1e-300)
+            covariance = LearntPrior(mean, spectral + self._steps(jump), single).covariance
+            whitened = whitener(root, covariance)
+            residual = pull - whitened.T @ (whitened @ (covariance @ pull))
+            expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
             update = single * residual**2 / (_SPARSITY * expected)
             single = np.where(apart, _APART, np.clip(update, 1e-16, 9))
             if not self.circular:
-                jump = self._jumps(jump, residual, precision)
+                jump = self._jumps(jump, residual, whitened)
         return LearntPrior(mean, spectral + self._steps(jump), single)
 
     def _steps(self, jump: Vector) -> Matrix:
         """Return the covariance of centred steps of the density between neighbours."""
-        covariance = np.zeros((self.size, self.size))
         if self.circular:
-            return covariance
+            return np.zeros((self.size, self.size))
+        # Steps shared by two cells are those up to the earlier one.
         heights = np.concatenate([[0.0], np.cumsum(jump)])
-        cell = np.arange(heights.size)
-        block = heights[np.minimum.outer(cell, cell)]
-        block = block - block.mean(axis=0)
-        block = (block.T - block.T.mean(axis=0)).T
-        covariance[np.ix_(self.joined, self.joined)] = block / self.size**2
+        block: Matrix = np.minimum.outer(heights, heights)
+        middle = block.mean(axis=0)
+        block -= middle
+        block -= (middle - middle.mean())[:, None]
+        block /= self.size**2
+        if self.joined.size == self.size:
+            return block
+        covariance = np.zeros((self.size, self.size))
+        covariance[np.ix_(self.joined, self.joined)] = block
         return covariance
 
-    def _jumps(self, jump: Vector, residual: Vector, precision: Matrix) -> Vector:
-        """Return the fixed-point update of the variances of the steps."""
-        cells = self.joined
-        pull = _tails(residual[cells] - residual[cells].mean()) / self.size
-        inner = precision[np.ix_(cells, cells)]
-        inner = inner - inner.mean(axis=0)
-        inner = (inner.T - inner.T.mean(axis=0)).T
-        tails = _tails(_tails(inner).T)
-        expected = np.maximum(np.diag(tails) / self.size**2, 1e-300)
-        return np.clip(jump * pull**2 / (_SPARSITY * expected), 1e-12, 9)
+    def _jumps(self, jump: Vector, residual: Vector, whitened: Matrix) -> Vector:
+        """Return the fixed-point update of the variances of the steps.
+
+        A centred step is minus the indicator of the cells before it, up to a constant, and
+        centred rows do not feel constants: sums before a step are as good as those after.
+        """
+        pull = _sums_before(residual[self.joined]) / self.size
+        rows = _sums_before(whitened[:, self.joined])
+        expected = np.maximum(np.einsum("ij,ij->j", rows, rows) / self.size**2, 1e-300)
+        updated: Vector = np.clip(jump * pull**2 / (_SPARSITY * expected), 1e-12, 9)
+        return updated
 
 
-def _tails(rows: Matrix) -> Matrix:
-    """Return sums of the rows from 1 on, from 2 on, ...: one row less."""
-    tails: Matrix = np.cumsum(rows[::-1], axis=0)[::-1][1:]
-    return tails
+def _sums_before(rows: Matrix) -> Matrix:
+    """Return sums of the centred rows up to each step between two cells: one column less."""
+    sums: Matrix = np.cumsum(rows - rows.mean(axis=-1, keepdims=True), axis=-1)[..., :-1]
+    return sums

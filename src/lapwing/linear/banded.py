@@ -78,6 +78,25 @@ class SlidingWindow(LinearOperator):  # type: ignore[misc]
         _kernels().slide_adjoint(_row(r), self.width, gap, self.outside, sums, out)
         return out
 
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return the entries (i, i + lag) of ``M' diag(weights) M``: float64 [lags, size].
+
+        O(lags * size): two windows that are `lag` apart share a window of ``width - lag``.
+        """
+        size, width = self.size, self.width
+        gap = self.inside - self.outside
+        sums = np.concatenate([[0.0], np.cumsum(weights)])
+        end = sums[width:]
+        single = end - sums[:size]
+        bands = np.zeros((lags, size))
+        for lag in range(min(lags, size)):
+            pairs = size - lag
+            band = self.outside * gap * (single[:pairs] + single[lag:])
+            if lag < width:
+                band += gap**2 * (end[:pairs] - sums[lag:size])
+            bands[lag, :pairs] = band + self.outside**2 * sums[-1]
+        return bands
+
 
 @cache
 def _kernels() -> ModuleType:

@@ -6,6 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.linear.information import WeightedInformation
+
 
 def cell_of(size: int, cells: int) -> NDArray[np.int64]:
     """Return the cell of every symbol: int64 [size], ``symbol * cells // size``."""
@@ -37,6 +39,11 @@ class Coarsened(LinearOperator):  # type: ignore[misc]
         sums: NDArray[np.int64] = np.add.reduceat(people, self._starts)
         return sums
 
+    def total(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mass of each cell: float64 [cells]."""
+        sums: NDArray[np.float64] = np.add.reduceat(mass, self._starts)
+        return sums
+
     def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         product: NDArray[np.float64] = self.inner.matmat(np.add.reduceat(x, self._starts, axis=0))
         return product
@@ -54,3 +61,18 @@ class Coarsened(LinearOperator):  # type: ignore[misc]
     def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
         product: NDArray[np.float64] = self.inner._rmatvec(r.reshape(-1))[self.cell]
         return product
+
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return the entries (i, i + lag) of ``M' diag(weights) M``: float64 [lags, size].
+
+        Those of the inner operator, read at the cells of the two symbols.
+        """
+        size = self.cell.size
+        reach = min(lags - 1, size - 1)
+        apart = int((self.cell[reach:] - self.cell[: size - reach]).max()) + 1
+        inner = WeightedInformation(self.inner, weights).near_diagonal(apart)
+        bands = np.zeros((lags, size))
+        for lag in range(reach + 1):
+            first, second = self.cell[: size - lag], self.cell[lag:]
+            bands[lag, : size - lag] = inner[second - first, first]
+        return bands

@@ -44,6 +44,17 @@ class Circulant(LinearOperator):  # type: ignore[misc]
     def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._rmatmat(r.reshape(self.size))
 
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return the entries (i, i + lag) of ``M' diag(weights) M``: float64 [lags, size].
+
+        Each row is one product with the circulant matrix of the kernel times the kernel shifted.
+        """
+        bands = np.zeros((lags, self.size))
+        for lag in range(min(lags, self.size)):
+            shared = Circulant(self.kernel * np.roll(self.kernel, lag))
+            bands[lag, : self.size - lag] = shared.rmatvec(weights)[: self.size - lag]
+        return bands
+
 
 def circular_window(size: int, *, width: int, inside: float, outside: float) -> Circulant:
     """Return the circulant matrix that is `inside` on a centred window of odd width.

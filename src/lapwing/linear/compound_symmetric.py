@@ -74,3 +74,14 @@ class CompoundSymmetric(LinearOperator):  # type: ignore[misc]
         return CompoundSymmetric(
             self.size, diagonal=self.diagonal**2, off_diagonal=self.off_diagonal**2
         )
+
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return the entries (i, i + lag) of ``M diag(weights) M``: float64 [lags, size]."""
+        gap, off = self.diagonal - self.off_diagonal, self.off_diagonal
+        total = weights.sum()
+        bands = np.zeros((lags, self.size))
+        bands[0] = gap * (gap + 2 * off) * weights + off**2 * total
+        for lag in range(1, min(lags, self.size)):
+            pairs = weights[:-lag] + weights[lag:]
+            bands[lag, :-lag] = gap * off * pairs + off**2 * total
+        return bands

@@ -1,0 +1,84 @@
+"""The command: ``python -m benchmarks``; see the README beside this file."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+from benchmarks import results
+from benchmarks.runner import BENCHMARKS, UnknownBenchmarkError, chosen, run
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run benchmarks or write the tables; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description="Measure speed and accuracy, keep the results as JSON, write the tables.",
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="name", help="benchmarks or folders of them; or: tables"
+    )
+    parser.add_argument("--list", action="store_true", help="name the benchmarks")
+    parser.add_argument(
+        "--quick", action="store_true", help="small sizes; the result is printed and not kept"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="with tables: write nothing, fail if one is stale"
+    )
+    choice = parser.parse_args(arguments)
+    if choice.list:
+        for name, what in BENCHMARKS.items():
+            print(f"{name:24} {what}")
+        return 0
+    if choice.names == ["tables"]:
+        return _tables(check=choice.check)
+    if choice.check:
+        parser.error("--check goes with tables: python -m benchmarks tables --check")
+    try:
+        names = chosen(choice.names)
+    except UnknownBenchmarkError as error:
+        parser.error(str(error))
+    return _run(names, quick=choice.quick)
+
+
+def _run(names: list[str], *, quick: bool) -> int:
+    failed = []
+    for name in names:
+        print(f"{name}: {BENCHMARKS[name]} ...", file=sys.stderr, flush=True)
+        try:
+            document = run(name, quick=quick)
+        except subprocess.CalledProcessError:
+            failed.append(name)
+            continue
+        if document is None:
+            continue
+        if quick:
+            from benchmarks.tables import section
+
+            print(section(name, document), end="\n\n", flush=True)
+        else:
+            results.write(document)
+    if not quick:
+        _tables(check=False)
+    for name in failed:
+        print(f"FAILED {name}; its earlier result was left as it is", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def _tables(*, check: bool) -> int:
+    # The scripts are imported here, and with them NumPy; the runner stays small until then.
+    from benchmarks import tables
+
+    if not check:
+        tables.write()
+        return 0
+    stale = tables.stale()
+    for path in stale:
+        name = f"benchmarks/{path.parent.name}/{path.name}"
+        print(f"{name} is stale; run `python -m benchmarks tables`", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""One benchmark in a process of its own; started by the runner, not by hand.
+
+    python -m benchmarks.isolated NAME FILE full|quick
+
+Writes what was measured, or why it could not be, to FILE.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+THREADS = {
+    name: "1"
+    for name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+        "NUMBA_NUM_THREADS",
+    )
+}
+"""Read by the libraries when they are imported: one thread, so CPU seconds are comparable."""
+
+
+def script(name: str) -> Any:
+    """Return the module of a benchmark."""
+    return import_module("benchmarks." + name.replace("/", "."))
+
+
+def main() -> None:
+    """Measure one benchmark."""
+    name, file, mode = sys.argv[1:]
+    wrong = [key for key, value in THREADS.items() if os.environ.get(key) != value]
+    if wrong:
+        raise SystemExit(f"start this through `python -m benchmarks`: {wrong[0]} must be 1")
+    from benchmarks.datasets import DataFolderError
+
+    module = script(name)
+    settings = module.QUICK if mode == "quick" else module.FULL
+    wall = time.perf_counter()
+    try:
+        measured = module.measure(**settings)
+    except DataFolderError as error:
+        document: dict[str, Any] = {"skipped": str(error)}
+    else:
+        seconds = {"cpu": _cpu_seconds(), "wall": time.perf_counter() - wall}
+        document = {"settings": settings, "seconds": seconds, "measured": measured}
+    Path(file).write_text(json.dumps(document, allow_nan=False), encoding="utf-8")
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU seconds of this process and of those it started and waited for."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
+if __name__ == "__main__":
+    main()

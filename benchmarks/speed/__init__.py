@@ -1,0 +1,1 @@
+"""How fast it is and how much memory it takes: scripts, results and the table made from them."""

@@ -1,0 +1,47 @@
+"""Repeats as a few numbers, and the ratio of two series that were measured side by side."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+
+def summary(samples: Sequence[float]) -> dict[str, Any]:
+    """Return median, extremes, mean, the standard error of the mean, and the number of repeats."""
+    return {
+        "median": float(statistics.median(samples)),
+        "min": float(min(samples)),
+        "max": float(max(samples)),
+        "mean": float(statistics.fmean(samples)),
+        "standard_error": _standard_error(samples),
+        "repeats": len(samples),
+    }
+
+
+def ratio_of_medians(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
+    """Return median(ours) / median(theirs) of pairs of times, with the error of a pair's ratio.
+
+    Times have outliers, so medians; both of a pair ran next to each other, so the spread of
+    their ratio is what the machine's drift leaves.
+    """
+    pairs = [a / b for a, b in zip(ours, theirs, strict=True)]
+    return {
+        "ratio": statistics.median(ours) / statistics.median(theirs),
+        "standard_error": _standard_error(pairs),
+    }
+
+
+def ratio_of_means(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
+    """Return mean(ours) / mean(theirs) of paired errors, with its linearised standard error."""
+    below = statistics.fmean(theirs)
+    ratio = statistics.fmean(ours) / below
+    residuals = [a - ratio * b for a, b in zip(ours, theirs, strict=True)]
+    return {"ratio": ratio, "standard_error": _standard_error(residuals) / below}
+
+
+def _standard_error(samples: Sequence[float]) -> float:
+    if len(samples) < 2:
+        return 0.0
+    return float(statistics.stdev(samples) / math.sqrt(len(samples)))

@@ -1,0 +1,159 @@
+"""A decoded distribution as the JSON and the tables that `decode` shows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lapwing.categories import Categories
+from lapwing.cli.console import facts, grid
+from lapwing.cli.wording import count_text, number_text, percent
+from lapwing.distribution import Distribution
+from lapwing.units import Unit, to_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+MOST_SHARES = 20
+
+
+def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
+    """Return what a distribution says, as JSON values.
+
+    Parameters
+    ----------
+    result : Distribution
+    level : float
+        Of the intervals, in (0, 1).
+    """
+    band = result.confidence_band(level)
+    document: dict[str, Any] = {
+        "reports": result.reports,
+        "guarantee": result.guarantee.to_document() if result.guarantee else None,
+        "made": result.made,
+        "level": level,
+        "band": None if band is None else {"kind": band.kind, "method": band.method},
+        "share_in_band": result.share_in_band(level),
+        "missing_share": result.missing_share,
+    }
+    if not result.domain.ordered:
+        return document | {"shares": _shares(result, level)}
+    if result.missing_share == 1:
+        return document | {"quantiles": [], "mean": None}
+    return document | {"quantiles": _quantiles(result, level), "mean": result.mean()}
+
+
+def _quantiles(result: Distribution, level: float) -> list[dict[str, Any]]:
+    band = result.confidence_band(level)
+    unit: Unit = getattr(result.domain, "unit", "number")
+    rows = []
+    for probability in PROBABILITIES:
+        row: dict[str, Any] = {
+            "probability": probability,
+            "value": float(result.quantile(probability)),
+        }
+        row["low"], row["high"] = (None, None) if band is None else band.quantile(probability)
+        if unit != "number":
+            row["text"] = to_text(row["value"], unit=unit)
+        rows.append(row)
+    return rows
+
+
+def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
+    domain = result.domain
+    assert isinstance(domain, Categories)
+    band = result.confidence_band(level)
+    listed = domain.listed
+    rows = []
+    for symbol in np.argsort(-result.mass, kind="stable")[:MOST_SHARES].tolist():
+        rows.append(
+            {
+                "label": listed[symbol] if symbol < len(listed) else None,
+                "share": float(result.mass[symbol]),
+                "low": None if band is None else float(band.low[symbol]),
+                "high": None if band is None else float(band.high[symbol]),
+            }
+        )
+    return rows
+
+
+def answer_tables(
+    name: str, result: Distribution, *, level: float, rest: dict[str, str]
+) -> list[Table]:
+    """Return the tables for a terminal: quantiles or shares, then everything else.
+
+    Parameters
+    ----------
+    name : str
+        Of the survey.
+    result : Distribution
+    level : float
+        Of the intervals.
+    rest : dict
+        Further lines at the end.
+    """
+    document = answer_document(result, level=level)
+    rows = {"reports": count_text(result.reports)}
+    if result.guarantee:
+        rows["promise of each"] = str(result.guarantee)
+    rows["decoder"] = _made_text(result.made)
+    if document.get("mean") is not None:
+        start = ", counted from the start of the circle" if result.domain.circular else ""
+        rows["mean"] = number_text(document["mean"], result.domain) + start
+    if result.domain.missing_index is not None:
+        rows["missing"] = percent(result.missing_share)
+    inside = document["share_in_band"]
+    if inside is None:
+        rows["intervals"] = "none: not computed for this decoder or this many symbols"
+    else:
+        rows["intervals"] = document["band"]["method"]
+        rows["curve inside them"] = percent(inside)
+    title = f"{name}: {'quantiles' if result.domain.ordered else 'shares'}"
+    return [_answer(title, document, result, level), facts(rows | rest)]
+
+
+def _answer(title: str, document: dict[str, Any], result: Distribution, level: float) -> Table:
+    interval = f"{100 * level:g} % interval"
+    domain = result.domain
+    if domain.ordered:
+        body = [
+            [
+                f"{row['probability']:g}",
+                number_text(row["value"], domain),
+                "-"
+                if row["low"] is None
+                else f"{number_text(row['low'], domain)} to {number_text(row['high'], domain)}",
+            ]
+            for row in document["quantiles"]
+        ]
+        return grid(title, ["probability", "quantile", interval], body)
+    body = [
+        [
+            "(missing)" if row["label"] is None else str(row["label"]),
+            percent(row["share"]),
+            "-" if row["low"] is None else f"{percent(row['low'])} to {percent(row['high'])}",
+        ]
+        for row in document["shares"]
+    ]
+    if len(body) < domain.size:
+        title += f", the {len(body)} largest of {count_text(domain.size)}"
+    return grid(title, ["label", "share", interval], body)
+
+
+def _made_text(made: dict[str, Any]) -> str:
+    """Return how a result was made: the decoder, and what of its knobs matters to a reader."""
+    words = [str(made.get("class", "unknown"))]
+    if made.get("smoothed"):
+        words.append("smoothed")
+    if made.get("simplex") is False:
+        words.append("unbiased")
+    for key in ("roughness", "tolerance", "projection", "iterations"):
+        if made.get(key) is not None:
+            words.append(f"{key} {made[key]}")
+    if made.get("likelihood", "full") != "full":
+        words.append(f"{made['likelihood']} likelihood")
+    if made.get("converged") is False:
+        words.append("not converged")
+    return ", ".join(words)

@@ -1,0 +1,113 @@
+"""One column of a table as batches of a domain's values; errors name the file and the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.cli.arrow_values import values_of
+from lapwing.cli.table_reader import BATCH_ROWS, Table, open_table
+from lapwing.domain import Domain
+from lapwing.errors import DomainError
+
+
+@dataclass(frozen=True)
+class ColumnValues:
+    """The values of many people, in a file.
+
+    Parameters
+    ----------
+    table : Table
+    name : str
+        Of the column.
+    domain : Domain
+        What the values must fit.
+    """
+
+    table: Table
+    name: str
+    domain: Domain
+
+    @classmethod
+    def of(cls, path: Path, column: str | None, domain: Domain) -> ColumnValues:
+        """Open a file and choose the column; see `table_reader` for what may go wrong."""
+        table = open_table(path)
+        return cls(table, table.column(column), domain)
+
+    def batches(self, *, rows: int = BATCH_ROWS) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield the rows before each batch and its values.
+
+        Parameters
+        ----------
+        rows : int
+            Most values in a batch.
+
+        Raises
+        ------
+        DomainError
+            When there is no value at all, or one cannot be read.
+        """
+        first = 0
+        for batch in self.table.batches([self.name]):
+            for start in range(0, batch.num_rows, rows):
+                part = batch.column(0).slice(start, rows)
+                with at_rows(self.table.path, first):
+                    values = values_of(part, self.domain, column=self.name, typed=self.table.typed)
+                yield first, values
+                first += len(part)
+        if first == 0:
+            raise DomainError(f"{self.table.path.name} must hold at least one row, it holds none")
+
+    def map(
+        self,
+        work: Callable[[NDArray[Any]], Any],
+        *,
+        advance: Callable[[int], None],
+        rows: int = BATCH_ROWS,
+    ) -> Iterator[Any]:
+        """Yield what `work` makes of each batch; its DomainErrors name the row.
+
+        Parameters
+        ----------
+        work : callable
+            Given the values of one batch.
+        advance : callable
+            Told the number of rows after each.
+        rows : int
+            Most values in a batch.
+        """
+        for first, values in self.batches(rows=rows):
+            with at_rows(self.table.path, first):
+                result = work(values)
+            yield result
+            advance(values.shape[0])
+
+    def counts(self, *, advance: Callable[[int], None]) -> NDArray[np.int64]:
+        """Return how many people hold each symbol: int64 [domain.size]."""
+        size = self.domain.size
+        total = np.zeros(size, dtype=np.int64)
+        for symbols in self.map(self.domain.index, advance=advance):
+            total += np.bincount(symbols, minlength=size)
+        return total
+
+
+@contextmanager
+def at_rows(path: Path, first: int) -> Iterator[None]:
+    """Let a DomainError name the row of the file instead of the position in a batch.
+
+    Rows count from 1, without the header and without blank lines.
+    """
+    try:
+        yield
+    except DomainError as error:
+        if error.position is None:
+            raise DomainError(f"{path.name}: {error}") from None
+        row = first + error.position
+        message = str(error).replace(f"position {error.position} ", f"row {row + 1} ")
+        raise DomainError(f"{path.name}: {message}", position=row) from None

@@ -1,0 +1,81 @@
+"""The exit codes of every command, in one table that help and documentation print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lapwing.errors import (
+    ArgumentError,
+    DomainError,
+    FormatError,
+    MismatchError,
+    MissingExtraError,
+    PrivacyError,
+    ReportError,
+    TallyError,
+    UnsupportedChannelError,
+)
+
+UNEXPECTED = 1
+USAGE = 2
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+TERMINATED = 143
+
+
+@dataclass(frozen=True)
+class ExitCode:
+    """One row of the table.
+
+    Parameters
+    ----------
+    code : int
+    meaning : str
+        What a script may conclude.
+    errors : tuple of exception types
+        What ends in this code; their subclasses too.
+    """
+
+    code: int
+    meaning: str
+    errors: tuple[type[BaseException], ...] = ()
+
+
+EXIT_CODES = (
+    ExitCode(0, "done"),
+    ExitCode(UNEXPECTED, "unexpected: a defect of lapwing"),
+    ExitCode(
+        USAGE,
+        "wrong usage: an unknown command or option, an argument out of its range",
+        (ArgumentError, UnsupportedChannelError),
+    ),
+    ExitCode(
+        3,
+        "bad data: a value, a report or a tally that is not legal",
+        (DomainError, ReportError, TallyError),
+    ),
+    ExitCode(
+        4,
+        "a file is damaged, foreign, or belongs to another survey",
+        (FormatError, MismatchError),
+    ),
+    ExitCode(5, "refused, because a promise of privacy would not hold", (PrivacyError,)),
+    ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
+    ExitCode(
+        7,
+        "the system: a file is absent, not allowed or does not fit; memory ran out",
+        (OSError, MemoryError),
+    ),
+    ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
+    ExitCode(CLOSED_PIPE, "whoever read the output went away"),
+    ExitCode(TERMINATED, "stopped by SIGTERM"),
+)
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the code in which an error ends; 1 for those that nobody expects."""
+    # MissingExtraError is an ImportError and OSError is no LapwingError, so no two rows overlap.
+    for row in EXIT_CODES:
+        if isinstance(error, row.errors):
+            return row.code
+    return UNEXPECTED

@@ -1,0 +1,87 @@
+"""Names from a table, and the knobs that a class has: what was typed against what exists."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from lapwing.errors import ArgumentError, LapwingError
+
+
+def pick(table: Mapping[str, type[Any]], name: str, *, what: str) -> type[Any]:
+    """Return the class of a name; ArgumentError lists the names and suggests the nearest."""
+    if name in table:
+        return table[name]
+    raise ArgumentError(
+        f"{what} must be one of {', '.join(table)}, got {name!r}{nearest(name, table)}"
+    )
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return words that suggest the nearest name; empty when none is near."""
+    near = get_close_matches(name, list(names), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def knobs_of(made: type[Any]) -> list[str]:
+    """Return the names of the knobs of a randomizer or decoder."""
+    fields = [field.name for field in dataclasses.fields(made) if field.init]
+    return [name for name in fields if name not in ("domain", "epsilon")]
+
+
+def make_with_knobs(
+    made: type[Any], *arguments: Any, typed: Mapping[str, Any], settings: Sequence[str]
+) -> Any:
+    """Return a randomizer or decoder with the knobs that were typed.
+
+    Parameters
+    ----------
+    made : class
+    arguments : Any
+        Before the knobs: domain and epsilon of a randomizer.
+    typed : mapping
+        Knobs with an option of their own; None where it was not given.
+    settings : sequence of str
+        "name=value" for all others, so that a new class needs no new option.
+
+    Raises
+    ------
+    ArgumentError
+        When the class has no such knob, a knob is given twice or its value is of a wrong type.
+    """
+    given = {name: value for name, value in typed.items() if value is not None}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals:
+            raise ArgumentError(f"--set must be NAME=VALUE, got {setting!r}")
+        if name in given:
+            raise ArgumentError(f"{name!r} is given twice; once is enough")
+        given[name] = _scalar(text.strip())
+    known = knobs_of(made)
+    for name in given:
+        if name not in known:
+            option = name.replace("_", "-")
+            has = ", ".join(known) or "none"
+            raise ArgumentError(
+                f"{made.name} has no knob {option!r}{nearest(name, known)}; it has: {has}"
+            )
+    try:
+        return made(*arguments, **given)
+    except LapwingError:
+        raise
+    except TypeError:
+        raise ArgumentError(f"a knob of {made.name} has a value of a wrong type") from None
+
+
+def _scalar(text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text

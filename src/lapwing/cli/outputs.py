@@ -1,0 +1,85 @@
+"""Where results go: checked before the work starts, written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from lapwing.atomic_file import replacing
+from lapwing.errors import ArgumentError
+
+
+def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
+    """Raise before any work is done, when the output cannot be written.
+
+    Parameters
+    ----------
+    path : Path
+    inputs : sequence of Path
+        Files that the command reads: the output must be none of them.
+
+    Raises
+    ------
+    ArgumentError
+        When it is an input, a folder, a device or a pipe.
+    OSError
+        When its folder does not exist or may not be written to.
+    """
+    if str(path) == "-":
+        raise ArgumentError(
+            "the output must be a file: a stream that breaks off cannot be told from a whole one"
+        )
+    if path.is_dir():
+        raise ArgumentError(f"the output must be a file, {path} is a folder")
+    if path.exists() and not path.is_file():
+        raise ArgumentError(f"the output must be a plain file, {path} is a device or a pipe")
+    for other in inputs:
+        same = path.resolve() == other.resolve()
+        if same or (path.exists() and other.exists() and path.samefile(other)):
+            raise ArgumentError(
+                f"the output must not be one of the inputs, {path} is; choose another name"
+            )
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+
+def check_ending(path: Path, endings: Sequence[str], *, what: str) -> str:
+    """Return the ending of a file's name in lower case, or raise ArgumentError."""
+    ending = path.suffix.lower()
+    if ending not in endings:
+        raise ArgumentError(f"{what} must end in {_either(endings)}, {path.name!r} does not")
+    return ending
+
+
+def _either(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[IO[bytes]]:
+    """Open the output; it takes its name when the block ends well, see `atomic_file`.
+
+    Errors of the disk name the output, not the temporary file.
+    """
+    target = path.resolve()  # what a link points to is replaced, not the link
+    try:
+        with replacing(target) as stream:
+            yield stream
+    except OSError as error:
+        temporary = f".{target.name}."
+        if error.filename is None or Path(str(error.filename)).name.startswith(temporary):
+            raise OSError(error.errno, error.strerror, str(path)) from None
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole document."""
+    with writing(path) as stream:
+        stream.write(text.encode())

@@ -1,0 +1,63 @@
+"""`lapwing plot`: a picture of a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing.cli.column_values import ColumnValues
+from lapwing.cli.console import Output, facts
+from lapwing.cli.decode_command import check_level
+from lapwing.cli.options import AsJson, ColumnName, Level, OutputFile, Quiet
+from lapwing.cli.outputs import check_ending, check_output, writing
+from lapwing.cli.stored import read_result
+from lapwing.cli.truth import check_truth, truth_in_result
+from lapwing.distribution import Distribution
+from lapwing.plotting import figure_of, write_picture
+
+ENDINGS = (".png", ".svg")
+
+
+def plot(
+    result_file: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="A decoded distribution (lapwing decode -o).")
+    ],
+    output: OutputFile,
+    truth: Annotated[
+        Path | None,
+        typer.Option("--truth", metavar="VALUES", help="A table of true values to draw beside it."),
+    ] = None,
+    column: ColumnName = None,
+    truth_result: Annotated[
+        Path | None,
+        typer.Option("--truth-result", metavar="RESULT", help="Another result to draw beside it."),
+    ] = None,
+    level: Level = 0.95,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Draw a result as .png or .svg.
+
+    The density and the CDF with its band, or the shares of categories with their intervals.
+    """
+    out = Output(as_json, quiet)
+    check_level(level)
+    check_truth(truth, column, truth_result)
+    ending = check_ending(output, ENDINGS, what="the picture")
+    others = [path for path in (result_file, truth, truth_result) if path is not None]
+    check_output(output, inputs=others)
+    result = read_result(result_file)
+    beside: Distribution | None = None
+    if truth is not None:
+        people = ColumnValues.of(truth, column, result.domain)
+        with out.listening(), out.progress("truth", people.table.rows) as advance:
+            beside = Distribution.of_counts(people.counts(advance=advance), result.domain)
+    elif truth_result is not None:
+        beside = truth_in_result(truth_result, result.domain).distribution
+    figure = figure_of(result, level=level, truth=beside)
+    with out.listening(), writing(output) as stream:
+        write_picture(figure, stream, kind="svg" if ending == ".svg" else "png")
+    document = {"command": "plot", "output": str(output), "truth": beside is not None}
+    out.show(document, facts({"written": str(output)}))

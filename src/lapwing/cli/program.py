@@ -1,0 +1,193 @@
+"""The program: its commands, and how every way to end becomes an exit code and a sentence."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lapwing.cli.console import ClosedPipeError, complain, write_json, write_stdout
+from lapwing.cli.decode_command import decode
+from lapwing.cli.distances_command import distances
+from lapwing.cli.exit_codes import (
+    CLOSED_PIPE,
+    EXIT_CODES,
+    INTERRUPTED,
+    TERMINATED,
+    UNEXPECTED,
+    USAGE,
+    exit_code,
+)
+from lapwing.cli.knobs import nearest
+from lapwing.cli.merge_command import merge
+from lapwing.cli.new_command import new
+from lapwing.cli.plot_command import plot
+from lapwing.cli.randomize_command import randomize
+from lapwing.cli.simulate_command import simulate
+from lapwing.cli.tally_command import tally
+from lapwing.cli.verify_command import verify
+from lapwing.errors import LapwingError
+
+COMMANDS = (new, randomize, tally, merge, decode, plot, simulate, verify, distances)
+"""In the order in which they are used. Adding one is adding its file and its name here."""
+
+# What typer raises on wrong usage. Its class has moved between versions (click, then typer's own
+# copy); that BadParameter is one of its kind has not.
+_UsageError = typer.BadParameter.__mro__[2]
+
+_CODES = "\n".join(f"  {row.code:<4} {row.meaning}" for row in EXIT_CODES)
+
+app = typer.Typer(
+    name="lapwing",
+    add_completion=False,
+    rich_markup_mode=None,  # plain help: the same bytes everywhere, and no brackets eaten
+    pretty_exceptions_enable=False,  # they would print local variables, so people's values
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"\b\nExit codes:\n{_CODES}",  # \b: lines stay as they are
+)
+for _command in COMMANDS:
+    app.command()(_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        write_stdout(f"lapwing {version('lapwing')}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Learn the distribution of a sensitive attribute, never the data.
+
+    On the device: randomize. On the server: tally, merge, decode. To look at what came out: plot,
+    distances. Before any of it: new, verify, simulate.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program and return its exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Without the program's name; default: what the process was given.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a label must not stop the program
+    try:
+        with _signals():
+            code = _run(given)
+    except SystemExit as error:  # from SIGTERM
+        return error.code if isinstance(error.code, int) else UNEXPECTED
+    except ClosedPipeError:
+        return CLOSED_PIPE
+    except KeyboardInterrupt as error:
+        return _fail(error, "stopped by Ctrl-C; no file was written or changed", given)
+    except Exception as error:
+        return _fail(error, _sentence(error), given)
+    return code
+
+
+def _run(arguments: list[str]) -> int:
+    command = typer.main.get_command(app)
+    try:
+        code = command.main(arguments or ["--help"], prog_name="lapwing", standalone_mode=False)
+    except typer.Abort:
+        raise KeyboardInterrupt from None
+    if code == INTERRUPTED:
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _signals() -> Iterator[None]:
+    """Let the first SIGINT or SIGTERM unwind the program, and none disturb it meanwhile."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        if number == signal.SIGTERM:
+            raise SystemExit(TERMINATED)
+        raise KeyboardInterrupt
+
+    before = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        for number, handler in before:
+            if handler is not signal.SIG_IGN:  # nohup and background jobs stay as they are
+                signal.signal(number, stop)
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler)
+
+
+def _sentence(error: Exception) -> str:
+    """Return one sentence about an error, without a value in it."""
+    if isinstance(error, _UsageError):
+        return _usage(error)
+    if isinstance(error, LapwingError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for this; use fewer bins, or a larger machine"
+    if isinstance(error, OSError) and error.strerror:
+        name = f"{error.filename}: " if error.filename else ""
+        return f"{name}{error.strerror}"
+    # A defect. Its message may quote a value, so only its place is told.
+    places = traceback.extract_tb(error.__traceback__)
+    last = places[-1]
+    where = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+    return (
+        f"unexpected {type(error).__name__} in {where}; this is a defect of lapwing "
+        f"{version('lapwing')}, please report it with the command that led to it"
+    )
+
+
+def _usage(error: Any) -> str:
+    message = error.format_message().strip()
+    near = getattr(error, "possibilities", None)
+    if near:
+        message = error.message.rstrip(".") + nearest(error.option_name, near)
+    if "No such command" in message:
+        # Words of our own: those of typer and click change with their versions.
+        word = message.partition("'")[2].partition("'")[0]
+        message = f"no such command: {word}{nearest(word, [one.__name__ for one in COMMANDS])}"
+    message = message.rstrip(".")
+    context = getattr(error, "ctx", None)
+    name = context.command_path if context is not None else "lapwing"
+    return f"{message[:1].lower()}{message[1:]} (see: {name} --help)"
+
+
+def _fail(error: BaseException, sentence: str, arguments: list[str]) -> int:
+    code = USAGE if isinstance(error, _UsageError) else exit_code(error)
+    # Looked for in the arguments themselves, because parsing them is what may have failed.
+    if "--json" in arguments:
+        document = {
+            "kind": type(error).__name__,
+            "message": sentence,
+            "position": getattr(error, "position", None),
+            "exit_code": code,
+        }
+        try:
+            write_json({"error": document})
+        except ClosedPipeError:
+            return CLOSED_PIPE
+    else:
+        complain(sentence)
+    return code

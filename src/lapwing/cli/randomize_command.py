@@ -1,0 +1,70 @@
+"""`lapwing randomize`: turn each person's value into a report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing.cli.column_values import ColumnValues
+from lapwing.cli.console import Output, facts
+from lapwing.cli.options import AsJson, ColumnName, OutputFile, Quiet, SurveyFile
+from lapwing.cli.outputs import check_ending, check_output, writing
+from lapwing.cli.report_store import ENDINGS, write_reports
+from lapwing.cli.stored import read_survey
+from lapwing.cli.wording import count_text
+from lapwing.report_file import reports_per_block
+
+
+def randomize(
+    survey_file: SurveyFile,
+    values: Annotated[
+        Path,
+        typer.Argument(
+            metavar="VALUES",
+            help="A table, one row per person: .parquet, .csv or .tsv (also .csv.gz, .tsv.gz).",
+        ),
+    ],
+    output: OutputFile,
+    column: ColumnName = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Turn the value of each person into a report.
+
+    Each value is randomised on its own; reports come in the order of the rows. The randomness
+    is the operating system's; there is no seed, because whoever knows it could undo the
+    protection. The ending of the output says what is written: .lwr (compact), .parquet or
+    .csv. Numbers, dates, timestamps and times of day are read as what they are and must fit
+    the survey's unit; plain numbers count as days since 1970-01-01 (date), seconds since then
+    (datetime) or seconds since midnight (time-of-day). A timestamp with a time zone gives the
+    date and time of day of that zone. If any value is refused, nothing is written.
+    """
+    out = Output(as_json, quiet)
+    ending = check_ending(output, ENDINGS, what="the output")
+    check_output(output, inputs=[survey_file, values])
+    survey = read_survey(survey_file)
+    people = ColumnValues.of(values, column, survey.randomizer.domain)
+    rows = reports_per_block(survey.randomizer.report_width)
+    progress = out.progress("randomize", people.table.rows)
+    with out.listening(), progress as advance, writing(output) as stream:
+        batches = people.map(survey.randomize, advance=advance, rows=rows)
+        total = write_reports(stream, survey, batches, ending=ending)
+    document = {
+        "command": "randomize",
+        "survey": survey.name,
+        "fingerprint": survey.fingerprint,
+        "column": people.name,
+        "reports": total,
+        "bytes_per_report": survey.randomizer.report_width,
+        "output": str(output),
+    }
+    shown = {
+        "survey": survey.name,
+        "column": people.name,
+        "reports": count_text(total),
+        "promise of each": str(survey.guarantee),
+        "written": str(output),
+    }
+    out.show(document, facts(shown))

@@ -1,0 +1,87 @@
+"""How tables write numbers, domains and promises."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_DOWN, Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+from lapwing.categories import Categories
+from lapwing.domain import Domain, Integers
+from lapwing.units import to_text
+
+
+def number_text(number: float, domain: Domain) -> str:
+    """Return a number of a domain in its unit, as a person would write it."""
+    return to_text(number, unit=getattr(domain, "unit", "number"))
+
+
+def domain_text(domain: Any) -> str:
+    """Return a domain in one line."""
+    missing = ", missing values counted" if domain.missing_index is not None else ""
+    if isinstance(domain, Categories):
+        listed = domain.listed
+        labels = ", ".join(str(label)[:40] for label in listed[:8])
+        more = f", and {len(listed) - 8} more" if len(listed) > 8 else ""
+        return f"{len(listed)} categories: {labels}{more}{missing}"
+    if isinstance(domain, Integers):
+        return f"whole numbers {domain.low} to {domain.high}{missing}"
+    kind = "circle" if domain.circular else "interval"
+    scale = " of equal ratio" if domain.scale == "log" else ""
+    atoms = ", ".join(number_text(atom, domain) for atom in domain.atoms[:8])
+    low, high = number_text(domain.low, domain), number_text(domain.high, domain)
+    return (
+        f"{kind} {low} to {high} ({domain.unit}), {domain.bins} bins{scale}"
+        + (f", atoms at {atoms}" if atoms else "")
+        + (", values outside refused" if domain.outside == "refuse" else "")
+        + missing
+    )
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent; only what is 0 or 1 looks like it.
+
+    Examples
+    --------
+    >>> percent(0.25), percent(0.00001234), percent(0.9999999), percent(1.0)
+    ('25.00 %', '1.2e-03 %', '> 99.99 %', '100.00 %')
+    """
+    number = 100 * share
+    if 99.99 < number < 100:
+        return "> 99.99 %"
+    return f"{number:.2f} %" if number == 0 or abs(number) >= 0.01 else f"{number:.1e} %"
+
+
+def count_text(number: int) -> str:
+    """Return a count with its thousands apart."""
+    return f"{number:,}"
+
+
+def decimal_text(number: Fraction, *, digits: int) -> str:
+    """Return a fraction as a decimal, cut off, not rounded: a bound stays a bound.
+
+    Examples
+    --------
+    >>> decimal_text(Fraction(2, 3), digits=5)
+    '0.66666'
+    """
+    with localcontext() as context:
+        context.prec = digits
+        context.rounding = ROUND_DOWN
+        return str(Decimal(number.numerator) / Decimal(number.denominator))
+
+
+def power_text(exponent: float) -> str:
+    """Return ``e^exponent``, also where it is too large for a float.
+
+    Examples
+    --------
+    >>> power_text(1.0), power_text(20.0), power_text(1200.0)
+    ('2.718', '4.852e+08', '1.4e+521')
+    """
+    if exponent < 700:
+        number = math.exp(exponent)
+        return f"{number:.4g}" if number < 1e6 else f"{number:.3e}"
+    digits = exponent / math.log(10)
+    return f"{10 ** (digits % 1):.1f}e+{int(digits)}"

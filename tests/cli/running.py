@@ -1,0 +1,70 @@
+"""What tests of the program share: how a run ended, and the files they run on."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lapwing import Interval, SquareWave, Survey
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        found = json.loads(self.out)
+        assert isinstance(found, dict)
+        return found
+
+    @property
+    def complaint(self) -> str:
+        """The only line on stderr, of a run that was refused and printed nothing else."""
+        assert self.out == ""
+        lines = self.err.splitlines()
+        assert len(lines) == 1, self.err
+        assert "Traceback" not in self.err
+        return lines[0].removeprefix("lapwing: ")
+
+
+Program = Callable[..., Run]
+
+
+def environment() -> dict[str, str]:
+    """The environment of a process that runs this checkout's code."""
+    source = str(Path(__file__).parents[2] / "src")
+    return {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1"}
+
+
+def the_survey() -> Survey:
+    """A survey of numbers 0..100."""
+    return Survey("age", SquareWave(Interval(0, 100, bins=20), epsilon=2))
+
+
+def write_ages(folder: Path) -> np.ndarray:
+    """Write 3000 numbers as ages.csv and ages.parquet, and return them."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    numbers = np.round(np.random.default_rng(5).gamma(4, 8, 3000), 1)
+    lines = "".join(f"{number}\n" for number in numbers)
+    (folder / "ages.csv").write_text(f"age\n{lines}")
+    table = pa.table({"age": numbers, "row": np.arange(3000)})
+    parquet.write_table(table, folder / "ages.parquet")
+    return numbers
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder, hidden ones too, with its content."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}

@@ -1,0 +1,346 @@
+"""Each command says what the library says."""
+
+from __future__ import annotations
+
+import json
+import math
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import lapwing as lw
+from lapwing.cli.verify_command import posterior
+from lapwing.cli.wording import percent
+from tests.cli.running import Program
+
+
+def read_survey(path: str = "survey.json") -> lw.Survey:
+    return lw.Survey.read(path)
+
+
+# new
+
+INTERVAL = ("--low", "1", "--high", "16", "--bins", "8")
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "options", "domain"),
+    [
+        ("square-wave", INTERVAL, lw.Interval(1, 16, bins=8)),
+        ("square-wave", (*INTERVAL, "--scale", "log"), lw.Interval(1, 16, bins=8, scale="log")),
+        ("square-wave", (*INTERVAL, "--circular"), lw.Interval(1, 16, bins=8, circular=True)),
+        (
+            "square-wave",
+            (*INTERVAL, "--atom", "1", "--atom", "2.5", "--missing", "bin"),
+            lw.Interval(1, 16, bins=8, atoms=(1, 2.5), missing="bin"),
+        ),
+        (
+            "unary-encoding",
+            (*INTERVAL, "--outside", "refuse"),
+            lw.Interval(1, 16, bins=8, outside="refuse"),
+        ),
+        (
+            "square-wave",
+            ("--low", "-1e3", "--high", "1e3", "--bins", "4"),
+            lw.Interval(-1000, 1000, bins=4),
+        ),
+        (
+            "square-wave",
+            (
+                *("--unit", "date", "--low", "2019-01-01", "--high", "2019-03-01"),
+                *("--bins", "59", "--atom", "2019-02-01"),
+            ),
+            lw.Interval("2019-01-01", "2019-03-01", bins=59, unit="date", atoms=["2019-02-01"]),
+        ),
+        (
+            "square-wave",
+            ("--unit", "time-of-day", "--low", "00:00", "--high", "24:00", "--bins", "48"),
+            lw.Interval("00:00", "24:00", bins=48, unit="time-of-day"),
+        ),
+        ("square-wave", ("--integers", "-5", "5"), lw.Integers(-5, 5)),
+        (
+            "generalized-randomized-response",
+            ("--categories", "a, b b,c", "--missing", "category"),
+            lw.Categories(["a", "b b", "c"], missing="category"),
+        ),
+        ("unary-encoding", ("--categories", "12"), lw.Categories(12)),
+        ("unary-encoding", ("--categories", "12,-3"), lw.Categories([12, -3])),
+        ("unary-encoding", ("--categories", "12,03"), lw.Categories(["12", "03"])),
+        ("unary-encoding", ("--categories-file", "l.txt"), lw.Categories(["x, y", "z"])),
+    ],
+)
+def test_new_writes_the_survey_of_the_library(
+    done: Program, tmp_path: Path, randomizer: str, options: tuple[str, ...], domain: Any
+) -> None:
+    (tmp_path / "l.txt").write_text("\ufeffx, y\r\n\r\nz\r\n", "utf-8")
+    name = ("--name", "n", "--randomizer", randomizer, "--epsilon", "0.1")
+    done("new", "-o", "survey.json", *name, *options)
+    classes = {made.name: made for made in lw.survey.RANDOMIZERS.values()}
+    assert read_survey() == lw.Survey("n", classes[randomizer](domain, "0.1"))
+
+
+@pytest.mark.parametrize(("typed", "exact"), [("0.1", "1/10"), ("1/3", "1/3"), ("2", "2")])
+def test_epsilon_is_what_was_typed(done: Program, typed: str, exact: str) -> None:
+    made = ("--name", "n", "--randomizer", "square-wave", "--epsilon", typed)
+    done("new", "-o", "survey.json", *made, *INTERVAL)
+    assert read_survey().randomizer.epsilon == Fraction(exact)
+
+
+@pytest.mark.parametrize("option", [("--width", ".25"), ("--set", "width=.25")])
+def test_knobs_have_options_of_their_own_or_are_set(done: Program, option: tuple[str, str]) -> None:
+    made = ("--name", "n", "--randomizer", "square-wave", "--epsilon", "1", "--grid", "16")
+    done("new", "-o", "survey.json", *made, *INTERVAL, *option)
+    domain = lw.Interval(1, 16, bins=8)
+    assert read_survey().randomizer == lw.SquareWave(domain, 1, width=0.25, grid=16)
+
+
+# verify
+
+
+def test_verify_states_the_exact_ratio(done: Program, survey: lw.Survey) -> None:
+    certificate = survey.randomizer.certificate()
+    document = done("verify", "survey.json", "--json").document
+    ratio = Fraction(int(document["ratio"]["numerator"]), int(document["ratio"]["denominator"]))
+    assert ratio == certificate.ratio
+    assert document["holds"] is True and document["loss"] == certificate.loss
+    # Cut off, not rounded: both decimals are lower bounds, and 30 digits are right.
+    for text, exact in ((document["ratio"]["decimal"], ratio),
+                        (document["e^epsilon"], certificate.bound)):  # fmt: skip
+        assert 0 <= exact - Fraction(Decimal(text)) < Fraction(1, 10**28)
+    assert document["e^epsilon"].startswith("7.389056098930650227")
+    shown = done("verify", "survey.json").out
+    assert str(certificate.ratio) in shown and document["ratio"]["decimal"] in shown
+    assert f"{survey.randomizer.thresholds['near']:#018x}" in shown
+
+
+def test_verify_shows_what_repeated_answers_cost(done: Program, survey: lw.Survey) -> None:
+    document = done("verify", "survey.json", "--json").document
+    assert [row["answers"] for row in document["repeats"]] == [1, 2, 5, 10, 50]
+    for row in document["repeats"]:
+        assert row["epsilon"] == 2 * row["answers"]
+        assert row["odds_factor"] == pytest.approx(math.exp(row["epsilon"]))
+        for belief in row["beliefs"]:
+            prior, odds = belief["prior"], math.exp(row["epsilon"])
+            expected = prior * odds / (1 - prior + prior * odds)
+            assert belief["posterior"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_posterior_bound_is_reached_by_the_randomizer_itself() -> None:
+    response = lw.GeneralizedRandomizedResponse(lw.Categories(2), 2)
+    inside, outside = response.probabilities
+    for prior in (0.01, 0.1, 0.5):
+        bayes = prior * inside / (prior * inside + (1 - prior) * outside)
+        assert posterior(prior, 2.0) == pytest.approx(bayes, rel=1e-12)
+
+
+def test_the_largest_epsilon_overflows_nothing(done: Program) -> None:
+    made = ("--name", "n", "--randomizer", "square-wave", "--epsilon", "24")
+    done("new", "-o", "survey.json", *made, *INTERVAL)
+    document = done("verify", "survey.json", "--json").document
+    assert document["repeats"][-1]["odds_factor"] is None
+    assert document["repeats"][-1]["beliefs"][0]["posterior"] == 1.0
+    assert "x 1.4e+521" in done("verify", "survey.json").out
+
+
+def test_a_share_below_one_never_reads_as_one() -> None:
+    assert percent(0.999_999) == "> 99.99 %" and percent(1.0) == "100.00 %"
+    assert percent(0.0) == "0.00 %" and percent(1e-6) == "1.0e-04 %"
+
+
+# simulate
+
+
+def test_simulate_is_the_library_s_simulation(
+    done: Program, survey: lw.Survey, ages: np.ndarray
+) -> None:
+    domain = survey.randomizer.domain
+    people = np.bincount(domain.index(ages), minlength=domain.size)
+    expected = lw.simulate(survey.randomizer, people, rng=7).to_document()
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    assert json.loads(Path("tally.json").read_text()) == expected
+    shown = done("simulate", "survey.json", "ages.csv", "-o", "fresh.json", "--json").document
+    done("simulate", "survey.json", "ages.csv", "--seed", shown["seed"], "-o", "again.json")
+    assert Path("fresh.json").read_bytes() == Path("again.json").read_bytes()
+
+
+def test_a_simulated_tally_never_joins_collected_ones(
+    done: Program, lapwing: Program, survey: lw.Survey, ages: np.ndarray
+) -> None:
+    done("simulate", "survey.json", "ages.csv", "-o", "simulated.json")
+    done("randomize", "survey.json", "ages.csv", "-o", "reports.lwr")
+    done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
+    assert lapwing("merge", "tally.json", "simulated.json", "-o", "m.json").code == 4
+    done("decode", "survey.json", "simulated.json")
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_table_of_counts_is_a_population(
+    done: Program, survey: lw.Survey, ages: np.ndarray, ending: str
+) -> None:
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    values, counts = np.unique(ages, return_counts=True)
+    names = {"age": values, "people": counts}
+    if ending == "csv":
+        rows = "".join(f"{value},{count}\n" for value, count in zip(values, counts, strict=True))
+        Path("counts.csv").write_text(f"age,people\n{rows}")
+    else:
+        parquet.write_table(pa.table(names), "counts.parquet")
+    table = ("--counts", f"counts.{ending}", "--count-column", "people")
+    for more in ((), ("--value-column", "age")):
+        done("simulate", "survey.json", *table, *more, "--seed", 7, "-o", "counted.json")
+        assert Path("counted.json").read_bytes() == Path("tally.json").read_bytes()
+
+
+@pytest.mark.parametrize("wrong", ["-1", "1.5", "many", ""])
+def test_a_count_that_is_none_is_refused_by_row(
+    lapwing: Program, survey: lw.Survey, wrong: str
+) -> None:
+    Path("counts.csv").write_text(f"age,count\n30,2\n40,{wrong}\n")
+    run = lapwing("simulate", "survey.json", "--counts", "counts.csv", "-o", "t.json")
+    assert run.code == 3 and "at row 2 is not" in run.complaint
+    Path("counts.csv").write_text("age,count\n30,0\n")
+    run = lapwing("simulate", "survey.json", "--counts", "counts.csv", "-o", "t.json")
+    assert run.code == 3 and "must hold at least one person" in run.complaint
+    assert not Path("t.json").exists()
+
+
+# decode
+
+
+@pytest.mark.parametrize(
+    ("options", "decoder"),
+    [
+        (
+            ("--decoder", "expectation-maximization", "--smoothed", "--tolerance", ".1"),
+            lw.ExpectationMaximization(smoothed=True, tolerance=0.1),
+        ),
+        (("--decoder", "expectation-maximization"), lw.ExpectationMaximization()),
+        (("--decoder", "least-squares", "--no-weighted"), lw.LeastSquares(weighted=False)),
+        (
+            ("--decoder", "penalized-likelihood", "--set", "roughness=10"),
+            lw.PenalizedLikelihood(roughness=10),
+        ),
+    ],
+)
+def test_decode_uses_the_decoder_that_was_named(
+    done: Program, survey: lw.Survey, ages: np.ndarray, options: tuple[str, ...], decoder: Any
+) -> None:
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    done("decode", "survey.json", "tally.json", "-o", "result.json", *options)
+    tally = lw.Counts.from_document(json.loads(Path("tally.json").read_text()))
+    expected = survey.decode(tally, decoder=decoder)
+    result = lw.Distribution.from_json(Path("result.json").read_text())
+    assert np.array_equal(result.mass, expected.mass)
+
+
+@pytest.mark.parametrize("projection", ["simplex", "clip-and-normalise"])
+def test_a_signed_estimate_is_stored_through_a_named_projection(
+    done: Program, survey: lw.Survey, ages: np.ndarray, projection: Any
+) -> None:
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    linear = ("--decoder", "least-squares", "--no-simplex", "--projection", projection)
+    done("decode", "survey.json", "tally.json", "-o", "result.json", *linear)
+    tally = lw.Counts.from_document(json.loads(Path("tally.json").read_text()))
+    signed = survey.decode(tally, decoder=lw.LeastSquares(simplex=False))
+    assert isinstance(signed, lw.SignedEstimate)
+    result = lw.Distribution.from_json(Path("result.json").read_text())
+    assert np.array_equal(result.mass, signed.project(projection).mass)
+    assert result.made["projection"] == projection
+
+
+# distances
+
+
+def test_distances_are_those_of_the_library(
+    done: Program, survey: lw.Survey, ages: np.ndarray
+) -> None:
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    done("decode", "survey.json", "tally.json", "-o", "result.json")
+    run = done("distances", "result.json", "--truth", "ages.parquet", "-c", "age", "--json")
+    found = {name: row["value"] for name, row in run.document["distances"].items()}
+    result = lw.Distribution.from_json(Path("result.json").read_text())
+    exact = lw.Cumulative.of_values(np.clip(ages, 0, 100))
+    binned = lw.Distribution.of_values(ages, survey.randomizer.domain)
+    assert found == {
+        "wasserstein": lw.wasserstein(result, exact),
+        "wasserstein, domain scaled to 1": lw.wasserstein(result, exact) / 100,
+        "kolmogorov-smirnov": lw.kolmogorov_smirnov(result, exact),
+        "wasserstein on 256 points, scaled to 1": lw.wasserstein(result, exact, grid=256),
+        "kolmogorov-smirnov on 256 points": lw.kolmogorov_smirnov(result, exact, grid=256),
+        "energy": lw.energy(result, exact),
+        "range queries of width 0.1": lw.range_query_error(result, exact, width=0.1),
+        "range queries of width 0.4": lw.range_query_error(result, exact, width=0.4),
+        "mean": lw.mean_error(result, exact),
+        "variance": lw.variance_error(result, exact),
+        "deciles": lw.decile_error(result, exact),
+        "l1": lw.l1(binned, result),
+        "l2": lw.l2(binned, result),
+        "mean squared error": lw.mean_squared_error(binned, result),
+        "kullback-leibler of truth from result": lw.kullback_leibler(binned, result),
+    }
+
+
+def test_two_results_with_other_bins_are_compared_by_their_curves(done: Program) -> None:
+    for name, bins in (("coarse.json", 8), ("fine.json", 32)):
+        domain = lw.Interval(0, 1, bins=bins)
+        result = lw.Distribution.of_counts(np.ones(bins), domain)
+        Path(name).write_text(result.to_json())
+    run = done("distances", "coarse.json", "--truth-result", "fine.json", "--json")
+    found = run.document["distances"]
+    assert found["wasserstein"]["value"] == pytest.approx(0, abs=1e-15)
+    assert found["l1"]["value"] is None
+    assert "other bins" in done("distances", "coarse.json", "--truth-result", "fine.json").out
+
+
+def test_infinity_is_said_and_is_null_in_json(done: Program) -> None:
+    domain = lw.Categories(["a", "b"])
+    Path("a.json").write_text(lw.Distribution.of_counts([1, 0], domain).to_json())
+    Path("b.json").write_text(lw.Distribution.of_counts([1, 1], domain).to_json())
+    arguments = ("distances", "a.json", "--truth-result", "b.json")
+    assert "infinite" in done(*arguments).out
+    found = done(*arguments, "--json").document["distances"]
+    assert found["kullback-leibler of truth from result"]["value"] is None
+    assert found["l1"]["value"] == 1.0
+
+
+def test_results_of_other_kinds_are_not_compared(lapwing: Program) -> None:
+    domains = {
+        "number": lw.Interval(0, 1, bins=2),
+        "date": lw.Interval("2019-01-01", "2019-01-03", bins=2, unit="date"),
+        "ab": lw.Categories(["a", "b"]),
+        "cd": lw.Categories(["c", "d"]),
+    }
+    for name, domain in domains.items():
+        result = lw.Distribution.of_counts([1, 1], domain)
+        Path(f"{name}.json").write_text(result.to_json())
+    for one, two in (("number", "date"), ("number", "ab"), ("ab", "cd"), ("cd", "date")):
+        for command in (("distances",), ("plot", "-o", "x.png")):
+            run = lapwing(command[0], f"{one}.json", *command[1:], "--truth-result", f"{two}.json")
+            assert run.code == 4 and f"{two}.json must be about" in run.complaint
+
+
+# plot
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_the_same_result_gives_the_same_picture(
+    done: Program, survey: lw.Survey, ages: np.ndarray, ending: str
+) -> None:
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    done("decode", "survey.json", "tally.json", "-o", "result.json")
+    for name in ("a", "b"):
+        done("plot", "result.json", "-o", f"{name}.{ending}")
+    with_truth = ("--truth", "ages.csv", "--level", ".5")
+    done("plot", "result.json", "-o", f"c.{ending}", *with_truth)
+    pictures = [Path(f"{name}.{ending}").read_bytes() for name in "abc"]
+    if ending == "svg":  # matplotlib numbers its clip paths anew each time
+        assert len(pictures[0]) == len(pictures[1])
+    else:
+        assert pictures[0] == pictures[1]
+    assert pictures[2] != pictures[0]

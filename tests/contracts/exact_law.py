@@ -1,0 +1,121 @@
+"""The exact law of a report, read off the code that makes it.
+
+``from_words`` of a randomizer is run through all its branches. It is given words that are not
+numbers: comparing one with a threshold T takes both ways, with probabilities T / 2^64 and the
+rest, and a bounded draw takes every result. Nothing else can be done with such a word, so a
+randomizer that used one in another way would fail here and not be proved by mistake.
+
+A public coin is the high half of a word, compared with the limits of the groups.
+
+A draw by multiply-high rejects some words and starts anew with the next; given that it ends, its
+result is uniform. That premise is proved in `tests/test_randomness.py` for `scalar_below`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from lapwing.randomizer import Randomizer
+from lapwing.randomness import WORD
+
+
+class _Path:
+    """One way through the branches: a script of choices, followed by first options."""
+
+    def __init__(self, script: list[int], shares: list[int]) -> None:
+        self.script = script
+        self.shares = shares
+        self.taken: list[tuple[int, int]] = []
+        self.probability = Fraction(1)
+
+    def choose(self, probabilities: list[Fraction]) -> int:
+        position = len(self.taken)
+        option = self.script[position] if position < len(self.script) else 0
+        self.taken.append((option, len(probabilities)))
+        self.probability *= probabilities[option]
+        return option
+
+    def following(self) -> list[int] | None:
+        """Return the script of the next way, in the order of an odometer."""
+        options = [option for option, _ in self.taken]
+        while options and options[-1] + 1 == self.taken[len(options) - 1][1]:
+            options.pop()
+        if not options:
+            return None
+        options[-1] += 1
+        return options
+
+
+class _Word:
+    def __init__(self, path: _Path) -> None:
+        self.path: _Path | None = path
+
+    def _use(self) -> _Path:
+        assert self.path is not None, "a random word must be used once"
+        path, self.path = self.path, None
+        return path
+
+    def __lt__(self, threshold: int) -> bool:
+        below = Fraction(threshold, WORD)
+        return self._use().choose([below, 1 - below]) == 0
+
+    def __mul__(self, bound: int) -> _Product:
+        return _Product(self._use(), bound)
+
+    def __rshift__(self, bits: int) -> int:
+        """Return the smallest or the largest coin of a group; each with half of its share."""
+        path = self._use()
+        assert bits == 32 and sum(path.shares) == 2**32
+        option = path.choose([Fraction(share, 2**33) for share in path.shares for _ in range(2)])
+        group, largest = divmod(option, 2)
+        return sum(path.shares[: group + largest]) - largest
+
+
+class _Product:
+    """A word times a bound: low half, to be rejected or not, and high half, uniform if not."""
+
+    def __init__(self, path: _Path, bound: int) -> None:
+        self.path = path
+        self.bound = bound
+        self.checked = False
+
+    def __mod__(self, modulus: int) -> _Product:
+        assert modulus == WORD
+        return self
+
+    def __ge__(self, excess: int) -> bool:
+        assert excess == WORD % self.bound, "every result must be left with as many words"
+        self.checked = True
+        return True
+
+    def __rshift__(self, bits: int) -> int:
+        assert bits == 64 and self.checked
+        return self.path.choose([Fraction(1, self.bound)] * self.bound)
+
+
+def exact_law(randomizer: Randomizer, value: int) -> dict[bytes, Fraction]:
+    """Return the probability of every report of an input, exactly."""
+
+    def words(path: _Path) -> Iterator[_Word]:
+        while True:
+            yield _Word(path)
+
+    shares = [part.share for part in getattr(randomizer, "groups", ())]
+    law: dict[bytes, Fraction] = {}
+    script: list[int] | None = []
+    while script is not None:
+        path = _Path(script, shares)
+        report = randomizer.from_words(value, words(path))  # type: ignore[arg-type]
+        law[report] = law.get(report, Fraction(0)) + path.probability
+        script = path.following()
+    assert sum(law.values()) == 1
+    return law
+
+
+def exact_ratio(laws: list[dict[bytes, Fraction]]) -> Fraction:
+    """Return the largest ratio of two values' probabilities of one report."""
+    reports = {report for law in laws for report in law}
+    chances = [[law.get(report, Fraction(0)) for law in laws] for report in reports]
+    assert all(min(row) > 0 for row in chances), "some report gives a value away"
+    return max(max(row) / min(row) for row in chances)

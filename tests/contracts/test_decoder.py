@@ -1,0 +1,268 @@
+"""Every decoder on every channel: the truth of a noiseless tally, a legal answer, or a refusal."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import FrozenInstanceError, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import Channel, Counts, Distribution, ExpectationMaximization, SignedEstimate, survey
+from lapwing.channel import Block
+from lapwing.decoders.neighbours import Neighbours
+from lapwing.distances import l1
+from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
+from lapwing.laws import FixedSizeSubset, Multinomial, ProductOfBits
+from lapwing.linear.stacked import dense
+from tests.contracts.registered import CHANNELS, DECODERS, DecoderRow
+
+PEOPLE = 2**40
+"""Behind a noiseless tally: expected counts rounded to whole numbers are right to 1e-10."""
+
+
+def _pairs() -> list[Any]:
+    pairs = []
+    for channel_name, make in CHANNELS.items():
+        channel = make()
+        for name, row in DECODERS.items():
+            if channel.domain.ordered or not row.ordered:
+                pairs.append(pytest.param(channel, row, id=f"{name}, {channel_name}"))
+    return pairs
+
+
+pairs = pytest.mark.parametrize(("channel", "row"), _pairs())
+
+
+def truth(size: int) -> np.ndarray:
+    """Return an uneven distribution, nowhere zero: float64 [size]."""
+    mass = 1.0 + np.arange(size) * 5 % (size + 1)
+    mass[size // 3] *= 3
+    mass /= mass.sum()
+    return mass
+
+
+def noiseless(channel: Channel, mass: np.ndarray, *, people: int = PEOPLE) -> Counts:
+    """Return the expected counts, rounded to whole numbers that reports can have."""
+    blocks, numbers = [], []
+    for block in channel.blocks:
+        reports = round(people * block.share)
+        counts = np.rint(reports * block.mean(mass)).astype(np.int64)
+        if isinstance(block.law, Multinomial):
+            counts[np.argmax(counts)] += reports - counts.sum()
+        if isinstance(block.law, FixedSizeSubset):
+            counts[np.argmin(counts)] += reports * block.law.members - counts.sum()
+        blocks.append(counts)
+        numbers.append(reports)
+    return Counts(blocks, numbers, channel.fingerprint)
+
+
+def sampled(channel: Channel, mass: np.ndarray, *, people: int, seed: int) -> Counts:
+    """Return what a population of so many people sends."""
+    rng = np.random.default_rng(seed)
+    symbols = rng.multinomial(people, mass)
+    groups = rng.multinomial(symbols, [block.share for block in channel.blocks]).T
+    blocks = [block.sample(group, rng) for block, group in zip(channel.blocks, groups, strict=True)]
+    return Counts(blocks, [int(group.sum()) for group in groups], channel.fingerprint)
+
+
+def same_report(channel: Channel, people: int) -> Counts:
+    """Return the tally of people who all sent one and the same report."""
+    blocks, numbers = [], []
+    for index, block in enumerate(channel.blocks):
+        counts = np.zeros(block.outputs, dtype=np.int64)
+        sent = people if index == 0 else 0
+        members = block.law.members if isinstance(block.law, FixedSizeSubset) else 1
+        counts[:members] = sent
+        blocks.append(counts)
+        numbers.append(sent)
+    return Counts(blocks, numbers, channel.fingerprint)
+
+
+def _legal(result: Distribution | SignedEstimate, channel: Channel, tally: Counts) -> None:
+    assert result.domain == channel.domain and result.reports == tally.total
+    assert result.guarantee == channel.guarantee
+    assert np.isfinite(result.mass).all() and result.mass.shape == (channel.domain.size,)
+    assert result.mass.sum() == pytest.approx(1, abs=1e-9)
+    if isinstance(result, Distribution):
+        assert result.mass.min() >= 0
+    band = result.confidence_band(0.9)
+    if band is not None:
+        assert np.isfinite(band.low).all() and np.isfinite(band.high).all()
+        assert (band.low >= 0).all() and (band.high <= 1).all() and (band.low <= band.high).all()
+
+
+def test_every_decoder_of_a_survey_is_registered() -> None:
+    assert {type(row.decoder) for row in DECODERS.values()} >= set(survey.DECODERS.values())
+
+
+@pairs
+def test_noiseless_tally_gives_the_truth(channel: Channel, row: DecoderRow) -> None:
+    size = channel.domain.size
+    mass = truth(size) if row.recovers == "any" else _flat(channel)
+    result = row.exact.decode(channel, noiseless(channel, mass))
+    np.testing.assert_allclose(result.mass, mass, atol=2e-6)
+
+
+def _flat(channel: Channel) -> np.ndarray:
+    """Return the distribution that smoothing leaves alone: equal density, atoms apart."""
+    mass: np.ndarray = Neighbours.of(channel.domain).width.copy()
+    mass /= mass.sum()
+    return mass
+
+
+@pairs
+def test_answers_are_legal_and_reproducible(channel: Channel, row: DecoderRow) -> None:
+    tally = sampled(channel, truth(channel.domain.size), people=20_000, seed=1)
+    result = row.decoder.decode(channel, tally)
+    assert isinstance(result, SignedEstimate if row.signed else Distribution)
+    _legal(result, channel, tally)
+    # Smoothing takes the spike of this truth away, and may; nothing else is far off.
+    assert l1(result.mass, truth(channel.domain.size)) < (1.0 if row.recovers == "uniform" else 0.3)
+    np.testing.assert_array_equal(result.mass, row.decoder.decode(channel, tally).mass)
+    assert result.made["class"] == row.decoder.name
+    json.dumps(result.made, allow_nan=False)
+    if isinstance(result, Distribution):
+        again = Distribution.from_json(result.to_json())
+        np.testing.assert_array_equal(again.mass, result.mass)
+        assert again.made == result.made and again.guarantee == result.guarantee
+
+
+@pairs
+def test_every_answer_has_a_band_that_holds_the_unbiased_curve(
+    channel: Channel, row: DecoderRow
+) -> None:
+    tally = sampled(channel, truth(channel.domain.size), people=20_000, seed=2)
+    result = row.decoder.decode(channel, tally)
+    for kind in ("pointwise", "simultaneous"):
+        for target in ("empirical", "population"):
+            band = result.confidence_band(0.95, kind=kind, target=target)  # type: ignore[arg-type]
+            assert band is not None and (band.high > band.low).any()
+            assert "linear" in band.method
+    pointwise, simultaneous = (
+        result.confidence_band(0.95, kind=kind) for kind in ("pointwise", "simultaneous")
+    )
+    assert pointwise is not None and simultaneous is not None
+    assert (simultaneous.high - simultaneous.low).sum() > (pointwise.high - pointwise.low).sum()
+
+
+def _stopped(decoder: Any) -> Any:
+    """Return the decoder with fewer iterations: with next to no data some need very many."""
+    return replace(decoder, limit=300) if hasattr(decoder, "limit") else decoder
+
+
+@pairs
+@pytest.mark.parametrize("people", [1, 2, 1000, 2**53 - 1])
+def test_no_nan_when_all_reports_are_equal(channel: Channel, row: DecoderRow, people: int) -> None:
+    tally = same_report(channel, people)
+    with warnings.catch_warnings():
+        # Saying that this is weak, or not yet at its end, is allowed; NumPy's warnings are not.
+        warnings.simplefilter("ignore", LapwingWarning)
+        _legal(_stopped(row.decoder).decode(channel, tally), channel, tally)
+
+
+@pairs
+def test_no_nan_for_one_report_of_any_kind(channel: Channel, row: DecoderRow) -> None:
+    rng = np.random.default_rng(3)
+    for symbol in range(channel.domain.size):
+        for number, block in enumerate(channel.blocks):
+            people = np.eye(channel.domain.size, dtype=np.int64)[symbol]
+            blocks = [np.zeros(other.outputs, dtype=np.int64) for other in channel.blocks]
+            blocks[number] = block.sample(people, rng)
+            reports = [int(index == number) for index in range(len(blocks))]
+            tally = Counts(blocks, reports, channel.fingerprint)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", LapwingWarning)
+                _legal(_stopped(row.decoder).decode(channel, tally), channel, tally)
+
+
+@pairs
+def test_nothing_or_foreign_or_impossible_counts_are_refused(
+    channel: Channel, row: DecoderRow
+) -> None:
+    tally = sampled(channel, truth(channel.domain.size), people=1000, seed=4)
+    empty = replace(
+        tally, blocks=[0 * counts for counts in tally.blocks], reports=[0] * len(tally.reports)
+    )
+    with pytest.raises(TallyError, match="nothing to decode"):
+        row.decoder.decode(channel, empty)
+    with pytest.raises(MismatchError, match="decode it with the survey that collected it"):
+        row.decoder.decode(channel, replace(tally, fingerprint="another"))
+    with pytest.raises(MismatchError, match="sizes"):
+        longer = [np.append(counts, 0) for counts in tally.blocks]
+        row.decoder.decode(channel, replace(tally, blocks=longer))
+    with pytest.raises(TallyError):
+        more = [counts + max(tally.reports) for counts in tally.blocks]
+        row.decoder.decode(channel, replace(tally, blocks=more))
+
+
+@pytest.mark.parametrize("row", [row for row in DECODERS.values() if row.ordered])
+@pytest.mark.parametrize("make", [make for make in CHANNELS.values() if not make().domain.ordered])
+def test_decoders_that_need_an_order_refuse_labels(make: Any, row: DecoderRow) -> None:
+    channel = make()
+    with pytest.raises(UnsupportedChannelError, match="needs an ordered domain"):
+        row.decoder.decode(channel, noiseless(channel, truth(channel.domain.size), people=1000))
+
+
+@pytest.mark.parametrize("name", DECODERS)
+def test_decoders_are_frozen_values(name: str) -> None:
+    decoder = DECODERS[name].decoder
+    assert decoder == replace(decoder) and hash(decoder) == hash(replace(decoder))
+    with pytest.raises(FrozenInstanceError):
+        decoder.name = "other"
+
+
+def uneven_bits() -> np.ndarray:
+    """Return bits of which some symbols set more than others: columns of unequal sums."""
+    matrix = np.full((6, 6), 0.2)
+    np.fill_diagonal(matrix, [0.9, 0.9, 0.9, 0.4, 0.4, 0.4])
+    return matrix
+
+
+def test_a_wrong_label_is_refused_and_would_be_wrong_without_a_word() -> None:
+    """Why the law is checked: EM on bits that claim to be a multinomial converges, to nonsense."""
+    from scipy.sparse.linalg import aslinearoperator
+
+    domain = CHANNELS["symmetric bits"]().domain
+    operator = aslinearoperator(uneven_bits())
+    honest = Channel(domain, [Block(operator, ProductOfBits())], "bits")
+    with pytest.raises(UnsupportedChannelError, match="columns of a multinomial block must sum"):
+        Block(operator, Multinomial())
+    mass = truth(6)
+    tally = noiseless(honest, mass)
+    em = ExpectationMaximization(tolerance=1e-3, band=False, limit=100_000)
+    assert l1(em.decode(honest, tally).mass, mass) < 1e-4
+
+    class Unchecked(Multinomial):
+        def check(self, operator: object) -> None:
+            pass
+
+        def check_counts(self, counts: np.ndarray, reports: int) -> None:
+            pass
+
+    forced = Channel(domain, [Block(operator, Unchecked())], "bits")
+    assert l1(em.decode(forced, tally).mass, mass) > 0.2
+
+
+def test_groups_drawn_by_a_public_coin_may_be_one_multinomial_or_two_blocks() -> None:
+    """Two views of the same people: a block per group, or one whose outputs name the group."""
+    from scipy.sparse.linalg import aslinearoperator
+
+    waves = [CHANNELS["wave"]().blocks[0], CHANNELS["response on an interval"]().blocks[0]]
+    domain = CHANNELS["wave"]().domain
+    shares = (0.25, 0.75)
+    two = Channel(
+        domain,
+        [replace(block, share=share) for block, share in zip(waves, shares, strict=True)],
+        "both",
+    )
+    parts = [share * dense(block.operator) for block, share in zip(waves, shares, strict=True)]
+    one = Channel(domain, [Block(aslinearoperator(np.vstack(parts)), Multinomial())], "both")
+    tally = sampled(two, truth(8), people=5000, seed=5)
+    joined = Counts([np.concatenate(tally.blocks)], [tally.total], "both")
+    em = ExpectationMaximization(tolerance=1e-6)
+    first, second = em.decode(two, tally), em.decode(one, joined)
+    np.testing.assert_allclose(first.mass, second.mass, atol=1e-12)
+    assert first.made["iterations"] == second.made["iterations"]

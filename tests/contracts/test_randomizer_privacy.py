@@ -1,0 +1,194 @@
+"""The promise of every randomizer, from the exact probabilities of every report.
+
+The table of probabilities comes from `from_words` itself (:mod:`tests.contracts.exact_law`) in
+fractions; `test_randomizer_reports.py` shows that `randomize` has the same law.
+"""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import survey
+from lapwing.errors import PrivacyError
+from lapwing.guarantee import Guarantee, exponential_bounds
+from lapwing.laws import Multinomial
+from lapwing.linear.stacked import dense
+from lapwing.randomness import WORD, seeded
+from tests.contracts.exact_law import exact_law, exact_ratio
+from tests.contracts.registered import (
+    CHANNELS,
+    RANDOMIZERS,
+    RandomizerCase,
+    at_epsilon,
+    dense_ratio,
+    randomizer_cases,
+)
+
+EPSILONS = (0.1, 1, 4, 24)
+
+everywhere = pytest.mark.parametrize("case", randomizer_cases(*EPSILONS))
+at_one = pytest.mark.parametrize("case", randomizer_cases(1))
+
+
+def _laws(case: RandomizerCase) -> list[dict[bytes, Fraction]]:
+    return [exact_law(case.randomizer, point) for point in range(case.inputs)]
+
+
+def test_every_randomizer_of_a_survey_is_registered() -> None:
+    made = {type(case.values[0].randomizer) for case in randomizer_cases(1)}
+    assert made >= set(survey.RANDOMIZERS.values())
+    assert {name.split(",")[0] for name in RANDOMIZERS} == {each.name for each in made}
+
+
+@everywhere
+def test_exact_ratio_is_the_certificates_and_at_most_e_epsilon(case: RandomizerCase) -> None:
+    certificate = case.randomizer.certificate()
+    assert certificate.ratio == exact_ratio(_laws(case))
+    assert certificate.ratio <= exponential_bounds(case.randomizer.epsilon)[0]
+    assert certificate.holds and certificate.check() is certificate
+    assert 0 <= certificate.loss < 1e-6
+
+
+@everywhere
+def test_a_threshold_one_past_its_limit_fails(case: RandomizerCase) -> None:
+    loose = case.row.loosen(case.randomizer)
+    # It breaks the promise in fact, not only on paper ...
+    laws = [exact_law(loose, point) for point in range(case.inputs)]
+    assert exact_ratio(laws) > exponential_bounds(loose.epsilon)[0]
+    # ... and the certificate says so.
+    assert loose.certificate().ratio == exact_ratio(laws)
+    assert not loose.certificate().holds
+    with pytest.raises(PrivacyError, match="must not be used"):
+        loose.certificate().check()
+    assert loose.fingerprint != case.randomizer.fingerprint
+
+
+@everywhere
+def test_channel_is_the_exact_law(case: RandomizerCase) -> None:
+    randomizer = case.randomizer
+    blocks = randomizer.channel.blocks
+    per_symbol = case.inputs // randomizer.domain.size
+    means = [np.zeros(block.operator.shape) for block in blocks]
+    for point, law in enumerate(_laws(case)):
+        exact = [[Fraction(0)] * block.outputs for block in blocks]
+        for report, chance in law.items():
+            number, outputs = case.row.adds(randomizer, report)
+            for output in outputs:
+                exact[number][output] += chance
+        for mean, row in zip(means, exact, strict=True):
+            mean[:, point // per_symbol] += np.array(row, dtype=float) / per_symbol
+    for block, mean in zip(blocks, means, strict=True):
+        expected = block.share * dense(block.operator)
+        np.testing.assert_allclose(expected, mean, rtol=1e-12, atol=1e-15)
+
+
+@everywhere
+def test_ratio_in_the_dense_channel(case: RandomizerCase) -> None:
+    """A decoder's floats say the same as the certificate, to 12 digits where floats have them."""
+    randomizer = case.randomizer
+    channel = randomizer.channel
+    if case.inputs != randomizer.domain.size:
+        # The mean over a bin's points blurs the ratio; look at the points instead.
+        channel = randomizer.channel_at(case.inputs)
+    ratio, precision = dense_ratio(channel)
+    assert ratio == pytest.approx(float(randomizer.certificate().ratio), rel=precision)
+
+
+@everywhere
+def test_columns_are_probabilities(case: RandomizerCase) -> None:
+    channel = case.randomizer.channel
+    assert sum(block.share for block in channel.blocks) == pytest.approx(1, rel=1e-13)
+    for block in channel.blocks:
+        matrix = dense(block.operator)
+        assert matrix.min() > 0 and matrix.max() < 1
+        if isinstance(block.law, Multinomial):
+            np.testing.assert_allclose(matrix.sum(axis=0), 1, rtol=1e-13)
+
+
+def _published(derived: dict[str, Any]) -> dict[str, str]:
+    """Return the thresholds in hex of a randomizer, or of all its groups."""
+    hexadecimal = dict(derived.get("thresholds", {}))
+    for number, group in enumerate(derived.get("groups", [])):
+        for name, threshold in _published(group["derived"]).items():
+            hexadecimal[f"{number}.{name}"] = threshold
+    return hexadecimal
+
+
+@everywhere
+def test_thresholds_are_the_integers_that_are_published(case: RandomizerCase) -> None:
+    randomizer = case.randomizer
+    published = _published(randomizer.derived)
+    assert set(published) == set(randomizer.thresholds) and published
+    for name, threshold in randomizer.thresholds.items():
+        assert isinstance(threshold, int) and 0 < threshold < WORD
+        assert int(published[name], 16) == threshold
+
+
+@at_one
+def test_guarantee_and_channel_carry_the_promise(case: RandomizerCase) -> None:
+    randomizer = case.randomizer
+    promise = Guarantee(Fraction(1), Fraction(0), "replace-one", "local")
+    assert randomizer.guarantee == randomizer.channel.guarantee == promise
+    assert randomizer.channel.fingerprint == randomizer.fingerprint
+    assert randomizer.channel.domain == randomizer.domain
+
+
+@at_one
+def test_equal_randomizers_are_one(case: RandomizerCase) -> None:
+    randomizer = case.randomizer
+    twin = replace(randomizer)
+    assert twin == randomizer and twin is not randomizer
+    assert hash(twin) == hash(randomizer) and twin.fingerprint == randomizer.fingerprint
+    stronger = at_epsilon(randomizer, Fraction(1, 2))
+    assert stronger != randomizer and stronger.fingerprint != randomizer.fingerprint
+
+
+@pytest.mark.parametrize("case", randomizer_cases(0.1))
+def test_epsilon_as_text_float_or_fraction_is_one_promise(case: RandomizerCase) -> None:
+    for same in (0.1, "0.1", Fraction(1, 10)):
+        twin = replace(case.randomizer, epsilon=same)
+        assert twin == case.randomizer and twin.fingerprint == case.randomizer.fingerprint
+
+
+@at_one
+@pytest.mark.parametrize(
+    "epsilon", [0, -1, float("nan"), float("inf"), True, 24.000001, None, "one", 1e-13, 1j]
+)
+def test_illegal_epsilon_is_refused(case: RandomizerCase, epsilon: object) -> None:
+    with pytest.raises(PrivacyError, match=r"epsilon must be a number in \(0, 24\]"):
+        replace(case.randomizer, epsilon=epsilon)
+
+
+@at_one
+def test_frozen(case: RandomizerCase) -> None:
+    with pytest.raises(AttributeError):
+        case.randomizer.epsilon = Fraction(2)
+
+
+@at_one
+def test_pickles_also_after_use(case: RandomizerCase) -> None:
+    """A job on several machines sends the randomizer, used or not."""
+    randomizer = replace(case.randomizer)
+    values = case.values(np.arange(case.inputs))
+    before = pickle.loads(pickle.dumps(randomizer))
+    tally = randomizer.tally(randomizer.randomize(values, rng=seeded(1)))
+    for block in randomizer.channel.blocks:
+        mean = block.mean(np.full(randomizer.domain.size, 1 / randomizer.domain.size))
+        block.operator.rmatvec(mean)
+    after = pickle.loads(pickle.dumps(randomizer))
+    for copy in (before, after):
+        assert copy == randomizer and copy.fingerprint == randomizer.fingerprint
+        assert copy.tally(copy.randomize(values, rng=seeded(1))) == tally
+        for ours, theirs in zip(copy.channel.blocks, randomizer.channel.blocks, strict=True):
+            np.testing.assert_array_equal(dense(ours.operator), dense(theirs.operator))
+
+
+def test_registered_channels_hold_what_they_say() -> None:
+    for name, make in CHANNELS.items():
+        assert len(make().blocks) == (2 if name == "mixed" else 1)

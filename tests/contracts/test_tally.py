@@ -1,0 +1,141 @@
+"""Tallies of every randomizer: exact sums in any order, and nothing foreign in them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from lapwing import Counts, Survey
+from lapwing.documents import canonical
+from lapwing.errors import FormatError, MismatchError, TallyError
+from lapwing.randomness import seeded
+from lapwing.reports import Reports
+from lapwing.tally import LARGEST_COUNT
+from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_cases
+
+at_one = pytest.mark.parametrize("case", randomizer_cases(1))
+
+
+def _reports(case: RandomizerCase, people: int = 120) -> Reports:
+    values = case.values(np.arange(people) % case.inputs)
+    reports: Reports = case.randomizer.randomize(values, rng=seeded(1))
+    return reports
+
+
+def _zero(case: RandomizerCase) -> Counts:
+    zero: Counts = case.randomizer.tally(_reports(case)[:0])
+    return zero
+
+
+@at_one
+def test_any_split_and_order_gives_identical_bytes(case: RandomizerCase) -> None:
+    reports = _reports(case)
+    whole = canonical(case.randomizer.tally(reports).to_document())
+    parts = [case.randomizer.tally(reports[a:b]) for a, b in ((0, 1), (1, 50), (50, 50), (50, 120))]
+    for order in itertools.permutations(parts):
+        first, second, third, fourth = order
+        for merged in (((first + second) + third) + fourth, first + (second + (third + fourth))):
+            assert canonical(merged.to_document()) == whole
+        assert canonical(sum(order[1:], order[0]).to_document()) == whole
+    assert canonical(sum(parts).to_document()) == whole  # type: ignore[union-attr]
+
+
+@at_one
+def test_zero_is_neutral(case: RandomizerCase) -> None:
+    tally, zero = case.randomizer.tally(_reports(case)), _zero(case)
+    assert tally + zero == zero + tally == tally and zero.total == 0
+
+
+@at_one
+def test_json_both_ways(case: RandomizerCase) -> None:
+    tally = replace(case.randomizer.tally(_reports(case)), survey="s" * 64)
+    again = Counts.from_document(json.loads(canonical(tally.to_document())))
+    assert again == tally and hash(again) == hash(tally) and again.survey == tally.survey
+    assert again + again == tally + tally
+
+
+@at_one
+def test_damaged_documents_are_refused(case: RandomizerCase) -> None:
+    document = case.randomizer.tally(_reports(case)).to_document()
+    changes = [
+        {"version": 2},
+        {"format": "lapwing-survey"},
+        {"kind": "log"},
+        {"extra": 1},
+        {"reports": "many"},
+        {"blocks": [[1.5]]},
+        {"blocks": [[LARGEST_COUNT + 1]]},
+        {"randomizer": None},
+    ]
+    for change in changes:
+        with pytest.raises(FormatError):
+            Counts.from_document({**document, **change})
+    for key in document:
+        with pytest.raises(FormatError):
+            Counts.from_document({name: part for name, part in document.items() if name != key})
+    with pytest.raises(FormatError):
+        Counts.from_document({**document, "blocks": [[-1] * len(b) for b in document["blocks"]]})
+
+
+@at_one
+def test_foreign_tallies_are_not_merged(case: RandomizerCase) -> None:
+    randomizer = case.randomizer
+    tally = randomizer.tally(_reports(case))
+    stranger = replace(tally, fingerprint=at_epsilon(randomizer, Fraction(2)).fingerprint)
+    with pytest.raises(MismatchError, match="same survey"):
+        tally + stranger
+    with pytest.raises(MismatchError, match="same survey"):
+        tally + replace(tally, survey="another survey")
+    with pytest.raises(MismatchError, match="decode it with the survey that collected it"):
+        randomizer.channel.check(stranger)
+    with pytest.raises(TypeError):
+        tally + 1
+    with pytest.raises(TypeError):
+        1 + tally
+
+
+@pytest.mark.parametrize("case", randomizer_cases(1))
+def test_surveys_that_share_a_randomizer_are_told_apart(case: RandomizerCase) -> None:
+    from lapwing.survey import RANDOMIZERS
+
+    if case.randomizer.name not in RANDOMIZERS:
+        with pytest.raises(ValueError, match="a survey needs a randomizer"):
+            Survey("spring", case.randomizer)
+        return
+    spring, autumn = Survey("spring", case.randomizer), Survey("autumn", case.randomizer)
+    reports = _reports(case)
+    tallies = spring.tally(reports), autumn.tally(reports)
+    with pytest.raises(MismatchError, match="same survey"):
+        tallies[0] + tallies[1]
+    with pytest.raises(MismatchError, match="collected by survey"):
+        spring.decode(tallies[1])
+    assert Survey.from_json(spring.to_json()).tally(reports) == tallies[0]
+
+
+@at_one
+def test_overflow_is_refused_not_wrapped(case: RandomizerCase) -> None:
+    zero = _zero(case)
+    full = replace(
+        zero,
+        blocks=[np.full(counts.size, LARGEST_COUNT) for counts in zero.blocks],
+        reports=[LARGEST_COUNT] * len(zero.reports),
+    )
+    assert full + zero == full
+    with pytest.raises(TallyError, match=r"above 2\^53"):
+        full + full
+    with pytest.raises(TallyError, match="negative"):
+        replace(zero, reports=[-1] * len(zero.reports))
+
+
+@at_one
+def test_frozen(case: RandomizerCase) -> None:
+    tally = case.randomizer.tally(_reports(case))
+    with pytest.raises(ValueError, match="read-only"):
+        tally.blocks[0][0] += 1
+    with pytest.raises(AttributeError):
+        tally.fingerprint = "x"

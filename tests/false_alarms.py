@@ -1,0 +1,180 @@
+"""The one place with sample sizes and thresholds of statistical tests, and how often they err.
+
+A test draws with a fixed seed, so a run either always passes or always fails. What is worked out
+here is how probable it is that *some* comparison would fail although the code is right, if every
+seed were drawn anew (a new NumPy may change its streams):
+
+    at most MOST_COMPARISONS calls of :func:`accepts` a process, each at LEVEL,
+    so the total is at most MOST_COMPARISONS * LEVEL = 5e-8 a process, 4e-7 for eight of them.
+
+The bound on the number is enforced: :func:`accepts` counts. (Comparisons with a broken input count
+too, although they cannot raise a false alarm.) Each function below returns an upper bound of the
+probability of data as far off as these, over all entries at once:
+
+* :func:`multinomial_tail`: likelihood-ratio chi-square. Not the asymptotic law, which fails in
+  far tails and rare cells, but a bound for every sample size (Agrawal 2020, theorem 1.2).
+* :func:`binomial_tail`: exact, with Bonferroni over the entries.
+* :func:`moments_tail`, :func:`two_sample_tail`: means and variances along many directions, by the
+  normal, chi-square and F laws. Approximate: sums over hundreds of people are nearly normal, and
+  the excess kurtosis that is left is allowed for. LEVEL is a thousand times smaller than needed, to
+  have room for what the approximation misses.
+
+Coverage of bands: see :data:`COVERAGE_DRAWS`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import stats
+
+LEVEL = 1e-12
+"""False alarms of one comparison."""
+
+MOST_COMPARISONS = 50_000
+"""A process makes no more than this many; the first count of a whole run was 1003."""
+
+REPORTS_PER_VALUE = 200_000
+"""Reports of each value in a test of their law. Enough for 1.1 epsilon to be told from epsilon = 1:
+the divergence is at least .0011 nats a report, so the statistic is about 220 or more, against a
+threshold near 53 for 10 outputs, and 340 against 142 for the 64 of a symmetric unary encoding."""
+
+REPEATS = 3_000
+"""Tallies behind a test of means and covariances: a variance that is off by 20 % is 7.7 of its
+standard errors away, and the threshold lies at 7.1."""
+
+PEOPLE = 1_200
+"""People in each of those tallies: counts of ten and more, nearly normal."""
+
+DECODES = 2_000
+"""Simulated decodes behind a test of unbiasedness and of a covariance."""
+
+COIN_BITS = 8_000_000
+"""Bits behind a test of a coin: a probability off by .0013 is 7.1 standard errors away."""
+
+COVERAGE_DRAWS = 1_000
+"""Simulated tallies behind a test of coverage. The covered share of the bins of one decode has a
+standard deviation of at most .15 (errors are correlated along the curve), so the mean of 1000 has
+.005 and the window .95 +- .03 is 6 of them wide: 2e-9. Simultaneous coverage is a binomial:
+P(Bin(1000, .95) < 900) = 6e-11. A band with half the width covers .67, and 1 in 3."""
+
+COVERAGE_WINDOW = (0.92, 0.98)
+LEAST_SIMULTANEOUS = 0.90
+
+BROKEN_BAND_DRAWS = 100
+"""Tallies on which a broken band is caught. One of half the width covers .67 with a standard error
+of at most .03, one of percentiles around a smoothed curve about .5 (a third of the draws), against
+the .82 that is a tenth below the window."""
+
+_made = 0
+
+
+def accepts(tail: float) -> bool:
+    """Return whether data with this tail probability are compatible with the law."""
+    global _made
+    _made += 1
+    assert _made <= MOST_COMPARISONS, "too many comparisons for the stated rate of false alarms"
+    assert not math.isnan(tail)
+    return tail >= LEVEL
+
+
+def multinomial_tail(counts: np.ndarray, probabilities: np.ndarray) -> float:
+    """Return a bound of P(divergence >= that of the counts) under a multinomial law.
+
+    With n draws from k outputs, ``P(n KL(observed | law) >= g) <= e^-g (e g / (k - 1))^(k - 1)``
+    for g > k - 1. A count where the law has probability zero gives 0.
+    """
+    counts = np.asarray(counts, dtype=np.float64)
+    probabilities = np.asarray(probabilities, dtype=np.float64)
+    assert counts.shape == probabilities.shape and abs(probabilities.sum() - 1) < 1e-9
+    if counts[probabilities == 0].any():
+        return 0.0
+    used = probabilities > 0
+    freedom = int(used.sum()) - 1
+    held = counts > 0
+    expected = counts.sum() * probabilities[held]
+    divergence = float(np.dot(counts[held], np.log(counts[held] / expected)))
+    if freedom == 0 or divergence <= freedom:
+        return 1.0
+    return math.exp(-divergence + freedom * math.log(math.e * divergence / freedom))
+
+
+def binomial_tail(
+    counts: np.ndarray, trials: np.ndarray | int, probabilities: np.ndarray | float
+) -> float:
+    """Return the exact two-sided tail of the worst of many binomial counts."""
+    counts, trials, probabilities = np.broadcast_arrays(counts, trials, probabilities)
+    below = stats.binom.cdf(counts, trials, probabilities)
+    above = stats.binom.sf(counts - 1, trials, probabilities)
+    return min(1.0, 2 * counts.size * float(np.minimum(below, above).min()))
+
+
+def directions(size: int) -> np.ndarray:
+    """Return directions along which covariances are compared: float64 [directions, size].
+
+    Every axis, sums and differences of pairs (of neighbours and across; all of them while there
+    are at most 12 axes), the sum of all, and all cumulative sums.
+    """
+    axes = np.eye(size)
+    steps = range(1, size) if size <= 12 else (1, 2, size // 2)
+    pairs = [
+        axes[i] + sign * axes[i + step]
+        for step in steps
+        for i in range(size - step)
+        for sign in (1, -1)
+    ]
+    return np.vstack([axes, *pairs, np.tril(np.ones((size, size)))])
+
+
+def moments_tail(samples: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> float:
+    """Return the tail of the worst mean or variance of draws along :func:`directions`.
+
+    Parameters
+    ----------
+    samples : numpy.ndarray
+        float64 [repeats, size], counts of people, or linear functions of them.
+    mean, covariance : numpy.ndarray
+        Of one draw.
+    """
+    along = directions(samples.shape[1])
+    variance = np.einsum("ij,jk,ik->i", along, covariance, along)
+    errors = (samples - mean) @ along.T
+    scale = np.abs(covariance).max()
+    fixed = variance <= 1e-9 * scale
+    if np.abs(errors[:, fixed]).max(initial=0.0) > 1e-6 * max(math.sqrt(scale), 1e-3):
+        return 0.0
+    errors, variance = errors[:, ~fixed], variance[~fixed]
+    if variance.size == 0:
+        return 1.0
+    repeats = samples.shape[0]
+    by_mean = 2 * stats.norm.sf(np.abs(errors.mean(axis=0)) * np.sqrt(repeats) / np.sqrt(variance))
+    # A sum of independent indicators has an excess kurtosis of at most 1 / variance; a scaled
+    # chi-square with the same two moments stands for the sum of squares.
+    inflation = 1 + (0.5 / variance if scale > 1 else 0.02)
+    squares = (errors**2).sum(axis=0) / variance / inflation
+    freedom = repeats / inflation
+    by_variance = 2 * np.minimum(stats.chi2.cdf(squares, freedom), stats.chi2.sf(squares, freedom))
+    worst = float(min(by_mean.min(), by_variance.min()))
+    return min(1.0, 2 * variance.size * worst)
+
+
+def two_sample_tail(first: np.ndarray, second: np.ndarray) -> float:
+    """Return the tail of the worst difference of means or variances of two sets of draws."""
+    along = directions(first.shape[1])
+    one, two = first @ along.T, second @ along.T
+    moving = one.var(axis=0) > 1e-9 * first.var(axis=0).max()
+    if not np.allclose(one[:, ~moving].mean(axis=0), two[:, ~moving].mean(axis=0)):
+        return 0.0
+    if two[:, ~moving].std(axis=0).max(initial=0.0) > 1e-6:
+        return 0.0
+    one, two = one[:, moving], two[:, moving]
+    var_one, var_two = one.var(axis=0, ddof=1), two.var(axis=0, ddof=1)
+    gap = np.abs(one.mean(axis=0) - two.mean(axis=0))
+    by_mean = 2 * stats.norm.sf(gap / np.sqrt(var_one / len(one) + var_two / len(two)))
+    inflation = 1 + 0.5 / np.minimum(var_one, var_two)
+    freedom = ((len(one) - 1) / inflation, (len(two) - 1) / inflation)
+    ratio = var_one / var_two
+    by_variance = 2 * np.minimum(stats.f.cdf(ratio, *freedom), stats.f.sf(ratio, *freedom))
+    worst = float(min(by_mean.min(), by_variance.min()))
+    return min(1.0, 2 * var_one.size * worst)

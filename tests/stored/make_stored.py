@@ -1,0 +1,164 @@
+"""Write the stored files that every later version must be able to read.
+
+``python tests/stored/make_stored.py`` writes the cases that have no folder yet and never touches
+one that has: a file that a version wrote must stay as it was written. A new randomizer gets a row
+in :data:`SURVEYS`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import warnings
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lapwing import (
+    Categories,
+    Distribution,
+    GeneralizedRandomizedResponse,
+    Guarantee,
+    Integers,
+    Interval,
+    Ledger,
+    OptimizedUnaryEncoding,
+    SquareWave,
+    Survey,
+    UnaryEncoding,
+    seeded,
+)
+from lapwing.errors import WeakAnswerWarning
+from lapwing.report_file import Header, write
+
+FOLDER = Path(__file__).parent / "v1"
+
+SURVEYS: dict[str, Survey] = {
+    "square-wave": Survey("income", SquareWave(Interval(0, 100_000, bins=16), "1.5")),
+    "square-wave-circle": Survey(
+        "pick-up",
+        SquareWave(
+            Interval("00:00", "24:00", bins=12, unit="time-of-day", circular=True),
+            2,
+            width=0.125,
+            grid=48,
+        ),
+    ),
+    "square-wave-atoms": Survey(
+        "rent", SquareWave(Interval(0, 10, bins=5, atoms=(0, 2.5), missing="bin"), 3)
+    ),
+    "randomized-response": Survey(
+        "colour",
+        GeneralizedRandomizedResponse(
+            Categories(["red", "green", "grün", 4], missing="category"), "1/3"
+        ),
+    ),
+    "randomized-response-dates": Survey(
+        "birthday",
+        GeneralizedRandomizedResponse(
+            Interval("2026-01-01", "2027-01-01", bins=300, unit="date", outside="refuse"), 8
+        ),
+    ),
+    "unary-encoding": Survey("age", UnaryEncoding(Integers(17, 35), 2)),
+    "optimized-unary-encoding": Survey(
+        "spending", OptimizedUnaryEncoding(Interval(1, 1e6, bins=9, scale="log"), 0.1)
+    ),
+}
+
+PEOPLE = 400
+
+
+def values_of(survey: Survey) -> list[Any]:
+    """Return values that fall into every symbol."""
+    domain: Any = survey.randomizer.domain
+    if isinstance(domain, Categories):
+        held = list(domain.listed)
+    else:
+        held = ((domain.left + domain.right) / 2).tolist()
+    if domain.missing_index is not None:
+        held.append(None)
+    return [held[i * i % len(held)] for i in range(PEOPLE)]
+
+
+def document_text(document: dict[str, Any]) -> str:
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
+
+
+def write_survey(folder: Path, survey: Survey, *, seed: int) -> None:
+    """Write survey, reports, tally and distribution of one case, and what they say."""
+    folder.mkdir()
+    reports = survey.randomize(values_of(survey), rng=seeded(seed))
+    tally = survey.tally(reports)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakAnswerWarning)
+        made = survey.decode(tally)
+    assert isinstance(made, Distribution)
+    header = Header(reports.width, survey.fingerprint, reports.fingerprint)
+    with (folder / "reports.lwr").open("wb") as stream:
+        write(stream, header, [reports[:150], reports[150:]])
+    (folder / "survey.json").write_text(survey.to_json(), "utf-8")
+    (folder / "tally.json").write_text(document_text(tally.to_document()), "utf-8")
+    (folder / "distribution.json").write_text(made.to_json() + "\n", "utf-8")
+    (folder / "facts.json").write_text(document_text(facts(survey, reports, tally, made)), "utf-8")
+
+
+def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[str, Any]:
+    """Return what a reader of any later version must find."""
+    found: dict[str, Any] = {
+        "name": survey.name,
+        "randomizer": survey.randomizer.name,
+        "fingerprint": survey.fingerprint,
+        "randomizer_fingerprint": survey.randomizer.fingerprint,
+        "epsilon": str(survey.guarantee.epsilon),
+        "ratio": str(survey.randomizer.certificate().ratio),
+        "reports": len(reports),
+        "report_width": reports.width,
+        "report_bytes": hashlib.sha256(reports.data.tobytes()).hexdigest(),
+        "counts": [counts.tolist() for counts in tally.blocks],
+        "mass": made.mass.tolist(),
+        "made": made.made["class"],
+    }
+    # As read back: the error law is stored in single precision.
+    band = Distribution.from_json(made.to_json()).confidence_band(0.9)
+    found["band"] = None if band is None else [band.low.tolist(), band.high.tolist()]
+    if made.domain.ordered:
+        found["quantiles"] = made.quantile([0.1, 0.5, 0.9]).tolist()
+        found["mean"] = made.mean()
+    return found
+
+
+def write_ledger(folder: Path) -> None:
+    """Write a ledger with two entries, and what it says."""
+    folder.mkdir()
+    budget = Guarantee(Fraction(3), Fraction(1, 10**6), "add-or-remove-one", "central")
+    ledger = Ledger(budget)
+    for name, epsilon, delta in (("income", "0.1", "0"), ("age, again", "1/3", "1/3000000")):
+        spent = Guarantee(Fraction(epsilon), Fraction(delta), budget.neighbours, budget.model)
+        ledger = ledger.spend(name, spent)
+    assert ledger.spent is not None and ledger.remaining is not None
+    (folder / "ledger.json").write_text(document_text(ledger.to_document()), "utf-8")
+    found = {
+        "names": [name for name, _ in ledger.entries],
+        "spent": ledger.spent.to_document(),
+        "remaining": ledger.remaining.to_document(),
+    }
+    (folder / "facts.json").write_text(document_text(found), "utf-8")
+
+
+def main() -> None:
+    FOLDER.mkdir(exist_ok=True)
+    for seed, (name, survey) in enumerate(SURVEYS.items()):
+        if not (FOLDER / name).exists():
+            write_survey(FOLDER / name, survey, seed=seed)
+            sys.stdout.write(f"wrote {name}\n")
+    if not (FOLDER / "ledger").exists():
+        write_ledger(FOLDER / "ledger")
+        sys.stdout.write("wrote ledger\n")
+
+
+if __name__ == "__main__":
+    np.seterr(all="raise")
+    main()

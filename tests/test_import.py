@@ -1,0 +1,80 @@
+"""`import lapwing` loads nothing heavy: what a device pays before it reports one value."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "numba",
+    "llvmlite",
+    "matplotlib",
+    "pyarrow",
+    "pandas",
+    "typer",
+    "click",
+    "rich",
+    "rfc8785",
+    "dp_accounting",
+    "opendp",
+    "httpx",
+    "scipy.optimize",
+    "scipy.stats",
+    "scipy.special",
+    "scipy.fft",
+    "scipy.integrate",
+    "scipy.interpolate",
+    "scipy.signal",
+)
+
+
+def modules_after(code: str) -> set[str]:
+    """Return the modules that a fresh interpreter holds after some code."""
+    listing = "; import sys, json; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code + listing],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(json.loads(done.stdout))
+
+
+@pytest.fixture(scope="module")
+def loaded() -> set[str]:
+    """Return what `import lapwing` loads beyond what every user of sparse operators has."""
+    return modules_after("import lapwing") - modules_after("import numpy, scipy.sparse.linalg")
+
+
+@pytest.mark.parametrize("module", HEAVY)
+def test_import_leaves_it_out(loaded: set[str], module: str) -> None:
+    assert "lapwing.survey" in loaded and "numpy" not in loaded
+    assert module not in loaded
+
+
+def test_the_listing_sees_what_is_loaded() -> None:
+    """The check can fail: an interpreter that does import them shows them."""
+    loaded = modules_after("import scipy.stats, scipy.optimize, rich")
+    assert {"scipy.stats", "scipy.optimize", "scipy.special", "rich"} <= loaded
+
+
+def test_randomizing_compiles_nothing() -> None:
+    """A device needs no compiler: randomising by square wave and response loads no numba."""
+    loaded = modules_after(
+        "import lapwing as lw; "
+        "wave = lw.SquareWave(lw.Interval(0, 1, bins=64), 1); wave.randomize([0.5] * 10); "
+        "grr = lw.GeneralizedRandomizedResponse(lw.Categories(5), 1); grr.randomize([1, 2]); "
+        "lw.Survey('x', wave).fingerprint"
+    )
+    assert "rfc8785" in loaded
+    assert not {"numba", "matplotlib", "scipy.stats", "scipy.optimize"} & loaded
+
+
+def test_the_command_line_starts_without_the_extras() -> None:
+    loaded = modules_after("import lapwing.cli")
+    assert "lapwing.cli" in loaded
+    assert not {"matplotlib", "pyarrow", "scipy.stats", "scipy.optimize"} & loaded

@@ -1,0 +1,146 @@
+"""Ledgers: exact sums, refusals that change nothing, and documents."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lapwing import Guarantee, LapwingError, Ledger
+from lapwing.errors import BudgetError, FormatError, MismatchError
+from tests.damaged_documents import damaged, junk
+
+STEADY = settings(deadline=None, max_examples=60, derandomize=True)
+
+
+def promise(
+    epsilon: Any, delta: Any = 0, neighbours: Any = "replace-one", model: Any = "local"
+) -> Guarantee:
+    return Guarantee(Fraction(epsilon), Fraction(delta), neighbours, model)
+
+
+def test_ten_tenths_are_one() -> None:
+    ledger = Ledger(promise(1))
+    assert ledger.spent is None and ledger.remaining == promise(1)
+    for number in range(10):
+        ledger = ledger.spend(f"answer {number}", promise(Fraction(1, 10)))
+    assert ledger.spent == promise(1) and ledger.remaining is None
+    with pytest.raises(BudgetError, match="nothing was spent"):
+        ledger.spend("one more", promise(Fraction(1, 10**20)))
+
+
+@STEADY
+@given(st.lists(st.fractions(Fraction(1, 10**6), 1), max_size=12), st.fractions(1, 5))
+def test_sums_are_exact_and_never_beyond_the_budget(
+    parts: list[Fraction], budget: Fraction
+) -> None:
+    ledger, spent = Ledger(promise(budget)), Fraction(0)
+    for number, part in enumerate(parts):
+        before = ledger
+        if spent + part <= budget:
+            ledger = ledger.spend(str(number), promise(part))
+            spent += part
+        else:
+            with pytest.raises(BudgetError):
+                ledger.spend(str(number), promise(part))
+            assert ledger is before
+        assert len(before.entries) <= number
+    assert (ledger.spent.epsilon if ledger.spent else 0) == spent
+    assert (ledger.remaining.epsilon if ledger.remaining else 0) == budget - spent
+    assert Ledger.from_document(json.loads(json.dumps(ledger.to_document()))) == ledger
+
+
+def test_deltas_add_too() -> None:
+    budget = promise(2, Fraction(1, 100), model="central")
+    ledger = Ledger(budget).spend("a", promise(1, Fraction(1, 200), model="central"))
+    assert ledger.remaining == promise(1, Fraction(1, 200), model="central")
+    with pytest.raises(BudgetError, match="delta"):
+        ledger.spend("b", promise(1, Fraction(1, 199), model="central"))
+
+
+@pytest.mark.parametrize(
+    "other", [promise(1, neighbours="add-or-remove-one"), promise(1, model="central")]
+)
+def test_another_relation_or_model_is_refused(other: Guarantee) -> None:
+    ledger = Ledger(promise(5))
+    with pytest.raises(MismatchError, match="'age'"):
+        ledger.spend("age", other)
+    with pytest.raises(MismatchError):
+        Ledger(promise(5), (("age", other),))
+
+
+def test_an_overspent_ledger_cannot_be_made() -> None:
+    with pytest.raises(BudgetError):
+        Ledger(promise(1), (("a", promise(1)), ("b", promise(1))))
+
+
+def test_a_ledger_is_a_value() -> None:
+    ledger = Ledger(promise(3))
+    later = ledger.spend("a", promise(1))
+    assert ledger.entries == () and later.entries == (("a", promise(1)),)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        later.entries = ()  # type: ignore[misc]
+    assert later == Ledger(promise(3), (("a", promise(1)),)) and later != ledger
+    assert len({later, ledger, ledger.spend("a", promise(1))}) == 2
+
+
+VALID = Ledger(promise(3)).spend("a", promise(Fraction(1, 3))).spend("b", promise(1)).to_document()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "lapwing-survey"},
+        {"format": None},
+        {"version": 2},
+        {"version": "1"},
+        {"version": True},
+        {"version": 1.0},
+        {"budget": None},
+        {"budget": {}},
+        {"entries": {}},
+        {"entries": None},
+        {"entries": [None]},
+        {"entries": [{"name": "a"}]},
+        {"entries": [{"name": 1, "guarantee": VALID["budget"]}]},
+        {"entries": [{"name": "a", "guarantee": VALID["budget"], "more": 1}]},
+        {"more": 1},
+    ],
+)
+def test_wrong_content_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(FormatError):
+        Ledger.from_document({**VALID, **change})
+
+
+@pytest.mark.parametrize("key", VALID)
+def test_no_key_may_be_absent(key: str) -> None:
+    with pytest.raises(FormatError):
+        Ledger.from_document({k: v for k, v in VALID.items() if k != key})
+
+
+def test_a_document_that_overspends_is_refused() -> None:
+    document = copy.deepcopy(VALID)
+    document["entries"] *= 3
+    with pytest.raises(BudgetError):
+        Ledger.from_document(document)
+
+
+@STEADY
+@given(junk)
+def test_junk_is_refused(document: Any) -> None:
+    with pytest.raises(FormatError):
+        Ledger.from_document(document)
+
+
+@STEADY
+@given(damaged(VALID))
+def test_a_damaged_ledger_loads_or_is_refused(document: dict[str, Any]) -> None:
+    with contextlib.suppress(LapwingError):
+        assert isinstance(Ledger.from_document(document), Ledger)

@@ -1,0 +1,141 @@
+"""What `import lapwing as lw` offers, and the signatures that users and checks rely on."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import importlib.metadata
+import inspect
+import pkgutil
+import re
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import lapwing as lw
+from lapwing.survey import DECODERS, RANDOMIZERS
+
+NAMES = lw.__all__
+
+
+def test_the_list_is_sorted_complete_and_true() -> None:
+    assert sorted(NAMES) == sorted(set(NAMES))
+    assert list(NAMES) == sorted(NAMES)
+    offered = {
+        name
+        for name, thing in vars(lw).items()
+        if not name.startswith("_") and not inspect.ismodule(thing)
+    }
+    assert offered == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_name_is_documented_and_ours(name: str) -> None:
+    thing = getattr(lw, name)
+    assert thing.__module__.startswith("lapwing.")
+    assert (inspect.getdoc(thing) or "").strip(), name
+    assert thing.__name__ == name
+
+
+@pytest.mark.parametrize("table", [RANDOMIZERS, DECODERS], ids=["randomizers", "decoders"])
+def test_what_a_document_may_name_is_public(table: dict[str, type]) -> None:
+    for name, made in table.items():
+        assert made.__name__ in NAMES
+        # JSON and command-line names are the class name in kebab case.
+        assert name == re.sub(r"(?<!^)(?=[A-Z])", "-", made.__name__).lower() == made.name  # type: ignore[attr-defined]
+        assert dataclasses.is_dataclass(made)
+
+
+KEYWORD, POSITIONAL = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
+NONE = inspect.Parameter.empty
+
+SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "Interval": (
+        ["low", "high"],
+        {
+            "bins": NONE,
+            "circular": False,
+            "scale": "linear",
+            "atoms": (),
+            "outside": "clip",
+            "missing": "refuse",
+        },
+    ),
+    "Integers": (["low", "high"], {}),
+    "Categories": (["labels"], {}),
+    "GeneralizedRandomizedResponse": (["domain", "epsilon"], {}),
+    "UnaryEncoding": (["domain", "epsilon"], {}),
+    "OptimizedUnaryEncoding": (["domain", "epsilon"], {}),
+    "SquareWave": (["domain", "epsilon"], {"width": None, "grid": None}),
+    "LeastSquares": ([], {"simplex": True}),
+    "ExpectationMaximization": ([], {"smoothed": False}),
+    "Survey": (["name", "randomizer"], {}),
+    "simulate": (["randomizer", "counts"], {"rng": NONE}),
+    "wasserstein": (["first", "second"], {"grid": None, "circular": False}),
+    "kolmogorov_smirnov": (["first", "second"], {}),
+    "energy": (["first", "second"], {}),
+    "Guarantee": (["epsilon", "delta", "neighbours", "model"], {}),
+}
+"""From DESIGN, as far as it is built: arguments by position, and by keyword with defaults."""
+
+
+@pytest.mark.parametrize("name", SIGNATURES)
+def test_signatures_are_the_agreed_ones(name: str) -> None:
+    positional, keywords = SIGNATURES[name]
+    found = inspect.signature(getattr(lw, name)).parameters
+    assert [n for n, p in found.items() if p.kind is POSITIONAL] == positional
+    for keyword, default in keywords.items():
+        assert found[keyword].kind is KEYWORD and found[keyword].default == default
+
+
+METHODS: dict[str, set[str]] = {
+    "Distribution": {
+        "pdf", "cdf", "quantile", "probability", "mean", "variance", "sample", "confidence_band",
+        "plot", "to_json", "from_json",
+    },
+    "SignedEstimate": {"cdf", "probability", "confidence_band", "project"},
+    "Survey": {"randomize", "tally", "decode", "to_json", "from_json", "fingerprint"},
+    "Certificate": {"holds", "loss", "check"},
+    "SquareWave": {
+        "channel", "guarantee", "certificate", "randomize", "from_words", "tally", "report_width",
+        "fingerprint",
+    },
+    "Counts": {"__add__", "__radd__", "total", "to_document", "from_document"},
+    "Ledger": {"spend", "spent", "remaining", "to_document", "from_document"},
+    "Channel": {"check"},
+    "Block": {"mean", "covariance", "score_and_information", "sample"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_are_the_agreed_ones(name: str) -> None:
+    made = getattr(lw, name)
+    assert {method for method in METHODS[name] if not hasattr(made, method)} == set()
+
+
+def test_a_certificate_has_its_exact_ratio() -> None:
+    randomizer = lw.GeneralizedRandomizedResponse(lw.Integers(0, 3), 1)
+    ratio = randomizer.certificate().ratio
+    assert type(ratio) is Fraction
+    assert Fraction("2.7182818") < ratio < Fraction("2.71828182845904523537")
+
+
+def every_module() -> list[str]:
+    found = pkgutil.walk_packages(lw.__path__, "lapwing.")
+    return sorted(module.name for module in found if not module.name.endswith("__main__"))
+
+
+@pytest.mark.parametrize("name", every_module())
+def test_every_file_can_be_imported_and_says_what_it_is(name: str) -> None:
+    module = importlib.import_module(name)
+    assert (module.__doc__ or "").strip(), name
+    for thing in vars(module).values():
+        ours = inspect.isclass(thing) or inspect.isfunction(thing)
+        if ours and thing.__module__ == name and not thing.__name__.startswith("_"):
+            assert inspect.getdoc(thing), f"{name}.{thing.__name__}"
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    assert lw.__version__ == importlib.metadata.version("lapwing")
+    assert re.fullmatch(r"\d+\.\d+\.\d+([ab]\d+|rc\d+)?", lw.__version__)

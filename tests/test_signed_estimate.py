@@ -1,0 +1,135 @@
+"""Unbiased estimates of either sign, and the named ways to make distributions of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+
+from lapwing import (
+    Categories,
+    GeneralizedRandomizedResponse,
+    Integers,
+    Interval,
+    LeastSquares,
+    SignedEstimate,
+    energy,
+    kolmogorov_smirnov,
+    simulate,
+    wasserstein,
+)
+from lapwing.errors import ArgumentError, DomainError
+
+STEADY = settings(deadline=None, max_examples=100, derandomize=True)
+
+signed_masses = st.lists(st.floats(-1, 1), min_size=5, max_size=5).map(
+    lambda numbers: np.array(numbers) + (1 - sum(numbers)) / 5
+)
+
+
+def estimate(mass: np.ndarray) -> SignedEstimate:
+    return SignedEstimate(Integers(1, 5), mass, reports=100, made={"class": "by-hand"})
+
+
+@STEADY
+@given(signed_masses)
+def test_sums_are_those_of_the_signed_masses(mass: np.ndarray) -> None:
+    made = estimate(mass)
+    assert made.cdf([0, 1, 3.5, 5]) == pytest.approx([0, mass[0], mass[:3].sum(), 1], abs=1e-12)
+    assert made.probability(1, 4) == pytest.approx(mass[1:4].sum(), abs=1e-12)
+    assert np.array_equal(made.mass, mass)
+
+
+@STEADY
+@given(signed_masses)
+def test_the_simplex_projection_is_the_nearest_distribution(mass: np.ndarray) -> None:
+    made = estimate(mass).project("simplex")
+    best = optimize.minimize(
+        lambda x: ((x - mass) ** 2).sum(),
+        np.full(5, 0.2),
+        jac=lambda x: 2 * (x - mass),
+        bounds=[(0, 1)] * 5,
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 1, "jac": lambda x: np.ones(5)},
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    assert made.mass == pytest.approx(best.x, abs=1e-5)
+    assert ((made.mass - mass) ** 2).sum() <= ((best.x - mass) ** 2).sum() + 1e-9
+    assert made.made == {"class": "by-hand", "projection": "simplex"} and made.reports == 100
+
+
+def test_clip_and_normalise_by_hand() -> None:
+    made = estimate(np.array([0.5, -0.25, 0.5, 0.25, 0.0])).project("clip-and-normalise")
+    assert made.mass == pytest.approx([0.4, 0, 0.4, 0.2, 0])
+    assert made.made["projection"] == "clip-and-normalise"
+
+
+def test_a_projection_has_to_be_named() -> None:
+    with pytest.raises(ArgumentError, match="projection"):
+        estimate(np.full(5, 0.2)).project("softmax")  # type: ignore[arg-type]
+
+
+def test_distances_of_signed_estimates() -> None:
+    one = estimate(np.array([0.5, -0.5, 0.5, 0.5, 0.0]))
+    two = estimate(np.full(5, 0.2))
+    gaps = np.cumsum(one.mass - two.mass)[:-1]
+    assert wasserstein(one, two) == pytest.approx(np.abs(gaps).sum())
+    assert kolmogorov_smirnov(one, two) == pytest.approx(np.abs(gaps).max())
+    assert energy(one, two) == pytest.approx(np.sqrt(2 * (gaps**2).sum()))
+
+
+def test_it_is_unbiased_and_its_band_is_that_of_its_error_law() -> None:
+    randomizer = GeneralizedRandomizedResponse(Integers(1, 5), 1)
+    counts = np.array([0, 400, 0, 600, 0])
+    estimates = [
+        LeastSquares(simplex=False).decode(
+            randomizer.channel, simulate(randomizer, counts, rng=seed)
+        )
+        for seed in range(400)
+    ]
+    masses = np.array([made.mass for made in estimates])
+    error = masses.std(axis=0) / 20
+    assert np.all(np.abs(masses.mean(axis=0) - counts / 1000) < 6 * error)
+    assert (masses < 0).any()
+    # The projected answers are not unbiased: the same check must see it.
+    projected = np.array([made.project("simplex").mass for made in estimates])  # type: ignore[union-attr]
+    error = projected.std(axis=0) / 20
+    assert not np.all(np.abs(projected.mean(axis=0) - counts / 1000) < 6 * error)
+    made = estimates[0]
+    band, law = made.confidence_band(0.9), made.uncertainty
+    assert band is not None and law is not None
+    assert np.array_equal(law.centre, made.mass)
+    expected = law.band(
+        level=0.9,
+        kind="pointwise",
+        target="empirical",
+        left=made.domain.left,
+        right=made.domain.right,
+    )
+    assert np.array_equal(band.low, expected.low)
+    assert made.guarantee == randomizer.guarantee
+
+
+def test_missing_and_labels() -> None:
+    domain = Interval(0, 4, bins=2, missing="bin")
+    made = SignedEstimate(domain, np.array([0.6, -0.1, 0.5]), reports=10)
+    assert made.cdf([2, 4]) == pytest.approx([1.2, 1.0])
+    assert made.project("simplex").missing_share == pytest.approx(0.45)
+    labels = SignedEstimate(Categories(["a", "b"]), np.array([1.25, -0.25]), reports=10)
+    assert labels.project("simplex").mass.tolist() == [1, 0]
+    with pytest.raises(DomainError, match="no order"):
+        labels.cdf(0)
+    assert made.confidence_band() is None
+
+
+def test_the_masses_are_checked_and_cannot_be_changed() -> None:
+    mass = np.array([0.5, -0.5, 0.5, 0.5, 0.0])
+    made = estimate(mass)
+    mass[0] = 9
+    assert made.mass[0] == 0.5
+    with pytest.raises(ValueError, match="read-only"):
+        made.mass[0] = 1
+    with pytest.raises(ArgumentError, match="5 symbols"):
+        estimate(mass[:4])
+    assert not hasattr(made, "quantile") and not hasattr(made, "sample")

@@ -1,0 +1,139 @@
+"""Files that earlier versions wrote can be read, and say what they said then.
+
+`tests/stored/make_stored.py` wrote them; a folder holds the files of one case and the facts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import Distribution, Guarantee, Ledger, Reports, Survey
+from lapwing.documents import read
+from lapwing.errors import FormatError
+from lapwing.report_file import read_blocks, read_header
+from lapwing.survey import RANDOMIZERS
+from lapwing.tally import Counts
+
+STORED = Path(__file__).parent / "stored"
+CASES = sorted(folder for folder in STORED.glob("v*/*") if folder.is_dir())
+SURVEYS = [folder for folder in CASES if folder.name != "ledger"]
+LEDGERS = [folder for folder in CASES if folder.name == "ledger"]
+
+
+def case_id(folder: Path) -> str:
+    return f"{folder.parent.name}-{folder.name}"
+
+
+each_survey = pytest.mark.parametrize("folder", SURVEYS, ids=case_id)
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = json.loads((folder / "facts.json").read_text("utf-8"))
+    return facts
+
+
+def test_nothing_is_missing() -> None:
+    assert {"v1"} == {path.name for path in STORED.glob("v*")}
+    assert LEDGERS
+    stored = {facts_of(folder)["randomizer"] for folder in SURVEYS}
+    assert stored >= set(RANDOMIZERS), "add a case to make_stored.py and run it"
+    for folder in CASES:
+        expected = {"survey.json", "reports.lwr", "tally.json", "distribution.json", "facts.json"}
+        if folder in LEDGERS:
+            expected = {"ledger.json", "facts.json"}
+        assert {path.name for path in folder.iterdir()} == expected
+
+
+@each_survey
+def test_the_survey(folder: Path) -> None:
+    survey, facts = Survey.read(folder / "survey.json"), facts_of(folder)
+    assert survey.name == facts["name"]
+    assert survey.randomizer.name == facts["randomizer"]
+    assert survey.fingerprint == facts["fingerprint"]
+    assert survey.randomizer.fingerprint == facts["randomizer_fingerprint"]
+    assert survey.guarantee.epsilon == Fraction(facts["epsilon"])
+    assert survey.randomizer.certificate().ratio == Fraction(facts["ratio"])
+
+
+@each_survey
+def test_the_reports_and_their_tally(folder: Path) -> None:
+    survey, facts = Survey.read(folder / "survey.json"), facts_of(folder)
+    path = folder / "reports.lwr"
+    with path.open("rb") as stream:
+        header = read_header(stream, name=path.name)
+        blocks = list(read_blocks(stream, header, path=path))
+    assert header.survey == facts["fingerprint"] and header.width == facts["report_width"]
+    data = np.vstack([block.data for block in blocks])
+    assert data.shape == (facts["reports"], facts["report_width"])
+    assert hashlib.sha256(data.tobytes()).hexdigest() == facts["report_bytes"]
+    tally = Counts.from_document(read(folder / "tally.json"))
+    assert [counts.tolist() for counts in tally.blocks] == facts["counts"]
+    assert tally.total == facts["reports"] and tally.survey == facts["fingerprint"]
+    assert survey.tally(Reports(data, header.randomizer)) == tally
+    survey.check(tally)
+
+
+@each_survey
+def test_the_distribution(folder: Path) -> None:
+    survey, facts = Survey.read(folder / "survey.json"), facts_of(folder)
+    made = Distribution.from_json((folder / "distribution.json").read_text("utf-8"))
+    assert made.domain == survey.randomizer.domain
+    assert made.guarantee == survey.guarantee
+    assert made.mass.tolist() == facts["mass"] and made.reports == facts["reports"]
+    assert made.made["class"] == facts["made"]
+    band = made.confidence_band(0.9)
+    if facts["band"] is None:
+        assert band is None
+    else:
+        assert band is not None
+        assert band.low == pytest.approx(facts["band"][0], abs=1e-6)
+        assert band.high == pytest.approx(facts["band"][1], abs=1e-6)
+    if made.domain.ordered:
+        assert made.quantile([0.1, 0.5, 0.9]) == pytest.approx(facts["quantiles"], rel=1e-12)
+        assert made.mean() == pytest.approx(facts["mean"], rel=1e-12)
+
+
+@pytest.mark.parametrize("folder", LEDGERS, ids=case_id)
+def test_the_ledger(folder: Path) -> None:
+    ledger, facts = Ledger.from_document(read(folder / "ledger.json")), facts_of(folder)
+    assert [name for name, _ in ledger.entries] == facts["names"]
+    assert ledger.spent == Guarantee.from_document(facts["spent"])
+    assert ledger.remaining == Guarantee.from_document(facts["remaining"])
+
+
+LOADERS = {
+    "survey.json": Survey.from_document,
+    "tally.json": Counts.from_document,
+    "distribution.json": Distribution.from_document,
+    "ledger.json": Ledger.from_document,
+}
+
+
+@pytest.mark.parametrize("folder", CASES, ids=case_id)
+@pytest.mark.parametrize("version", [0, 99, "1", None])
+def test_unknown_versions_are_refused(folder: Path, version: Any) -> None:
+    for name, load in LOADERS.items():
+        if (folder / name).exists():
+            document = read(folder / name)
+            load(document)
+            with pytest.raises(FormatError):
+                load({**document, "version": version})
+
+
+@each_survey
+@pytest.mark.parametrize("version", [0, 2, 65_535])
+def test_unknown_versions_of_report_files_are_refused(
+    folder: Path, version: int, tmp_path: Path
+) -> None:
+    data = bytearray((folder / "reports.lwr").read_bytes())
+    data[8:10] = version.to_bytes(2, "little")
+    (tmp_path / "reports.lwr").write_bytes(data)
+    with (tmp_path / "reports.lwr").open("rb") as stream, pytest.raises(FormatError):
+        read_header(stream, name="reports.lwr")

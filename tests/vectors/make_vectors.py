@@ -1,0 +1,283 @@
+"""Write the test vectors anew: ``python -m tests.vectors.make_vectors``.
+
+A test asserts that this gives exactly the files of `v1`. They are a promise to ports in other
+languages: a released file never changes; what is new gets a new file, what differs a new folder.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from lapwing import (
+    Categories,
+    GeneralizedRandomizedResponse,
+    Integers,
+    Interval,
+    OptimizedUnaryEncoding,
+    SquareWave,
+    Survey,
+    UnaryEncoding,
+)
+from lapwing.errors import DomainError
+from lapwing.randomness import WORD, iterate, seeded
+
+FOLDER = Path(__file__).parent / "v1"
+
+LINEAR = Survey("income", SquareWave(Interval(0, 50_000, bins=10), 1))
+COLOURS = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), "1"))
+BITS = Survey("symptoms", OptimizedUnaryEncoding(Categories(13), 1))
+
+GOOD: dict[str, tuple[Survey, list[Any]]] = {
+    "randomized-response": (COLOURS, ["red", "green", "blue", "purple", "Red", None, 0]),
+    "randomized-response-two-bytes": (
+        Survey("postcode", GeneralizedRandomizedResponse(Categories(1000), "0.1")),
+        [0, 1, 499, 999, 1000, -1],
+    ),
+    "randomized-response-missing": (
+        Survey("party", GeneralizedRandomizedResponse(Categories(6, missing="category"), "1/3")),
+        [0, 5, 6, None],
+    ),
+    "square-wave": (
+        LINEAR,
+        [0, 4999.99, 5000, 12_345.6, 45_000, 49_999, 50_000, 50_001, -3, 1e300, None],
+    ),
+    "square-wave-two-bytes": (
+        Survey("weight", SquareWave(Interval(-1, 2, bins=300, outside="refuse"), "4")),
+        [-1, -0.999, 0, 0.005, 1.23, 1.99, 2, 2.1, -1.000001],
+    ),
+    "square-wave-circle": (
+        Survey(
+            "pick-up",
+            SquareWave(Interval(0, 86_400, bins=24, circular=True, unit="time-of-day"), "2"),
+        ),
+        [0, 3599, 3600, 43_200, 86_399, 86_400, 90_000, -1],
+    ),
+    "square-wave-fine-grid": (
+        Survey("share", SquareWave(Interval(0, 1, bins=4), 3, grid=16, width=0.1)),
+        [0, 0.06, 0.0625, 0.25, 0.3, 0.999, 1],
+    ),
+    "square-wave-atoms": (
+        Survey(
+            "hours",
+            SquareWave(Interval(0, 60, bins=4, atoms=(0, 40), missing="bin"), 2, width=0.2),
+        ),
+        [0, 0.001, 14.9, 15, 39.9, 40, 40.1, 45, 60, 61, None],
+    ),
+    "square-wave-log": (
+        Survey("salary", SquareWave(Interval(1, 1000, bins=6, scale="log"), 1.5)),
+        [0, 1, 3, 3.5, 10.5, 99, 101, 999, 1000, 5000],
+    ),
+    "square-wave-integers": (
+        Survey("age", SquareWave(Integers(17, 90), 1)),
+        [17, 18, 50, 89, 90, 91, 3, 17.5],
+    ),
+    "unary-encoding": (
+        Survey("hobby", UnaryEncoding(Categories(["a", "b", "c", "d", "e"]), "2")),
+        ["a", "c", "e", "f"],
+    ),
+    "optimized-unary-encoding": (BITS, [0, 7, 8, 12, 13]),
+}
+
+
+class _Recorded:
+    """Words that remember which of them were taken."""
+
+    def __init__(self, words: Iterable[int]) -> None:
+        self.source = iter(words)
+        self.taken: list[int] = []
+
+    def __iter__(self) -> Iterator[int]:
+        return self
+
+    def __next__(self) -> int:
+        self.taken.append(next(self.source))
+        return self.taken[-1]
+
+
+def _vector(survey: Survey, point: int, words: Iterable[int], why: str) -> dict[str, Any]:
+    recorded = _Recorded(words)
+    report = survey.randomizer.from_words(point, recorded)
+    return {
+        "input": point,
+        "words": [f"{word:#018x}" for word in recorded.taken],
+        "report": report.hex(),
+        "why": why,
+    }
+
+
+def _two_level(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
+    """Yield words at the edges of both draws, with words that must be drawn anew in between."""
+    threshold = randomizer.threshold
+    for point in points:
+        for kind, first, bound in (
+            ("near", threshold - 1, randomizer.near),
+            ("far", threshold, randomizer.far),
+        ):
+            excess = WORD % bound
+            starts = (-(-result * WORD // bound) for result in range(min(bound, 1000)))
+            rejected = [word for word in starts if word * bound % WORD < excess]
+            for result in sorted({0, bound // 2, bound - 1}):
+                smallest = -(-(result * WORD + excess) // bound)
+                largest = (result * WORD + WORD - 1) // bound
+                yield point, [first, smallest], f"{kind}, the smallest word for offset {result}"
+                yield point, [first, largest], f"{kind}, the largest word for offset {result}"
+                if excess:
+                    yield (
+                        point,
+                        [first, rejected[-1], 0, largest],
+                        f"{kind}, two words are rejected before offset {result}",
+                    )
+        yield point, [0, WORD - 1], "near by the smallest word"
+        yield point, [WORD - 1, WORD - 1], "far by the largest word"
+
+
+def _bits(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
+    """Yield words at the thresholds of the own and of the other bits."""
+    own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
+    size = randomizer.domain.size
+    for point in points:
+        below = [own - 1 if symbol == point else other - 1 for symbol in range(size)]
+        yield point, below, "every word is the largest below its threshold"
+        yield point, [word + 1 for word in below], "every word is its threshold"
+        yield point, [own - 1] * size, "one word for all: below the threshold of the own bit"
+
+
+def _vectors(survey: Survey) -> list[dict[str, Any]]:
+    randomizer: Any = survey.randomizer
+    size = getattr(randomizer, "points", randomizer.domain.size)
+    points = sorted({0, 1, size // 2, size - 1})
+    edges = _two_level if hasattr(randomizer, "near") else _bits
+    vectors = [_vector(survey, *case) for case in edges(randomizer, points)]
+    words = iterate(seeded(2026))
+    for number in range(12):
+        point = number * (size // 3 + 1) % size
+        vectors.append(_vector(survey, point, words, "random words"))
+    return vectors
+
+
+def _inputs(survey: Survey, values: list[Any]) -> list[dict[str, Any]]:
+    randomizer: Any = survey.randomizer
+    to_input = getattr(randomizer, "point_of", randomizer.domain.index)
+    found: list[dict[str, Any]] = []
+    for value in values:
+        try:
+            found.append({"value": value, "input": int(to_input([value])[0])})
+        except DomainError:
+            found.append({"value": value, "error": "DomainError"})
+    return found
+
+
+def _bad_reports() -> list[dict[str, Any]]:
+    cases: list[tuple[str, Survey, str, str]] = []
+    for survey, codes in ((COLOURS, (3, 4, 255)), (LINEAR, (14, 15, 255))):
+        for code in codes:
+            cases.append((f"code {code} cannot occur", survey, f"{code:02x}", "ReportError"))
+        cases.append(("no bytes", survey, "", "ReportError"))
+        cases.append(("two bytes instead of one", survey, "0000", "ReportError"))
+    wide = GOOD["randomized-response-two-bytes"][0]
+    cases.append(("code 1000 of 0..999", wide, "e803", "ReportError"))
+    cases.append(("the largest code of two bytes", wide, "ffff", "ReportError"))
+    cases.append(("one byte instead of two", wide, "00", "ReportError"))
+    for bit in (13, 14, 15):
+        report = (1 << bit).to_bytes(2, "little").hex()
+        cases.append((f"spare bit {bit} is set", BITS, report, "ReportError"))
+    cases.append(("all bits are set, the spare ones too", BITS, "ffff", "ReportError"))
+    cases.append(("one byte instead of two", BITS, "00", "ReportError"))
+    cases.append(("three bytes instead of two", BITS, "000000", "ReportError"))
+    return [
+        {"why": why, "survey": survey.to_document(), "report": report, "error": error}
+        for why, survey, report, error in cases
+    ]
+
+
+def _bad_surveys() -> list[dict[str, Any]]:
+    good = LINEAR.to_document()
+    randomizer, derived, domain = good["randomizer"], good["derived"], good["randomizer"]["domain"]
+    threshold = int(derived["thresholds"]["near"], 16)
+
+    def with_threshold(text: Any) -> dict[str, Any]:
+        return {**good, "derived": {**derived, "thresholds": {"near": text}}}
+
+    def with_randomizer(**changes: Any) -> dict[str, Any]:
+        return {**good, "randomizer": {**randomizer, **changes}}
+
+    def with_domain(**changes: Any) -> dict[str, Any]:
+        return with_randomizer(domain={**domain, **changes})
+
+    documents: list[tuple[str, Any]] = [
+        ("the threshold is one too large", with_threshold(f"{threshold + 1:#018x}")),
+        ("the threshold is one too small", with_threshold(f"{threshold - 1:#018x}")),
+        ("the threshold is a number", with_threshold(threshold)),
+        ("the threshold is absent", {**good, "derived": {**derived, "thresholds": {}}}),
+        ("another window", {**good, "derived": {**derived, "near": 7}}),
+        ("a smaller epsilon is promised than the thresholds keep", with_randomizer(epsilon="0.5")),
+        ("a key that nobody knows", {**good, "note": "please"}),
+        ("a key of the randomizer that nobody knows", with_randomizer(seed=1)),
+        ("a key of the domain that nobody knows", with_domain(step=1)),
+        (
+            "a key of the domain is absent",
+            with_randomizer(
+                domain={key: value for key, value in domain.items() if key != "outside"}
+            ),
+        ),
+        ("a version that nobody knows", {**good, "version": 2}),
+        ("the version is a text", {**good, "version": "1"}),
+        ("another format", {**good, "format": "lapwing-tally"}),
+        ("a randomizer that nobody knows", with_randomizer(**{"class": "triangle-wave"})),
+        ("a domain that nobody knows", with_domain(**{"class": "circle"})),
+        ("epsilon is zero", with_randomizer(epsilon="0")),
+        ("epsilon is infinite", with_randomizer(epsilon="Infinity")),
+        ("epsilon is above 24", with_randomizer(epsilon="24.5")),
+        ("epsilon is true", with_randomizer(epsilon=True)),
+        ("another name under the old fingerprint", {**good, "name": "outcome"}),
+        ("the fingerprint of something else", {**good, "fingerprint": "0" * 64}),
+        ("the fingerprint is absent", {k: v for k, v in good.items() if k != "fingerprint"}),
+        ("no name", {**good, "name": ""}),
+        ("a list", [good]),
+    ]
+    texts = [(why, json.dumps(document)) for why, document in documents]
+    whole = json.dumps(good)
+    texts += [
+        ("cut off in the middle", whole[: len(whole) // 2]),
+        ("nothing", ""),
+        ("a key twice", whole.replace('"version": 1,', '"version": 1, "version": 1,', 1)),
+        ("a constant that JSON does not have", whole.replace('"width": null', '"width": NaN', 1)),
+    ]
+    return [{"why": why, "text": text, "error": "FormatError"} for why, text in texts]
+
+
+def _written(document: dict[str, Any]) -> str:
+    """Return JSON text with one entry of a list a line, so that a change shows as one line."""
+    parts = []
+    for key, value in document.items():
+        if isinstance(value, list):
+            lines = ",\n  ".join(json.dumps(entry, ensure_ascii=False) for entry in value)
+            parts.append(f' "{key}": [\n  {lines}\n ]')
+        else:
+            parts.append(f' "{key}": {json.dumps(value, ensure_ascii=False)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def vectors() -> dict[str, str]:
+    """Return the text of every file by its name."""
+    files: dict[str, dict[str, Any]] = {}
+    for name, (survey, values) in GOOD.items():
+        files[f"{name}.json"] = {
+            "format": "lapwing-vectors",
+            "version": 1,
+            "survey": survey.to_document(),
+            "inputs": _inputs(survey, values),
+            "reports": _vectors(survey),
+        }
+    for kind, cases in (("reports", _bad_reports()), ("surveys", _bad_surveys())):
+        files[f"bad_{kind}.json"] = {"format": "lapwing-vectors", "version": 1, kind: cases}
+    return {name: _written(document) for name, document in files.items()}
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in vectors().items():
+        (FOLDER / name).write_text(text, encoding="utf-8")

@@ -1,0 +1,133 @@
+"""The vectors are what this library makes, are pinned, and are enough for a second client."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import Survey, errors
+from lapwing.reports import Reports
+from lapwing.survey import RANDOMIZERS
+from tests.vectors import make_vectors, port
+
+V1 = Path(__file__).parent / "v1"
+GOOD = sorted(path.name for path in V1.glob("*.json") if not path.name.startswith("bad_"))
+every = pytest.mark.parametrize("name", GOOD)
+
+
+def _load(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((V1 / name).read_text(encoding="utf-8"))
+    assert document["format"] == "lapwing-vectors" and document["version"] == 1
+    return document
+
+
+def _words(vector: dict[str, Any]) -> list[int]:
+    return [int(word, 16) for word in vector["words"]]
+
+
+def test_made_anew_they_are_the_same_files() -> None:
+    made = make_vectors.vectors()
+    assert set(made) == {path.name for path in V1.iterdir()}
+    for name, text in made.items():
+        assert (V1 / name).read_text(encoding="utf-8") == text, name
+
+
+def test_every_randomizer_has_vectors() -> None:
+    classes = {_load(name)["survey"]["randomizer"]["class"] for name in GOOD}
+    assert classes == set(RANDOMIZERS)
+
+
+@every
+def test_library_meets_the_vectors(name: str) -> None:
+    document = _load(name)
+    survey = Survey.from_document(document["survey"])
+    assert len(document["reports"]) >= 20
+    for vector in document["reports"]:
+        words = iter(_words(vector))
+        assert survey.randomizer.from_words(vector["input"], words).hex() == vector["report"]
+        assert next(words, None) is None, "exactly these words are used"
+    data = np.array([list(bytes.fromhex(vector["report"])) for vector in document["reports"]])
+    tally = survey.tally(Reports(data.astype(np.uint8), survey.randomizer.fingerprint))
+    assert tally.total == len(document["reports"])
+
+
+@every
+def test_library_puts_values_where_the_vectors_say(name: str) -> None:
+    document = _load(name)
+    randomizer: Any = Survey.from_document(document["survey"]).randomizer
+    to_input = getattr(randomizer, "point_of", randomizer.domain.index)
+    for case in document["inputs"]:
+        if "error" in case:
+            with pytest.raises(getattr(errors, case["error"])):
+                to_input([case["value"]])
+        else:
+            assert to_input([case["value"]]).tolist() == [case["input"]]
+
+
+@every
+def test_a_client_written_from_the_page_meets_the_vectors(name: str) -> None:
+    document = _load(name)
+    survey = document["survey"]
+    assert port.fingerprint(survey) == survey["fingerprint"]
+    for vector in document["reports"]:
+        words = iter(_words(vector))
+        made = port.report(survey, vector["input"], words)
+        assert made.hex() == vector["report"], vector["why"]
+        assert next(words, None) is None
+        port.check_report(survey, made)
+    for case in document["inputs"]:
+        if "error" in case:
+            with pytest.raises(port.RefusedError):
+                port.to_input(survey, case["value"])
+        else:
+            assert port.to_input(survey, case["value"]) == case["input"], case["value"]
+
+
+def test_the_port_imports_nothing_of_lapwing() -> None:
+    text = Path(port.__file__).read_text(encoding="utf-8")
+    lines = [line for line in text.splitlines() if line.startswith(("import", "from"))]
+    assert not any("lapwing" in line for line in lines) and lines
+
+
+def test_vectors_hold_rejected_words_and_both_sides_of_every_threshold() -> None:
+    rejected = far = near = 0
+    for name in GOOD:
+        document = _load(name)
+        thresholds = document["survey"]["derived"]["thresholds"]
+        if "near" not in thresholds:
+            edges = {int(text, 16) for text in thresholds.values()}
+            seen = {word for vector in document["reports"] for word in _words(vector)}
+            assert edges <= seen and {edge - 1 for edge in edges} <= seen
+            continue
+        threshold = int(thresholds["near"], 16)
+        firsts = {_words(vector)[0] for vector in document["reports"]}
+        assert {threshold - 1, threshold, 0, 2**64 - 1} <= firsts
+        rejected += sum(len(vector["words"]) > 2 for vector in document["reports"])
+        near += sum(_words(vector)[0] < threshold for vector in document["reports"])
+        far += sum(_words(vector)[0] >= threshold for vector in document["reports"])
+    assert rejected > 50 and near > 100 and far > 100
+
+
+@pytest.mark.parametrize("case", _load("bad_reports.json")["reports"], ids=lambda case: case["why"])
+def test_bad_reports_are_refused(case: dict[str, Any]) -> None:
+    survey = Survey.from_document(case["survey"])
+    data = np.frombuffer(bytes.fromhex(case["report"]), dtype=np.uint8).reshape(1, -1)
+    with pytest.raises(getattr(errors, case["error"])):
+        survey.tally(Reports(data.copy(), survey.randomizer.fingerprint))
+    with pytest.raises(port.RefusedError):
+        port.check_report(case["survey"], bytes.fromhex(case["report"]))
+
+
+@pytest.mark.parametrize("case", _load("bad_surveys.json")["surveys"], ids=lambda case: case["why"])
+def test_bad_surveys_are_refused(case: dict[str, Any], tmp_path: Path) -> None:
+    with pytest.raises(getattr(errors, case["error"])) as caught:
+        Survey.from_json(case["text"])
+    assert type(caught.value).__name__ == case["error"]
+    path = tmp_path / "survey.json"
+    path.write_text(case["text"], encoding="utf-8")
+    with pytest.raises(getattr(errors, case["error"])):
+        Survey.read(path)
