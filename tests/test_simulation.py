@@ -15,7 +15,7 @@ from lapwing import Channel, GeneralizedRandomizedResponse, OptimizedUnaryEncodi
 from lapwing.categories import Categories
 from lapwing.channel import Block
 from lapwing.errors import ArgumentError, UnsupportedChannelError
-from tests.contracts.registered import mixed_channel
+from tests.contracts.registered_decoders import mixed_channel
 from tests.false_alarms import REPEATS, accepts, binomial_tail, moments_tail
 
 

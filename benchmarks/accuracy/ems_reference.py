@@ -193,7 +193,7 @@ def _against_continuous(rows: list[dict[str, Any]]) -> str:
     ]
     if clear:
         return (
-            "W1 on the discrete wave differs from that on the continuous one by these factors, beyond "
-            f"two standard errors: {listed(clear)}."
+            "W1 on the discrete wave differs from that on the continuous one beyond two "
+            f"standard errors, by factors of {listed(clear)}."
         )
     return "W1 on the discrete and on the continuous wave nowhere differ by two standard errors."

@@ -18,8 +18,8 @@ from benchmarks.summaries import ratio_of_medians
 from benchmarks.timing import Times, run_python
 
 TITLE = "Starting"
-FULL: dict[str, Any] = {"pairs": 25, "commands": 7}
-QUICK: dict[str, Any] = {"pairs": 3, "commands": 2}
+FULL: dict[str, Any] = {"pairs": 25, "commands": 7, "bins": 1024}
+QUICK: dict[str, Any] = {"pairs": 3, "commands": 2, "bins": 1024}
 
 ASKED = 1.3
 """Issue A: the import, as a multiple of the one it stands beside."""
@@ -54,7 +54,7 @@ print(json.dumps([time.process_time(), 0.0]))
 """
 
 
-def measure(*, pairs: int, commands: int) -> dict[str, Any]:
+def measure(*, pairs: int, commands: int, bins: int) -> dict[str, Any]:
     """Return times of both imports in alternation, and of commands if there are any."""
     imports = {name: Times() for name in IMPORTS}
     for turn in range(-1, pairs):  # the first fills the disk cache and is not counted
@@ -67,7 +67,7 @@ def measure(*, pairs: int, commands: int) -> dict[str, Any]:
         "ratio_cpu": ratio_of_medians(imports["lapwing"].cpu, imports["scipy"].cpu),
         "ratio_wall": ratio_of_medians(imports["lapwing"].wall, imports["scipy"].wall),
     }
-    return found | {"commands": _commands(commands)}
+    return found | {"commands": _commands(commands, bins)}
 
 
 def _seconds(code: str, **environment: str) -> tuple[float, float]:
@@ -76,14 +76,14 @@ def _seconds(code: str, **environment: str) -> tuple[float, float]:
     return cpu, wall
 
 
-def _commands(rounds: int) -> dict[str, Any] | None:
+def _commands(rounds: int, bins: int) -> dict[str, Any] | None:
     """Return times of commands in fresh processes; None when there is no command line."""
     if not (command_exists("decode") and command_exists("new")):
         return None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        survey = lw.Survey("starting", lw.SquareWave(lw.Interval(0, 1, bins=1024), 1))
-        people = np.random.default_rng(1).multinomial(100_000, np.full(1024, 1 / 1024))
+        survey = lw.Survey("starting", lw.SquareWave(lw.Interval(0, 1, bins=bins), 1))
+        people = np.random.default_rng(1).multinomial(100_000, np.full(bins, 1 / bins))
         tally = replace(lw.simulate(survey.randomizer, people, rng=1), survey=survey.fingerprint)
         (folder / "survey.json").write_text(survey.to_json(), encoding="utf-8")
         (folder / "tally.json").write_text(json.dumps(tally.to_document()), encoding="utf-8")
@@ -131,7 +131,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     if measured["commands"] is None:
         parts.append("**Skipped: the command line, which this installation does not have.**")
     else:
-        rows = [[work, *_cells(spent)] for work, spent in _named(measured)]
+        rows = [[work, *_cells(spent)] for work, spent in _named(measured, settings)]
         parts += [
             "Commands from cold: whole processes, the interpreter's start included. *Nothing "
             "compiled*: the kernels' cache is empty, as after installation.",
@@ -140,10 +140,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def _named(measured: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _named(measured: dict[str, Any], settings: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     names = {
         "help": "`lapwing --help`",
-        "decode": "`lapwing decode`, d = 1024, 100,000 reports, with its band",
+        "decode": f"`lapwing decode`, d = {settings['bins']}, 100,000 reports, with its band",
         "decode, nothing compiled": "the same, nothing compiled",
     }
     return [(names[work], spent) for work, spent in measured["commands"].items()]

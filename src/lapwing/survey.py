@@ -16,17 +16,29 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from lapwing.decoders.consistency import TreeConsistency
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.least_squares import LeastSquares
 from lapwing.decoders.penalized_likelihood import PenalizedLikelihood
+from lapwing.decoders.smoothing import BinomialSmoothing, GaussianSmoothing
+from lapwing.decoders.spectral_prior import SpectralPrior
+from lapwing.decoders.wavelet_clip import WaveletClip
+from lapwing.decoders.wiener import Wiener
 from lapwing.distribution import Distribution
 from lapwing.documents import build, fingerprint, parse, require, require_format
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
 from lapwing.guarantee import Guarantee
+from lapwing.local.general_wave import GeneralWave
+from lapwing.local.haar_hadamard import HaarHadamard
+from lapwing.local.hierarchical import Hierarchical
+from lapwing.local.mean_reports import Piecewise
+from lapwing.local.multiscale_wave import MultiscaleWave
 from lapwing.local.randomized_response import GeneralizedRandomizedResponse
 from lapwing.local.square_wave import SquareWave
+from lapwing.local.subset_selection import SubsetSelection
 from lapwing.local.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.local.wavelet import Wavelet
 from lapwing.randomizer import Randomizer
 from lapwing.randomness import RandomSource
 from lapwing.recommendation import recommended_decoder
@@ -44,13 +56,34 @@ RANDOMIZERS: Mapping[str, type[Any]] = {
         SquareWave,
         UnaryEncoding,
         OptimizedUnaryEncoding,
+        SubsetSelection,
+        MultiscaleWave,
+        GeneralWave,
+        Piecewise,
+        Hierarchical,
+        HaarHadamard,
+        Wavelet,
     )
 }
-"""Every randomizer that a document may name. Adding one is adding a row."""
+"""Every randomizer that a document may name. Adding one is adding a row.
+
+StochasticRounding is not among them: its two outputs say the mean and nothing else, and a survey
+is decoded to a distribution.
+"""
 
 DECODERS: Mapping[str, type[Any]] = {
     decoder.name: decoder
-    for decoder in (ExpectationMaximization, LeastSquares, PenalizedLikelihood)
+    for decoder in (
+        ExpectationMaximization,
+        LeastSquares,
+        PenalizedLikelihood,
+        SpectralPrior,
+        TreeConsistency,
+        WaveletClip,
+        Wiener,
+        GaussianSmoothing,
+        BinomialSmoothing,
+    )
 }
 """Every decoder that a document or a command may name."""
 

@@ -101,6 +101,8 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "one domain", (*NEW, "--epsilon", "1", *INTERVAL, "--integers", "0", "9")),
     (2, "--low must be a number", (*NEW, "--epsilon", "1", "--low", "x", *INTERVAL[2:])),
     (2, "no knob 'foo'", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "foo=1")),
+    (2, "must be JSON", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "width=[0.5,")),
+    (2, "must be a number", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "width=[1]")),
     (2, "NAME=VALUE", (*NEW, "--epsilon", "1", *INTERVAL, "--set", "width")),
     (2, "given twice", (*NEW, "--epsilon", "1", *INTERVAL, "--grid", "8", "--set", "grid=16")),
     (2, "has no knob 'width'; it has: none", (*NEW[:-1], "unary-encoding", "--epsilon", "1",

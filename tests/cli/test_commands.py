@@ -100,6 +100,36 @@ def test_knobs_have_options_of_their_own_or_are_set(done: Program, option: tuple
     assert read_survey().randomizer == lw.SquareWave(domain, 1, width=0.25, grid=16)
 
 
+@pytest.mark.parametrize(
+    ("randomizer", "setting", "made"),
+    [
+        (
+            "multiscale-wave",
+            'parts=[["wave", 0.5, 0.75], ["subset", 4, 0.25]]',
+            lw.MultiscaleWave(
+                lw.Interval(1, 16, bins=8), 1, parts=[("wave", 0.5, 0.75), ("subset", 4, 0.25)]
+            ),
+        ),
+        (
+            "general-wave",
+            "shape=[0.5,1,0.5]",
+            lw.GeneralWave(lw.Interval(1, 16, bins=8), 1, shape=(0.5, 1, 0.5)),
+        ),
+        (
+            "hierarchical",
+            "branching=2",
+            lw.Hierarchical(lw.Interval(1, 16, bins=8), 1, branching=2),
+        ),
+    ],
+)
+def test_knobs_that_are_lists_are_json(
+    done: Program, randomizer: str, setting: str, made: Any
+) -> None:
+    name = ("--name", "n", "--randomizer", randomizer, "--epsilon", "1")
+    done("new", "-o", "survey.json", *name, *INTERVAL, "--set", setting)
+    assert read_survey() == lw.Survey("n", made)
+
+
 # verify
 
 
@@ -252,6 +282,24 @@ def test_a_signed_estimate_is_stored_through_a_named_projection(
     result = lw.Distribution.from_json(Path("result.json").read_text())
     assert np.array_equal(result.mass, signed.project(projection).mass)
     assert result.made["projection"] == projection
+
+
+def test_the_signed_estimate_of_a_tree_needs_a_projection_too(
+    lapwing: Program, done: Program, ages: np.ndarray
+) -> None:
+    interval = ("--low", "0", "--high", "100", "--bins", "16")
+    tree = ("--name", "n", "--randomizer", "hierarchical", "--epsilon", "1", *interval)
+    done("new", "-o", "survey.json", *tree)
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    decode = ("decode", "survey.json", "tally.json", "-o", "result.json")
+    run = lapwing(*decode, "--decoder", "tree-consistency")
+    assert run.code == 2 and "--projection simplex or" in run.err
+    done(*decode, "--decoder", "tree-consistency", "--projection", "simplex")
+    made = lw.Distribution.from_json(Path("result.json").read_text()).made
+    assert made["class"] == "tree-consistency" and made["projection"] == "simplex"
+    done(*decode)
+    made = lw.Distribution.from_json(Path("result.json").read_text()).made
+    assert made["method"] == "admm"
 
 
 # distances

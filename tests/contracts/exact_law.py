@@ -2,8 +2,9 @@
 
 ``from_words`` of a randomizer is run through all its branches. It is given words that are not
 numbers: comparing one with a threshold T takes both ways, with probabilities T / 2^64 and the
-rest, and a bounded draw takes every result. Nothing else can be done with such a word, so a
-randomizer that used one in another way would fail here and not be proved by mistake.
+rest, and remembers what it then is, so that it may be compared with several; a bounded draw takes
+every result. Nothing else can be done with such a word, so a randomizer that used one in another
+way would fail here and not be proved by mistake.
 
 A public coin is the high half of a word, compared with the limits of the groups.
 
@@ -48,17 +49,28 @@ class _Path:
 
 
 class _Word:
+    """All words of an interval at once; comparing it with a limit splits it."""
+
     def __init__(self, path: _Path) -> None:
-        self.path: _Path | None = path
+        self.path = path
+        self.low, self.high = 0, WORD
+        self.used = False
 
     def _use(self) -> _Path:
-        assert self.path is not None, "a random word must be used once"
-        path, self.path = self.path, None
-        return path
+        assert not self.used and (self.low, self.high) == (0, WORD), "used before"
+        self.used = True
+        return self.path
 
-    def __lt__(self, threshold: int) -> bool:
-        below = Fraction(threshold, WORD)
-        return self._use().choose([below, 1 - below]) == 0
+    def __lt__(self, limit: int) -> bool:
+        assert not self.used, "what a draw or a coin has used must not be compared"
+        if limit <= self.low or limit >= self.high:
+            return limit >= self.high
+        below = Fraction(limit - self.low, self.high - self.low)
+        if self.path.choose([below, 1 - below]) == 0:
+            self.high = limit
+            return True
+        self.low = limit
+        return False
 
     def __mul__(self, bound: int) -> _Product:
         return _Product(self._use(), bound)

@@ -1,8 +1,8 @@
 """What the contract suites run over. A new class gets all of them by a row here.
 
-Randomizers: :data:`RANDOMIZERS`, on every domain of :data:`DOMAINS` that they name. Decoders:
-:data:`DECODERS`, on every channel of :data:`CHANNELS`. Operators: :data:`OPERATORS`. A test fails
-when a class that a survey may name has no row.
+Randomizers: :data:`RANDOMIZERS`, on every domain of :data:`DOMAINS` that they name. Operators:
+:data:`OPERATORS`. Decoders: `registered_decoders.py`. A test fails when a class that a survey may
+name has no row.
 """
 
 from __future__ import annotations
@@ -17,20 +17,24 @@ import pytest
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing import (
-    Block,
     Categories,
     Channel,
-    ExpectationMaximization,
     GeneralizedRandomizedResponse,
+    GeneralWave,
+    HaarHadamard,
+    Hierarchical,
     Integers,
     Interval,
-    LeastSquares,
+    MultiscaleWave,
     OptimizedUnaryEncoding,
-    PenalizedLikelihood,
+    Piecewise,
     SquareWave,
+    SubsetSelection,
     UnaryEncoding,
+    Wavelet,
 )
 from lapwing.domain import Domain
+from lapwing.guarantee import exponential_bounds
 from lapwing.laws import FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.linear.banded import SlidingBox, SlidingWindow
 from lapwing.linear.binned import Coarsened
@@ -38,10 +42,12 @@ from lapwing.linear.circulant import Circulant, circular_window
 from lapwing.linear.compound_symmetric import CompoundSymmetric
 from lapwing.linear.repeated import Repeated
 from lapwing.linear.stacked import Stacked, dense
-from lapwing.local.multiscale_wave import MultiscaleWave
-from lapwing.local.subset_selection import SubsetSelection
+from lapwing.local.grouped import Grouped
+from lapwing.local.haar_hadamard import SignedHadamard
+from lapwing.local.signed_subset_selection import SignedSubsetSelection
 from lapwing.randomizer import Randomizer
 from lapwing.randomness import WORD
+from lapwing.signed_subset_law import SignedSubset
 
 DOMAINS: dict[str, Domain] = {
     "linear": Interval(0, 1, bins=6),
@@ -95,6 +101,18 @@ def _loosen_optimized(randomizer: Any) -> Any:
     return _with_attributes(randomizer, _thresholds=(own, other - 1))
 
 
+def _loosen_peak(wave: Any) -> Any:
+    """Raise the peak by the least number with which it is above the bound times an outside point.
+
+    Outside points lose as much as the peak gains.
+    """
+    table = list(wave.table)
+    place = table.index(max(table))
+    bound, outside = exponential_bounds(wave.epsilon)[0], WORD - sum(table)
+    table[place] += int((bound * outside / wave.far - table[place]) / (1 + bound / wave.far)) + 1
+    return _with_attributes(wave, table=tuple(table))
+
+
 def _loosen_first_group(randomizer: Any) -> Any:
     first, *others = randomizer.groups
     loose = replace(first, randomizer=_loosen_near(first.randomizer))
@@ -120,6 +138,22 @@ def _wrong_sets(randomizer: Any) -> list[bytes]:
     return [bits.to_bytes(width, "little") for bits in (*wrong, *spare)]
 
 
+def _wrong_signed_sets(randomizer: Any) -> list[bytes]:
+    coordinates, members = randomizer.coordinates, randomizer.members
+    plane = (coordinates + 7) // 8
+    spare = [1 << bit for bit in range(coordinates, 8 * plane)]
+    if members == coordinates:
+        return [bits.to_bytes(plane, "little") for bits in spare]
+    full = 2**members - 1
+    # Too few, too many, a spare one for one of them, the sign of one that is absent.
+    wrong = [(0, 0), (2 * full + 1, 0), *((full >> 1 | bit, 0) for bit in spare)]
+    wrong += [(full, 1 << members), *((full, bit) for bit in spare)]
+    return [
+        present.to_bytes(plane, "little") + minus.to_bytes(plane, "little")
+        for present, minus in wrong
+    ]
+
+
 def _wrong_groups(randomizer: Any) -> list[bytes]:
     width = randomizer.report_width
     wrong = [bytes([len(randomizer.groups)]).ljust(width, b"\0"), b"\xff" * width]
@@ -140,6 +174,16 @@ def _code(randomizer: Any, report: bytes) -> tuple[int, list[int]]:
 def _set_bits(randomizer: Any, report: bytes) -> tuple[int, list[int]]:
     bits = [8 * i + bit for i, byte in enumerate(report) for bit in range(8) if byte >> bit & 1]
     return 0, bits
+
+
+def _signed(randomizer: Any, report: bytes) -> tuple[int, list[int]]:
+    plane = (randomizer.coordinates + 7) // 8
+    minus = int.from_bytes(report[-plane:], "little")
+    present = int.from_bytes(report[:plane], "little")
+    if len(report) == plane:
+        present = 2**randomizer.coordinates - 1
+    held = [k for k in range(randomizer.coordinates) if present >> k & 1]
+    return 0, [2 * k + (minus >> k & 1) for k in held]
 
 
 def _in_group(randomizer: Any, report: bytes) -> tuple[int, list[int]]:
@@ -194,6 +238,53 @@ RANDOMIZERS: dict[str, RandomizerRow] = {
         _loosen_first_group,
         _wrong_groups,
         _in_group,
+    ),
+    "general-wave": RandomizerRow(
+        lambda domain, epsilon: GeneralWave(domain, epsilon, ratio=0.4, width=0.3),
+        ORDERED,
+        _loosen_peak,
+        _impossible_codes,
+        _code,
+    ),
+    "general-wave, of any shape": RandomizerRow(
+        lambda domain, epsilon: GeneralWave(domain, epsilon, shape=(0.25, 1, 0)),
+        ("linear", "circular", "integers"),
+        _loosen_peak,
+        _impossible_codes,
+        _code,
+    ),
+    "piecewise": RandomizerRow(
+        Piecewise, ("linear", "integers"), _loosen_near, _impossible_codes, _code
+    ),
+    "hierarchical": RandomizerRow(
+        lambda domain, epsilon: Hierarchical(domain, epsilon, branching=2),
+        ("linear", "eight", "circular"),
+        _loosen_first_group,
+        _wrong_groups,
+        _in_group,
+    ),
+    "haar-hadamard": RandomizerRow(
+        HaarHadamard, ("linear", "eight"), _loosen_first_group, _wrong_groups, _in_group
+    ),
+    "signed-hadamard": RandomizerRow(
+        SignedHadamard, ("categories", "eight"), _loosen_near, _impossible_codes, _code
+    ),
+    "wavelet": RandomizerRow(
+        Wavelet, ("linear", "eight"), _loosen_first_group, _wrong_groups, _in_group
+    ),
+    "signed-subset-selection": RandomizerRow(
+        SignedSubsetSelection,
+        ("linear", "eight"),
+        _loosen_near,
+        _wrong_signed_sets,
+        _signed,
+    ),
+    "signed-subset-selection, two at a time": RandomizerRow(
+        lambda domain, epsilon: SignedSubsetSelection(domain, epsilon, size=2),
+        ("linear", "eight"),
+        _loosen_near,
+        _wrong_signed_sets,
+        _signed,
     ),
 }
 
@@ -251,10 +342,10 @@ def at_epsilon(randomizer: Any, factor: Fraction) -> Any:
     fixed: dict[str, Any] = {}
     if isinstance(randomizer, SquareWave):
         fixed["width"] = (randomizer.half_window + 0.5) / randomizer.points
-    if isinstance(randomizer, SubsetSelection):
+    if isinstance(randomizer, SubsetSelection | SignedSubsetSelection):
         fixed["size"] = randomizer.members
     changed = replace(randomizer, epsilon=randomizer.epsilon * factor, **fixed)
-    if isinstance(randomizer, MultiscaleWave):
+    if isinstance(randomizer, Grouped):
         parts = [
             replace(part, randomizer=at_epsilon(part.randomizer, factor))
             for part in randomizer.groups
@@ -277,6 +368,9 @@ def dense_ratio(channel: Channel) -> tuple[float, float]:
         if isinstance(block.law, FixedSizeSubset):
             own, others = matrix.max(), block.law.symbols - block.law.members
             ratio = own * others / ((1 - own) * block.law.members)
+        elif isinstance(block.law, SignedSubset):
+            own, others = matrix.max(), 2 * block.law.coordinates - block.law.members
+            ratio = own * others / ((1 - own) * block.law.members)
         elif isinstance(block.law, ProductOfBits):
             # Given two values only their two bits differ in law, one up and one down.
             ratio *= ((1 - matrix).max(axis=1) / (1 - matrix).min(axis=1)).max()
@@ -285,75 +379,6 @@ def dense_ratio(channel: Channel) -> tuple[float, float]:
         ratios.append(ratio)
     return max(ratios), 1e-12 + 1e-15 / smallest
 
-
-def mixed_channel() -> Channel:
-    """Return a channel of two blocks that no randomizer of the package has."""
-    domain = Interval(0, 1, bins=8)
-    wave = SquareWave(domain, 3, width=0.13)
-    bits = OptimizedUnaryEncoding(domain, 3)
-    blocks = [
-        Block(wave.channel.blocks[0].operator, wave.channel.blocks[0].law, 0.625),
-        Block(bits.channel.blocks[0].operator, bits.channel.blocks[0].law, 0.375),
-    ]
-    return Channel(domain, blocks, "mixed", wave.guarantee)
-
-
-_TAXI = Interval(0, 1, bins=8)
-
-CHANNELS: dict[str, Callable[[], Channel]] = {
-    "response on categories": lambda: GeneralizedRandomizedResponse(Categories(6), 3).channel,
-    "response on an interval": lambda: GeneralizedRandomizedResponse(_TAXI, 3).channel,
-    "wave": lambda: SquareWave(_TAXI, 3, width=0.13).channel,
-    "wave on a circle": lambda: SquareWave(replace(_TAXI, circular=True), 3, width=0.13).channel,
-    "wave on a fine grid": lambda: SquareWave(_TAXI, 3, width=0.1, grid=40).channel,
-    "wave on integers": lambda: SquareWave(Integers(17, 24), 3, width=0.13).channel,
-    "wave with atoms and missing": lambda: (
-        SquareWave(Interval(0, 1, bins=4, atoms=(0, 0.4), missing="bin"), 3, width=0.13).channel
-    ),
-    "wave on a log scale": lambda: SquareWave(DOMAINS["log"], 3, width=0.2).channel,
-    "symmetric bits": lambda: UnaryEncoding(Categories(6), 3).channel,
-    "optimized bits": lambda: OptimizedUnaryEncoding(_TAXI, 3).channel,
-    "mixed": mixed_channel,
-}
-
-
-@dataclass(frozen=True)
-class DecoderRow:
-    """How the contracts use one decoder.
-
-    `exact`: a configuration that is run to the end, so that it returns the truth of a noiseless
-    tally; `recovers` says which truths: "any", or only the "uniform" one because it smooths.
-    `ordered`: whether it needs an ordered domain. `signed`: whether it returns a SignedEstimate.
-    """
-
-    decoder: Any
-    exact: Any
-    recovers: str = "any"
-    ordered: bool = False
-    signed: bool = False
-
-
-DECODERS: dict[str, DecoderRow] = {
-    "em": DecoderRow(
-        ExpectationMaximization(), ExpectationMaximization(tolerance=1e-4, limit=200_000)
-    ),
-    "ems": DecoderRow(
-        ExpectationMaximization(smoothed=True),
-        ExpectationMaximization(smoothed=True),
-        recovers="uniform",
-        ordered=True,
-    ),
-    "least squares": DecoderRow(LeastSquares(), LeastSquares()),
-    "least squares, equal weights": DecoderRow(
-        LeastSquares(weighted=False), LeastSquares(weighted=False)
-    ),
-    "unbiased": DecoderRow(LeastSquares(simplex=False), LeastSquares(simplex=False), signed=True),
-    "penalized": DecoderRow(
-        PenalizedLikelihood(),
-        PenalizedLikelihood(roughness=1e-6, tolerance=1e-4, limit=200_000),
-        ordered=True,
-    ),
-}
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {
     "compound symmetric": lambda: CompoundSymmetric(7, diagonal=0.5, off_diagonal=0.03),

@@ -17,7 +17,8 @@ from lapwing.distances import l1
 from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.laws import FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.linear.stacked import dense
-from tests.contracts.registered import CHANNELS, DECODERS, DecoderRow
+from lapwing.signed_subset_law import SignedSubset
+from tests.contracts.registered_decoders import CHANNELS, DECODERS, DecoderRow
 
 PEOPLE = 2**40
 """Behind a noiseless tally: expected counts rounded to whole numbers are right to 1e-10."""
@@ -28,7 +29,7 @@ def _pairs() -> list[Any]:
     for channel_name, make in CHANNELS.items():
         channel = make()
         for name, row in DECODERS.items():
-            if channel.domain.ordered or not row.ordered:
+            if row.decodes(channel_name, channel):
                 pairs.append(pytest.param(channel, row, id=f"{name}, {channel_name}"))
     return pairs
 
@@ -54,9 +55,18 @@ def noiseless(channel: Channel, mass: np.ndarray, *, people: int = PEOPLE) -> Co
             counts[np.argmax(counts)] += reports - counts.sum()
         if isinstance(block.law, FixedSizeSubset):
             counts[np.argmin(counts)] += reports * block.law.members - counts.sum()
+        if isinstance(block.law, SignedSubset):
+            _make_signed(counts, block.law, reports)
         blocks.append(counts)
         numbers.append(reports)
     return Counts(blocks, numbers, channel.fingerprint)
+
+
+def _make_signed(counts: np.ndarray, law: SignedSubset, reports: int) -> None:
+    if law.members == law.coordinates:
+        counts[1::2] = reports - counts[::2]
+    else:
+        counts[np.argmin(counts)] += reports * law.members - counts.sum()
 
 
 def sampled(channel: Channel, mass: np.ndarray, *, people: int, seed: int) -> Counts:
@@ -74,8 +84,9 @@ def same_report(channel: Channel, people: int) -> Counts:
     for index, block in enumerate(channel.blocks):
         counts = np.zeros(block.outputs, dtype=np.int64)
         sent = people if index == 0 else 0
-        members = block.law.members if isinstance(block.law, FixedSizeSubset) else 1
-        counts[:members] = sent
+        members = getattr(block.law, "members", 1)
+        step = 2 if isinstance(block.law, SignedSubset) else 1
+        counts[: step * members : step] = sent
         blocks.append(counts)
         numbers.append(sent)
     return Counts(blocks, numbers, channel.fingerprint)
@@ -96,6 +107,13 @@ def _legal(result: Distribution | SignedEstimate, channel: Channel, tally: Count
 
 def test_every_decoder_of_a_survey_is_registered() -> None:
     assert {type(row.decoder) for row in DECODERS.values()} >= set(survey.DECODERS.values())
+
+
+def test_registered_channels_hold_what_they_say() -> None:
+    several = {"mixed": 2, "multiscale": 3, "hierarchy": 3, "Haar coefficients": 3}
+    several |= {"wavelet": 3, "wavelet, large sets": 3}
+    for name, make in CHANNELS.items():
+        assert len(make().blocks) == several.get(name, 1)
 
 
 @pairs
@@ -140,7 +158,7 @@ def test_every_answer_has_a_band_that_holds_the_unbiased_curve(
         for target in ("empirical", "population"):
             band = result.confidence_band(0.95, kind=kind, target=target)  # type: ignore[arg-type]
             assert band is not None and (band.high > band.low).any()
-            assert "linear" in band.method
+            assert row.band in band.method
     pointwise, simultaneous = (
         result.confidence_band(0.95, kind=kind) for kind in ("pointwise", "simultaneous")
     )
@@ -153,14 +171,23 @@ def _stopped(decoder: Any) -> Any:
     return replace(decoder, limit=300) if hasattr(decoder, "limit") else decoder
 
 
+def _legal_or_refused(channel: Channel, row: DecoderRow, tally: Counts) -> None:
+    try:
+        result = _stopped(row.decoder).decode(channel, tally)
+    except UnsupportedChannelError:
+        assert row.inverts and 0 in tally.reports, "only a silent group makes it impossible"
+        return
+    _legal(result, channel, tally)
+
+
 @pairs
 @pytest.mark.parametrize("people", [1, 2, 1000, 2**53 - 1])
 def test_no_nan_when_all_reports_are_equal(channel: Channel, row: DecoderRow, people: int) -> None:
-    tally = same_report(channel, people)
+    tally = same_report(channel, min(people, row.most))
     with warnings.catch_warnings():
         # Saying that this is weak, or not yet at its end, is allowed; NumPy's warnings are not.
         warnings.simplefilter("ignore", LapwingWarning)
-        _legal(_stopped(row.decoder).decode(channel, tally), channel, tally)
+        _legal_or_refused(channel, row, tally)
 
 
 @pairs
@@ -175,7 +202,7 @@ def test_no_nan_for_one_report_of_any_kind(channel: Channel, row: DecoderRow) ->
             tally = Counts(blocks, reports, channel.fingerprint)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LapwingWarning)
-                _legal(_stopped(row.decoder).decode(channel, tally), channel, tally)
+                _legal_or_refused(channel, row, tally)
 
 
 @pairs
@@ -196,6 +223,17 @@ def test_nothing_or_foreign_or_impossible_counts_are_refused(
     with pytest.raises(TallyError):
         more = [counts + max(tally.reports) for counts in tally.blocks]
         row.decoder.decode(channel, replace(tally, blocks=more))
+
+
+@pytest.mark.parametrize("name", [name for name, row in DECODERS.items() if row.only])
+def test_decoders_of_some_channels_refuse_all_others(name: str) -> None:
+    row = DECODERS[name]
+    refused = [make() for where, make in CHANNELS.items() if not row.decodes(where, make())]
+    assert refused
+    for channel in refused:
+        tally = noiseless(channel, truth(channel.domain.size), people=1000)
+        with pytest.raises(UnsupportedChannelError):
+            row.decoder.decode(channel, tally)
 
 
 @pytest.mark.parametrize("row", [row for row in DECODERS.values() if row.ordered])

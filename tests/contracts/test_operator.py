@@ -10,7 +10,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.linear.banded import SlidingWindow
 from lapwing.linear.stacked import dense
-from tests.contracts.registered import CHANNELS, OPERATORS
+from tests.contracts.registered import OPERATORS
+from tests.contracts.registered_decoders import CHANNELS
 
 
 def _channel_operators() -> dict[str, LinearOperator]:

@@ -22,7 +22,6 @@ from lapwing.linear.stacked import dense
 from lapwing.randomness import WORD, seeded
 from tests.contracts.exact_law import exact_law, exact_ratio
 from tests.contracts.registered import (
-    CHANNELS,
     RANDOMIZERS,
     RandomizerCase,
     at_epsilon,
@@ -187,8 +186,3 @@ def test_pickles_also_after_use(case: RandomizerCase) -> None:
         assert copy.tally(copy.randomize(values, rng=seeded(1))) == tally
         for ours, theirs in zip(copy.channel.blocks, randomizer.channel.blocks, strict=True):
             np.testing.assert_array_equal(dense(ours.operator), dense(theirs.operator))
-
-
-def test_registered_channels_hold_what_they_say() -> None:
-    for name, make in CHANNELS.items():
-        assert len(make().blocks) == (2 if name == "mixed" else 1)

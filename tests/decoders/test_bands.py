@@ -26,7 +26,7 @@ from lapwing.band import Band
 from lapwing.decoders.bands import RANK, WHOLE, linear_estimate
 from lapwing.errors import MismatchError, TallyError, WeakAnswerWarning
 from lapwing.linear.stacked import dense
-from tests.contracts.registered import CHANNELS, mixed_channel
+from tests.contracts.registered_decoders import CHANNELS, mixed_channel
 from tests.contracts.test_decoder import sampled, truth
 from tests.false_alarms import (
     BROKEN_BAND_DRAWS,

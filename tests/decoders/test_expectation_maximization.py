@@ -25,7 +25,7 @@ from lapwing import (
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.stacked import dense
 from lapwing.simulation import simulate
-from tests.contracts.registered import mixed_channel
+from tests.contracts.registered_decoders import mixed_channel
 from tests.contracts.test_decoder import noiseless, sampled, truth
 
 DOMAIN = Interval(0, 1, bins=24)

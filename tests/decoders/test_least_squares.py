@@ -30,7 +30,7 @@ from lapwing.linear.projections import simplex
 from lapwing.linear.stacked import dense
 from lapwing.local.two_level import TwoLevel
 from lapwing.randomness import seeded
-from tests.contracts.registered import CHANNELS
+from tests.contracts.registered_decoders import CHANNELS
 from tests.contracts.test_decoder import sampled, truth
 from tests.false_alarms import DECODES, accepts, moments_tail
 

@@ -388,6 +388,11 @@ def test_impossible_and_foreign_reports_are_refused(name: str) -> None:
         wave.tally(Reports(good.data, "0" * 64))
 
 
+def test_heights_may_be_an_array() -> None:
+    heights = (0.25, 1.0, 0.5)
+    assert GeneralWave(LINE, 1, shape=np.array(heights)) == GeneralWave(LINE, 1, shape=heights)
+
+
 @each
 def test_documents_and_pickles(name: str) -> None:
     wave = WAVES[name]

@@ -21,14 +21,21 @@ from lapwing import (
     Categories,
     Distribution,
     GeneralizedRandomizedResponse,
+    GeneralWave,
     Guarantee,
+    HaarHadamard,
+    Hierarchical,
     Integers,
     Interval,
     Ledger,
+    MultiscaleWave,
     OptimizedUnaryEncoding,
+    Piecewise,
     SquareWave,
+    SubsetSelection,
     Survey,
     UnaryEncoding,
+    Wavelet,
     seeded,
 )
 from lapwing.errors import WeakAnswerWarning
@@ -65,6 +72,32 @@ SURVEYS: dict[str, Survey] = {
     "unary-encoding": Survey("age", UnaryEncoding(Integers(17, 35), 2)),
     "optimized-unary-encoding": Survey(
         "spending", OptimizedUnaryEncoding(Interval(1, 1e6, bins=9, scale="log"), 0.1)
+    ),
+    "subset-selection": Survey(
+        "browser", SubsetSelection(Categories(["a", "b", "c", "d", "e", "f", "g", "h", "i"]), 1)
+    ),
+    "subset-selection-size": Survey("age", SubsetSelection(Integers(17, 35), "1/3", size=4)),
+    "multiscale-wave": Survey("wage", MultiscaleWave(Interval(0, 100, bins=24), 1)),
+    "multiscale-wave-parts": Survey(
+        "hours",
+        MultiscaleWave(
+            Interval(0, 60, bins=12, atoms=(0, 40), missing="bin"),
+            2,
+            parts=[("wave", 0.5, 0.5), ("wave", 1.25, 0.25), ("subset", 5, 0.25)],
+        ),
+    ),
+    "general-wave": Survey("weight", GeneralWave(Interval(0, 1, bins=10), 1, ratio=0.4)),
+    "general-wave-shape": Survey(
+        "wind",
+        GeneralWave(Interval(0, 360, bins=12, circular=True), 2, shape=(0.25, 0.5, 1, 0.5, 0.25)),
+    ),
+    "piecewise": Survey("age", Piecewise(Integers(17, 35), 1)),
+    "hierarchical": Survey("score", Hierarchical(Interval(0, 1, bins=16), 1)),
+    "hierarchical-branching": Survey("score", Hierarchical(Integers(0, 9), "0.5", branching=3)),
+    "haar-hadamard": Survey("score", HaarHadamard(Interval(0, 1, bins=12), 1)),
+    "wavelet": Survey("score", Wavelet(Interval(0, 1, bins=16), 1)),
+    "wavelet-levels": Survey(
+        "score", Wavelet(Integers(0, 15), 3, levels=3, allocation="uniform", users=400)
     ),
 }
 

@@ -8,18 +8,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain, cycle, repeat
 from pathlib import Path
 from typing import Any
 
 from lapwing import (
     Categories,
     GeneralizedRandomizedResponse,
+    GeneralWave,
+    HaarHadamard,
+    Hierarchical,
     Integers,
     Interval,
+    MultiscaleWave,
     OptimizedUnaryEncoding,
+    Piecewise,
     SquareWave,
+    SubsetSelection,
     Survey,
     UnaryEncoding,
+    Wavelet,
 )
 from lapwing.errors import DomainError
 from lapwing.randomness import WORD, iterate, seeded
@@ -29,6 +37,16 @@ FOLDER = Path(__file__).parent / "v1"
 LINEAR = Survey("income", SquareWave(Interval(0, 50_000, bins=10), 1))
 COLOURS = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), "1"))
 BITS = Survey("symptoms", OptimizedUnaryEncoding(Categories(13), 1))
+SETS = Survey("browser", SubsetSelection(Categories(11), 1))
+LADDER = Survey(
+    "wage",
+    MultiscaleWave(
+        Interval(0, 100, bins=16),
+        1,
+        parts=[("wave", 0.5, 0.5), ("wave", 1.0, 0.25), ("subset", 11, 0.1), ("subset", 16, 0.15)],
+    ),
+)
+SIGNS = Survey("score", Wavelet(Integers(0, 19), 2, levels=4, allocation="uniform"))
 
 GOOD: dict[str, tuple[Survey, list[Any]]] = {
     "randomized-response": (COLOURS, ["red", "green", "blue", "purple", "Red", None, 0]),
@@ -79,6 +97,39 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         ["a", "c", "e", "f"],
     ),
     "optimized-unary-encoding": (BITS, [0, 7, 8, 12, 13]),
+    "subset-selection": (SETS, [0, 5, 10, 11]),
+    "subset-selection-size": (
+        Survey("age", SubsetSelection(Integers(17, 24), "1/3", size=5)),
+        [17, 20, 24, 25],
+    ),
+    "multiscale-wave": (LADDER, [0, 6.24, 6.25, 50, 99, 100, 101]),
+    "multiscale-wave-ladder": (
+        Survey("wage", MultiscaleWave(Integers(0, 19), 2)),
+        [0, 10, 19, 20],
+    ),
+    "general-wave": (
+        Survey("weight", GeneralWave(Interval(0, 1, bins=10), 1, ratio=0.4)),
+        [0, 0.05, 0.1, 0.95, 1],
+    ),
+    "general-wave-circle": (
+        Survey(
+            "wind",
+            GeneralWave(Interval(0, 360, bins=12, circular=True), 2, shape=(0.25, 0.5, 1, 0, 0)),
+        ),
+        [0, 29, 30, 180, 359, 360, -1],
+    ),
+    "piecewise": (Survey("age", Piecewise(Integers(17, 35), 1)), [17, 18, 35, 36]),
+    "hierarchical": (
+        Survey("score", Hierarchical(Interval(0, 1, bins=16), "0.5", branching=2)),
+        [0, 0.4, 1],
+    ),
+    "hierarchical-odd": (
+        Survey("score", Hierarchical(Integers(0, 9), 1, branching=3)),
+        [0, 3, 9],
+    ),
+    "haar-hadamard": (Survey("score", HaarHadamard(Integers(0, 8), 1)), [0, 4, 8]),
+    "wavelet": (Survey("score", Wavelet(Interval(0, 1, bins=16), 1)), [0, 0.4, 1]),
+    "wavelet-sparse": (SIGNS, [0, 9, 10, 19]),
 }
 
 
@@ -145,12 +196,62 @@ def _bits(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], 
         yield point, [own - 1] * size, "one word for all: below the threshold of the own bit"
 
 
+def _wave(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
+    """Yield words on both sides of every limit, and draws outside the window."""
+    outside = randomizer.limits[-1]
+    for point in points:
+        for offset, limit in enumerate(randomizer.limits[:-1]):
+            yield point, [limit - 1], f"the largest word for offset {offset}"
+            yield point, [limit], f"the smallest word for offset {offset + 1}"
+        yield point, [0], "the smallest word"
+        yield point, [outside - 1], "the largest word of the window"
+        yield point, [outside, 2**32], "outside by the smallest word, at the first point"
+        yield point, [WORD - 1, WORD - 1], "outside by the largest word, at the last point"
+        if WORD % randomizer.far:
+            yield point, [WORD - 1, 0, WORD - 1], "outside, after a word that is rejected"
+
+
+def _sets(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[int], str]]:
+    """Yield words on both sides of the threshold with draws at their ends."""
+    own = randomizer.thresholds["own"]
+    for point in points:
+        for first in (0, own - 1, own, WORD - 1):
+            yield point, chain([first], repeat(2**32)), "every draw is 0"
+            yield point, chain([first], repeat(WORD - 1)), "every draw is the largest"
+            mixed = cycle([0, WORD - 1, 2**32, WORD // 3])
+            yield point, chain([first], mixed), "mixed draws; 0 may be rejected"
+
+
+def _groups(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[int], str]]:
+    """Yield the first and the last coin of every group, each with the edges of its part."""
+    ends = list(accumulate(part.share for part in randomizer.groups))
+    for number, part in enumerate(randomizer.groups):
+        first, last = (ends[number] - part.share) << 32, (ends[number] << 32) - 1
+        cells, size = part.randomizer.domain.size, randomizer.domain.size
+        for symbol in (points[0], points[-1]):
+            edges = _edges(part.randomizer, [symbol * cells // size])
+            for coin, (_, words, why) in zip(cycle([first, last]), edges, strict=False):
+                yield symbol, chain([coin], words), f"group {number}: {why}"
+
+
+def _edges(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[int], str]]:
+    """Return the way of making edge cases that suits a randomizer."""
+    if hasattr(randomizer, "groups"):
+        return _groups(randomizer, points)
+    if hasattr(randomizer, "limits"):
+        return _wave(randomizer, points)
+    if hasattr(randomizer, "near"):
+        return _two_level(randomizer, points)
+    return (
+        _sets(randomizer, points) if hasattr(randomizer, "members") else _bits(randomizer, points)
+    )
+
+
 def _vectors(survey: Survey) -> list[dict[str, Any]]:
     randomizer: Any = survey.randomizer
     size = getattr(randomizer, "points", randomizer.domain.size)
     points = sorted({0, 1, size // 2, size - 1})
-    edges = _two_level if hasattr(randomizer, "near") else _bits
-    vectors = [_vector(survey, *case) for case in edges(randomizer, points)]
+    vectors = [_vector(survey, *case) for case in _edges(randomizer, points)]
     words = iterate(seeded(2026))
     for number in range(12):
         point = number * (size // 3 + 1) % size
@@ -187,6 +288,38 @@ def _bad_reports() -> list[dict[str, Any]]:
     cases.append(("all bits are set, the spare ones too", BITS, "ffff", "ReportError"))
     cases.append(("one byte instead of two", BITS, "00", "ReportError"))
     cases.append(("three bytes instead of two", BITS, "000000", "ReportError"))
+    return _refused(cases)
+
+
+def _bad_sets() -> list[dict[str, Any]]:
+    cases: list[tuple[str, Survey, str, str]] = []
+    # Of 11 symbols 3 are in a set.
+    for bits, why in (
+        (0x0003, "a set of 2 instead of 3"),
+        (0x000F, "a set of 4 instead of 3"),
+        (0x0803, "a set of 3, but one of them is a spare bit"),
+    ):
+        cases.append((why, SETS, bits.to_bytes(2, "little").hex(), "ReportError"))
+    for report, why in (
+        ("040000", "group 4 of 0..3"),
+        ("001600", "a code that the wave of group 0 does not have"),
+        ("000001", "padding that is not 0"),
+        ("020308", "a spare bit in the set of group 2"),
+        ("0000", "a byte is absent"),
+    ):
+        cases.append((why, LADDER, report, "ReportError"))
+    for report, why in (
+        ("030000", "no coordinate in the set of level 3"),
+        ("030708", "the sign of a coordinate that is not in"),
+        ("030300", "two coordinates instead of three"),
+        ("000200", "a spare bit at level 0, where all coordinates are in"),
+        ("000001", "padding that is not 0"),
+    ):
+        cases.append((why, SIGNS, report, "ReportError"))
+    return _refused(cases)
+
+
+def _refused(cases: list[tuple[str, Survey, str, str]]) -> list[dict[str, Any]]:
     return [
         {"why": why, "survey": survey.to_document(), "report": report, "error": error}
         for why, survey, report, error in cases
@@ -272,8 +405,12 @@ def vectors() -> dict[str, str]:
             "inputs": _inputs(survey, values),
             "reports": _vectors(survey),
         }
-    for kind, cases in (("reports", _bad_reports()), ("surveys", _bad_surveys())):
-        files[f"bad_{kind}.json"] = {"format": "lapwing-vectors", "version": 1, kind: cases}
+    for name, kind, bad in (
+        ("bad_reports", "reports", _bad_reports()),
+        ("bad_sets", "reports", _bad_sets()),
+        ("bad_surveys", "surveys", _bad_surveys()),
+    ):
+        files[f"{name}.json"] = {"format": "lapwing-vectors", "version": 1, kind: bad}
     return {name: _written(document) for name, document in files.items()}
 
 

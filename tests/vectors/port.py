@@ -112,28 +112,120 @@ def below(words: Iterator[int], bound: int) -> int:
 def report(survey: dict[str, Any], x: int, words: Iterator[int]) -> bytes:
     """Return the report of an input."""
     derived, kind = survey["derived"], survey["randomizer"]["class"]
+    if "groups" not in derived:
+        circular = bool(survey["randomizer"]["domain"].get("circular"))
+        return _single(kind, derived, x, words, circular=circular)
+    coin = next(words) >> 32
+    ends = itertools.accumulate(group["share"] for group in derived["groups"])
+    number = sum(end <= coin for end in ends)
+    group = derived["groups"][number]
+    cell = x * group["cells"] // _symbols(survey["randomizer"]["domain"])
+    made = _single(group["randomizer"], group["derived"], cell, words, cells=group["cells"])
+    return (bytes([number]) + made).ljust(derived["report_width"], b"\0")
+
+
+def _single(
+    kind: str,
+    derived: dict[str, Any],
+    x: int,
+    words: Iterator[int],
+    *,
+    circular: bool = False,
+    cells: int = 0,
+) -> bytes:
     thresholds = {name: int(text, 16) for name, text in derived["thresholds"].items()}
+    width = int(derived["report_width"])
     if kind in ("unary-encoding", "optimized-unary-encoding"):
         bits = 0
         for symbol in range(derived["bits"]):
             bits |= (next(words) < thresholds["own" if symbol == x else "other"]) << symbol
-        return bits.to_bytes(derived["report_width"], "little")
-    near = next(words) < thresholds["near"]
-    points, window, outputs = derived["points"], derived["near"], derived["outputs"]
-    offset = below(words, window if near else outputs - window)
+        return bits.to_bytes(width, "little")
+    if kind == "subset-selection":
+        return _subset(derived, thresholds["own"], x, words)
+    if kind == "signed-subset-selection":
+        return _signed_subset(derived, thresholds["own"], x, words)
+    points, outputs = derived["points"], derived["outputs"]
+    if kind == "general-wave":
+        window, word = derived["window"], next(words)
+        offset = sum(limit <= word for limit in thresholds.values())
+        near = offset < window
+        if not near:
+            offset = below(words, outputs - window)
+    else:
+        window, near = derived["near"], next(words) < thresholds["near"]
+        offset = below(words, window if near else outputs - window)
     if kind == "generalized-randomized-response":
         code = x if near else offset + (offset >= x)
-    elif survey["randomizer"]["domain"].get("circular"):
+    elif kind == "signed-hadamard":
+        cell = x * outputs // cells
+        sign = ((offset & cell >> 1).bit_count() + cell + (not near)) % 2
+        code = 2 * offset + sign
+    elif circular:
         half = (window - 1) // 2
         code = (x + offset - half if near else x + offset + half + 1) % points
     else:
         code = x + offset if near else offset + window * (offset >= x)
-    return int(code).to_bytes(derived["report_width"], "little")
+    return int(code).to_bytes(width, "little")
+
+
+def _subset(derived: dict[str, Any], own: int, x: int, words: Iterator[int]) -> bytes:
+    bits, places, unseen = 0, derived["members"], derived["bits"] - 1
+    if next(words) < own:
+        bits, places = 1 << x, places - 1
+    for symbol in range(derived["bits"]):
+        if symbol != x:
+            if below(words, unseen) < places:
+                bits, places = bits | 1 << symbol, places - 1
+            unseen -= 1
+    return bits.to_bytes(derived["report_width"], "little")
+
+
+def _signed_subset(derived: dict[str, Any], own: int, x: int, words: Iterator[int]) -> bytes:
+    d, m = derived["coordinates"], derived["members"]
+    mine, sign = x // 2, x % 2
+    places, unseen, present, minus = m, d - 1, 0, 0
+    held = next(words) < own
+    if not held and below(words, 2 * d - m) < m:
+        held, sign = True, 1 - sign
+    if held:
+        present, minus, places = 1 << mine, sign << mine, places - 1
+    for other in range(d):
+        if other != mine:
+            drawn = below(words, 2 * unseen)
+            if drawn < 2 * places:
+                present, minus = present | 1 << other, minus | drawn % 2 << other
+                places -= 1
+            unseen -= 1
+    plane = (d + 7) // 8
+    signs = minus.to_bytes(plane, "little")
+    return signs if m == d else present.to_bytes(plane, "little") + signs
 
 
 def check_report(survey: dict[str, Any], data: bytes) -> None:
     """Refuse a report that no client can have sent."""
     derived = survey["derived"]
+    if len(data) != derived["report_width"]:
+        raise RefusedError
+    if "groups" not in derived:
+        return _check(derived, data)
+    if data[0] >= len(derived["groups"]):
+        raise RefusedError
+    part = derived["groups"][data[0]]["derived"]
+    own = 1 + part["report_width"]
+    if any(data[own:]):
+        raise RefusedError
+    return _check(part, data[1:own])
+
+
+def _check(derived: dict[str, Any], data: bytes) -> None:
+    number = int.from_bytes(data, "little")
+    if "coordinates" in derived:
+        d, m = derived["coordinates"], derived["members"]
+        plane = 8 * ((d + 7) // 8)
+        present, minus = (2**d - 1, number) if m == d else (number % 2**plane, number >> plane)
+        if present >= 2**d or present.bit_count() != m or minus & ~present:
+            raise RefusedError
+        return
     codes = derived["outputs"] if "outputs" in derived else 2 ** derived["bits"]
-    if len(data) != derived["report_width"] or int.from_bytes(data, "little") >= codes:
+    if number >= codes or number.bit_count() != derived.get("members", number.bit_count()):
         raise RefusedError

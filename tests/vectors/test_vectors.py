@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,13 @@ def test_vectors_hold_rejected_words_and_both_sides_of_every_threshold() -> None
     rejected = far = near = 0
     for name in GOOD:
         document = _load(name)
-        thresholds = document["survey"]["derived"]["thresholds"]
+        derived = document["survey"]["derived"]
+        if "groups" in derived:
+            ends = [0, *itertools.accumulate(group["share"] for group in derived["groups"])]
+            coins = {_words(vector)[0] for vector in document["reports"]}
+            assert {end << 32 for end in ends[:-1]} | {(end << 32) - 1 for end in ends[1:]} <= coins
+            continue
+        thresholds = derived["thresholds"]
         if "near" not in thresholds:
             edges = {int(text, 16) for text in thresholds.values()}
             seen = {word for vector in document["reports"] for word in _words(vector)}
@@ -112,7 +119,10 @@ def test_vectors_hold_rejected_words_and_both_sides_of_every_threshold() -> None
     assert rejected > 50 and near > 100 and far > 100
 
 
-@pytest.mark.parametrize("case", _load("bad_reports.json")["reports"], ids=lambda case: case["why"])
+BAD_REPORTS = _load("bad_reports.json")["reports"] + _load("bad_sets.json")["reports"]
+
+
+@pytest.mark.parametrize("case", BAD_REPORTS, ids=lambda case: case["why"])
 def test_bad_reports_are_refused(case: dict[str, Any]) -> None:
     survey = Survey.from_document(case["survey"])
     data = np.frombuffer(bytes.fromhex(case["report"]), dtype=np.uint8).reshape(1, -1)

@@ -89,8 +89,8 @@ def decode(
         typer.Option(
             "--projection",
             metavar="NAME",
-            help="With --no-simplex: what makes the unbiased estimate a distribution; simplex "
-            "(the nearest one) or clip-and-normalise.",
+            help="What makes an unbiased estimate (with --no-simplex, or of tree-consistency) a "
+            "distribution: simplex (the nearest one) or clip-and-normalise.",
         ),
     ] = None,
     level: Level = 0.95,
@@ -120,10 +120,7 @@ def decode(
     }
     chosen = _decoder(decoder, typed, settings or [])
     if projection is None and simplex is False:
-        raise ArgumentError(
-            "the unbiased estimate may have negative masses and is no distribution; name what "
-            "makes it one: --projection simplex or --projection clip-and-normalise"
-        )
+        raise ArgumentError(_SIGNED)
     with out.listening():
         estimate = survey.decode(tally, decoder=chosen)
     result = _distribution(estimate, projection)
@@ -138,6 +135,12 @@ def decode(
     }
     written = {} if output is None else {"written": str(output)}
     out.show(document, *answer_tables(survey.name, result, level=level, rest=written))
+
+
+_SIGNED = (
+    "the unbiased estimate may have negative masses and is no distribution; name what makes it "
+    "one: --projection simplex or --projection clip-and-normalise"
+)
 
 
 def check_level(level: float) -> None:
@@ -159,8 +162,13 @@ def _decoder(name: str | None, typed: dict[str, Any], settings: list[str]) -> De
 
 def _distribution(estimate: Distribution | SignedEstimate, projection: str | None) -> Distribution:
     if isinstance(estimate, SignedEstimate):
+        if projection is None:
+            raise ArgumentError(_SIGNED)
         # SignedEstimate checks the name.
         return estimate.project(cast(Any, projection))
     if projection is not None:
-        raise ArgumentError("--projection is for --decoder least-squares --no-simplex only")
+        raise ArgumentError(
+            "--projection is for estimates that may be negative: those of --no-simplex only, and "
+            "of tree-consistency without --set method=admm"
+        )
     return estimate

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -44,7 +45,7 @@ def make_with_knobs(
     typed : mapping
         Knobs with an option of their own; None where it was not given.
     settings : sequence of str
-        "name=value" for all others, so that a new class needs no new option.
+        "name=value" for all others, so that a new class needs no new option; a list is JSON.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def make_with_knobs(
             raise ArgumentError(f"--set must be NAME=VALUE, got {setting!r}")
         if name in given:
             raise ArgumentError(f"{name!r} is given twice; once is enough")
-        given[name] = _scalar(text.strip())
+        given[name] = _value(text.strip(), name)
     known = knobs_of(made)
     for name in given:
         if name not in known:
@@ -76,7 +77,14 @@ def make_with_knobs(
         raise ArgumentError(f"a knob of {made.name} has a value of a wrong type") from None
 
 
-def _scalar(text: str) -> Any:
+def _value(text: str, name: str) -> Any:
+    if text.startswith("["):
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            raise ArgumentError(
+                f"the list of --set {name} must be JSON, for example [0.5, 1, 0.5]"
+            ) from None
     if text in ("true", "false"):
         return text == "true"
     for kind in (int, float):

@@ -38,7 +38,7 @@ Settings = Annotated[
     typer.Option(
         "--set",
         metavar="KNOB=VALUE",
-        help="Any other knob that the class of this name has; may be repeated.",
+        help="Any other knob that the class of this name has, a list as JSON; may be repeated.",
     ),
 ]
 AsJson = Annotated[

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from lapwing.band import Uncertainty
 from lapwing.decoders.bands import compressed
@@ -102,6 +101,8 @@ def widened_band(
 
 def _floors(mass: Vector, basis: Basis, joined: NDArray[np.int64]) -> Matrix:
     """Return the covariance of smooth shapes and of single bins that is always allowed."""
+    from scipy.ndimage import gaussian_filter1d  # slow to import
+
     size = mass.size
     local = np.maximum(mass, 0.02 / size)
     local[joined] = np.maximum(gaussian_filter1d(mass[joined], 5), 0.02 / size)

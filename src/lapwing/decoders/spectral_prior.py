@@ -7,7 +7,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter1d
 
 from lapwing.channel import Channel
 from lapwing.decoders.decoder import decoder_document
@@ -133,7 +132,10 @@ class _Prior:
 
     def smoothed_density(self, mass: Vector) -> Vector:
         """Return the density of the joined cells about 5 cells wide, mean 1, at least 0.02."""
-        density = mass[self.joined] / self.width
+        from scipy.ndimage import gaussian_filter1d  # slow to import
+
+        # When all mass is in atoms nothing is here: a flat density then.
+        density = np.maximum(mass[self.joined], 1e-300) / self.width
         mode = "wrap" if self.circular else "reflect"
         smooth: Vector = gaussian_filter1d(density / density.mean(), 5, mode=mode)
         return np.maximum(smooth, 0.02)

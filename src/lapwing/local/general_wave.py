@@ -124,7 +124,7 @@ class GeneralWave:
             raise DomainError(
                 "a wave needs an Interval or Integers of at least 2 symbols; labels have no order"
             )
-        if self.shape == "trapezoid":
+        if isinstance(self.shape, str) and self.shape == "trapezoid":
             if self.ratio is None:
                 raise ArgumentError(
                     "a trapezoid needs the ratio of its top side to its bottom side, in [0, 1]: "

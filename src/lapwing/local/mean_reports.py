@@ -116,6 +116,9 @@ def _own_counts(tally: Counts, fingerprint: str) -> NDArray[np.int64]:
 class StochasticRounding:
     """Report one of the two ends of the domain, the nearer one with the greater probability.
 
+    For :meth:`mean` only: two outputs cannot be decoded to a distribution, so no survey may name
+    it.
+
     Parameters
     ----------
     domain : Interval or Integers

@@ -1,0 +1,193 @@
+"""The decoders that the contract suite runs over, and the channels that it gives them.
+
+:data:`DECODERS`, on every channel of :data:`CHANNELS` that they decode. A test fails when a decoder
+that a document may name has no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lapwing import (
+    BinomialSmoothing,
+    Block,
+    Categories,
+    Channel,
+    ExpectationMaximization,
+    GaussianSmoothing,
+    GeneralizedRandomizedResponse,
+    GeneralWave,
+    HaarHadamard,
+    Hierarchical,
+    Integers,
+    Interval,
+    LeastSquares,
+    MultiscaleWave,
+    OptimizedUnaryEncoding,
+    PenalizedLikelihood,
+    SpectralPrior,
+    SquareWave,
+    SubsetSelection,
+    TreeConsistency,
+    UnaryEncoding,
+    Wavelet,
+    WaveletClip,
+    Wiener,
+)
+from tests.contracts.registered import DOMAINS
+
+
+def mixed_channel() -> Channel:
+    """Return a channel of two blocks that no randomizer of the package has."""
+    domain = Interval(0, 1, bins=8)
+    wave = SquareWave(domain, 3, width=0.13)
+    bits = OptimizedUnaryEncoding(domain, 3)
+    blocks = [
+        Block(wave.channel.blocks[0].operator, wave.channel.blocks[0].law, 0.625),
+        Block(bits.channel.blocks[0].operator, bits.channel.blocks[0].law, 0.375),
+    ]
+    return Channel(domain, blocks, "mixed", wave.guarantee)
+
+
+_TAXI = Interval(0, 1, bins=8)
+
+CHANNELS: dict[str, Callable[[], Channel]] = {
+    "response on categories": lambda: GeneralizedRandomizedResponse(Categories(6), 3).channel,
+    "response on an interval": lambda: GeneralizedRandomizedResponse(_TAXI, 3).channel,
+    "wave": lambda: SquareWave(_TAXI, 3, width=0.13).channel,
+    "wave on a circle": lambda: SquareWave(replace(_TAXI, circular=True), 3, width=0.13).channel,
+    "wave on a fine grid": lambda: SquareWave(_TAXI, 3, width=0.1, grid=40).channel,
+    "wave on integers": lambda: SquareWave(Integers(17, 24), 3, width=0.13).channel,
+    "wave with atoms and missing": lambda: (
+        SquareWave(Interval(0, 1, bins=4, atoms=(0, 0.4), missing="bin"), 3, width=0.13).channel
+    ),
+    "wave on a log scale": lambda: SquareWave(DOMAINS["log"], 3, width=0.2).channel,
+    "symmetric bits": lambda: UnaryEncoding(Categories(6), 3).channel,
+    "optimized bits": lambda: OptimizedUnaryEncoding(_TAXI, 3).channel,
+    "mixed": mixed_channel,
+    "subsets": lambda: SubsetSelection(_TAXI, 3, size=2).channel,
+    "wave of any shape": lambda: GeneralWave(_TAXI, 3, ratio=0.5, width=0.2).channel,
+    "multiscale": lambda: (
+        (
+            MultiscaleWave(
+                _TAXI, 3, parts=[("wave", 0.5, 0.5), ("wave", 1, 0.3), ("subset", 8, 0.2)]
+            )
+        ).channel
+    ),
+    "hierarchy": lambda: Hierarchical(_TAXI, 3, branching=2).channel,
+    "Haar coefficients": lambda: HaarHadamard(_TAXI, 3).channel,
+    "wavelet": lambda: Wavelet(_TAXI, 3).channel,
+    "wavelet, large sets": lambda: Wavelet(_TAXI, "1.09").channel,
+}
+
+
+@dataclass(frozen=True)
+class DecoderRow:
+    """How the contracts use one decoder.
+
+    `exact`: a configuration that is run to the end, so that it returns the truth of a noiseless
+    tally; `recovers` says which truths: "any", or only the "uniform" one because it smooths.
+    `ordered`: whether it needs an ordered domain. `signed`: whether it returns a SignedEstimate.
+    `inverts`: whether it starts from the unbiased estimate, and so may refuse a tally with a group
+    that nobody reported from. `most`: reports up to which all may be equal. `only`: names
+    of the channels that it decodes when it must refuse the others. `band`: a word that says where
+    its band comes from.
+    """
+
+    decoder: Any
+    exact: Any
+    recovers: str = "any"
+    ordered: bool = False
+    signed: bool = False
+    inverts: bool = False
+    most: int = 2**53 - 1
+    only: tuple[str, ...] = ()
+    band: str = "linear"
+
+    def decodes(self, name: str, channel: Channel) -> bool:
+        """Return whether it must decode a channel of this name; otherwise it must refuse it."""
+        return (channel.domain.ordered or not self.ordered) and (not self.only or name in self.only)
+
+
+# One level of cells is a tree, too.
+_TREES = (
+    "hierarchy",
+    "response on an interval",
+    "response on categories",
+    "symmetric bits",
+    "optimized bits",
+    "subsets",
+)
+_CIRCULANT = (
+    "response on categories",
+    "response on an interval",
+    "symmetric bits",
+    "optimized bits",
+    "subsets",
+    "wave on a circle",
+)
+
+DECODERS: dict[str, DecoderRow] = {
+    "em": DecoderRow(
+        ExpectationMaximization(), ExpectationMaximization(tolerance=1e-4, limit=200_000)
+    ),
+    "ems": DecoderRow(
+        ExpectationMaximization(smoothed=True),
+        ExpectationMaximization(smoothed=True),
+        recovers="uniform",
+        ordered=True,
+    ),
+    "least squares": DecoderRow(LeastSquares(), LeastSquares()),
+    "least squares, equal weights": DecoderRow(
+        LeastSquares(weighted=False), LeastSquares(weighted=False)
+    ),
+    "unbiased": DecoderRow(
+        LeastSquares(simplex=False), LeastSquares(simplex=False), signed=True, inverts=True
+    ),
+    "penalized": DecoderRow(
+        PenalizedLikelihood(),
+        PenalizedLikelihood(roughness=1e-6, tolerance=1e-4, limit=200_000),
+        ordered=True,
+    ),
+    # Its matrices lose the groups without reports beside 2^53 reports of another.
+    "spectral prior": DecoderRow(
+        SpectralPrior(), SpectralPrior(), ordered=True, most=2**40, band="widened"
+    ),
+    "tree": DecoderRow(
+        TreeConsistency(), TreeConsistency(), only=(*_TREES, "Haar coefficients"), signed=True
+    ),
+    "tree, without negative nodes": DecoderRow(
+        TreeConsistency(method="admm"),
+        TreeConsistency(method="admm", tolerance=1e-4),
+        only=_TREES,
+    ),
+    "wavelet clip": DecoderRow(
+        WaveletClip(), WaveletClip(), only=("wavelet", "wavelet, large sets")
+    ),
+    "wavelet without a clip": DecoderRow(
+        WaveletClip(clip=False),
+        WaveletClip(clip=False),
+        only=("wavelet", "wavelet, large sets"),
+        signed=True,
+    ),
+    "Wiener": DecoderRow(Wiener(), Wiener(), only=_CIRCULANT),
+    "Wiener, direct": DecoderRow(
+        Wiener(method="direct", simplex=False),
+        Wiener(method="direct", simplex=False),
+        only=_CIRCULANT,
+        signed=True,
+    ),
+    "Gaussian smoothing": DecoderRow(
+        GaussianSmoothing(sigma=1),
+        GaussianSmoothing(sigma=1),
+        recovers="uniform",
+        ordered=True,
+        inverts=True,
+        only=tuple(name for name in CHANNELS if name != "wave with atoms and missing"),
+    ),
+    "binomial smoothing": DecoderRow(
+        BinomialSmoothing(), BinomialSmoothing(), recovers="uniform", ordered=True, inverts=True
+    ),
+}
