@@ -18,7 +18,8 @@ result = survey.decode(tally)  # by the recommended decoder
 print(survey.guarantee)
 print(f"one report:       {bytes(reports.data[0]).hex()}, of {reports.width} byte")
 print(f"earn <= 50,000:   {result.cdf(50_000):.1%}")
-print(f"10 %, 50 %, 90 %: {result.quantile([0.1, 0.5, 0.9]).round()}")
+deciles = result.quantile([0.1, 0.5, 0.9])
+print("10 %, 50 %, 90 %:", "  ".join(f"{income:,.0f}" for income in deciles))
 low, high = result.confidence_band(0.95).quantile(0.5)
 print(f"median, 95 %:     {low:,.0f} to {high:,.0f}")
 

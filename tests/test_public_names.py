@@ -68,6 +68,8 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "UnaryEncoding": (["domain", "epsilon"], {}),
     "OptimizedUnaryEncoding": (["domain", "epsilon"], {}),
     "SquareWave": (["domain", "epsilon"], {"width": None, "grid": None}),
+    "SubsetSelection": (["domain", "epsilon"], {}),
+    "MultiscaleWave": (["domain", "epsilon"], {"parts": None}),
     "LeastSquares": ([], {"simplex": True}),
     "ExpectationMaximization": ([], {"smoothed": False}),
     "Survey": (["name", "randomizer"], {}),
