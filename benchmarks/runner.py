@@ -20,6 +20,7 @@ BENCHMARKS = {
     "accuracy/decoders": "decoders and randomizers on Beta(5, 2)",
     "accuracy/real_columns": "decoders and randomizers on real columns (needs the data folder)",
     "accuracy/coverage": "coverage and width of the exact linear band (needs the data folder)",
+    "accuracy/mixture": "the multiscale wave with the spectral prior (needs the data folder)",
     "speed/randomizers": "randomize and tally a million people",
     "speed/decoding": "an iteration of EM, and EMS to convergence, beside a dense matrix",
     "speed/starting": "import, and the command line from cold",

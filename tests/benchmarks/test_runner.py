@@ -29,6 +29,13 @@ TINY = {
     "accuracy/decoders": {"repeats": 2, "bins": 16, "epsilons": [4]},
     "accuracy/real_columns": {"repeats": 2, "bins": 16, "epsilons": [4], "columns": ["uniform"]},
     "accuracy/coverage": {"repeats": 2, "bins": 16, "epsilons": [4], "columns": ["beta52"]},
+    "accuracy/mixture": {
+        "repeats": 2,
+        "band_repeats": 2,
+        "bins": 16,
+        "epsilons": [4],
+        "columns": ["uniform"],
+    },
     "speed/randomizers": {"people": 200, "bins": 16, "rounds": 2},
     "speed/decoding": {
         "sizes": [16, 32],
