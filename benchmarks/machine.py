@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[1]
 _PACKAGES = ("lapwing", "numpy", "scipy", "numba", "cryptography")
 
 # Results and tables change by measuring; only these decide what was measured.
-_MEASURED = ("src", "benchmarks", ":!benchmarks/*/results", ":!benchmarks/*README.md")
+_MEASURED = ("src", "benchmarks", ":!benchmarks/*/results/*", ":!benchmarks/*README.md")
 
 
 def processor() -> str:
@@ -57,7 +57,7 @@ def commit() -> dict[str, Any]:
     """Return the commit, and whether what is measured differs from it; None without git."""
     try:
         head = _git("rev-parse", "HEAD")
-        changes = _git("status", "--porcelain", "--", *_MEASURED)
+        changes = _git("status", "--porcelain", "--untracked-files=all", "--", *_MEASURED)
     except (OSError, subprocess.CalledProcessError):
         return {"commit": None, "uncommitted_changes": None}
     return {"commit": head, "uncommitted_changes": bool(changes)}

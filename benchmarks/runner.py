@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine, results
-from benchmarks.isolated import THREADS
+from benchmarks.isolated import ENVIRONMENT
 
 BENCHMARKS = {
     "accuracy/ems_reference": "EMS against a textbook implementation on the same reports",
@@ -72,7 +72,7 @@ def run(name: str, *, quick: bool = False) -> dict[str, Any] | None:
                 *(name, str(file), "quick" if quick else "full"),
             ],
             cwd=machine.ROOT,
-            env={**os.environ, **THREADS},
+            env={**os.environ, **ENVIRONMENT},
             check=True,
         )
         measured = json.loads(file.read_text(encoding="utf-8"))

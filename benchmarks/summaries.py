@@ -20,17 +20,14 @@ def summary(samples: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def ratio_of_medians(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
-    """Return median(ours) / median(theirs) of pairs of times, with the error of a pair's ratio.
+def ratio_of_pairs(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
+    """Return the median of the pairs' ratios of times, with the standard error of their mean.
 
-    Times have outliers, so medians; both of a pair ran next to each other, so the spread of
-    their ratio is what the machine's drift leaves.
+    Both of a pair ran next to each other, so what the machine's drift does to both cancels; a
+    median, because times have outliers.
     """
     pairs = [a / b for a, b in zip(ours, theirs, strict=True)]
-    return {
-        "ratio": statistics.median(ours) / statistics.median(theirs),
-        "standard_error": _standard_error(pairs),
-    }
+    return {"ratio": statistics.median(pairs), "standard_error": _standard_error(pairs)}
 
 
 def ratio_of_means(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import lapwing as lw
 from benchmarks import datasets
 from benchmarks.markdown import figure, seconds, table, timed
-from benchmarks.summaries import ratio_of_medians
+from benchmarks.summaries import ratio_of_pairs
 from benchmarks.timing import Times, alternate
 from lapwing.decoders.expectation_maximization import iterate, likelihood_rows
 from lapwing.decoders.neighbours import Neighbours
@@ -130,7 +130,7 @@ def _iterations(
     }
     if matrix is not None:
         found["faster"] = {
-            name: ratio_of_medians(
+            name: ratio_of_pairs(
                 _per_unit(times[f"dense_{name}"], few), _per_unit(times[name], many)
             )
             for name in ("em", "ems")

@@ -16,7 +16,7 @@ import pytest
 from benchmarks import machine, markdown, results, runner, summaries, tables, timing
 from benchmarks.__main__ import main
 from benchmarks.accuracy import textbook
-from benchmarks.isolated import script
+from benchmarks.isolated import ENVIRONMENT, script
 from tests.false_alarms import accepts, multinomial_tail
 
 TINY = {
@@ -99,8 +99,13 @@ class TestEveryBenchmark:
         assert runner.run("accuracy/real_columns", quick=True) is None
         assert "SKIPPED accuracy/real_columns" in capfd.readouterr().err
 
-    def test_a_process_with_many_threads_is_refused(self, monkeypatch, tmp_path):
-        monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    @pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "PYTHONDONTWRITEBYTECODE"])
+    def test_a_process_with_threads_or_without_bytecode_is_refused(
+        self, name, monkeypatch, tmp_path
+    ):
+        for key, value in ENVIRONMENT.items():
+            monkeypatch.setenv(key, value)
+        monkeypatch.setenv(name, "2")
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "benchmarks.isolated"),
@@ -111,7 +116,7 @@ class TestEveryBenchmark:
             text=True,
         )
         assert done.returncode == 1
-        assert "must be 1" in done.stderr
+        assert f"{name} must be" in done.stderr
 
 
 class TestNames:
@@ -209,6 +214,37 @@ class TestPages:
             assert not re.search(r"/(home|root|tmp|Users|work)/", text)
 
 
+class TestCommit:
+    @pytest.fixture
+    def repository(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(machine, "ROOT", tmp_path)
+        for file in ("src/a.py", "benchmarks/speed/b.py"):
+            (tmp_path / file).parent.mkdir(parents=True)
+            (tmp_path / file).write_text("1\n")
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        for command in (["init", "-q"], ["add", "-A"], [*identity, "commit", "-qm", "first"]):
+            subprocess.run(["git", *command], cwd=tmp_path, check=True)
+        return tmp_path
+
+    def test_new_results_and_pages_are_no_change_of_what_is_measured(self, repository):
+        (repository / "benchmarks/speed/results").mkdir()
+        (repository / "benchmarks/speed/results/b.json").write_text("{}")
+        (repository / "benchmarks/speed/README.md").write_text("#")
+        found = machine.commit()
+        assert re.fullmatch("[0-9a-f]{40}", found["commit"])
+        assert found["uncommitted_changes"] is False
+
+    @pytest.mark.parametrize("file", ["src/a.py", "src/new.py", "benchmarks/speed/b.py"])
+    def test_a_change_of_code_is_told(self, repository, file):
+        (repository / file).write_text("2\n")
+        assert machine.commit()["uncommitted_changes"] is True
+
+    def test_without_git_nothing_is_claimed(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(machine, "ROOT", tmp_path)
+        monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+        assert machine.commit() == {"commit": None, "uncommitted_changes": None}
+
+
 class TestFigures:
     def test_a_summary(self):
         found = summaries.summary([1.0, 2.0, 6.0])
@@ -220,7 +256,7 @@ class TestFigures:
         theirs = [1.0, 3.0, 10.0]
         found = summaries.ratio_of_means([2 * x for x in theirs], theirs)
         assert found == {"ratio": 2.0, "standard_error": 0.0}
-        found = summaries.ratio_of_medians([2 * x for x in theirs], theirs)
+        found = summaries.ratio_of_pairs([2 * x for x in theirs], theirs)
         assert found == {"ratio": 2.0, "standard_error": 0.0}
 
     def test_the_error_of_a_ratio_of_means(self):
