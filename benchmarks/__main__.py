@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
     choice = parser.parse_args(arguments)
     if choice.list:
         for name, what in BENCHMARKS.items():
-            print(f"{name:24} {what}")
+            print(f"{name:{max(map(len, BENCHMARKS))}} {what}")
         return 0
     if choice.names == ["tables"]:
         return _tables(check=choice.check)

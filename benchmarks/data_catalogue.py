@@ -20,8 +20,8 @@ class StandIn:
     """A column of a Parquet file in the data folder.
 
     ``note`` ends its rule and says what sets it apart from the paper's data; ``at_most`` names
-    another column and the largest value of it that is read; ``in_a_paper`` is False for a column
-    that takes no paper's place.
+    another column and the largest value of it that is read, ``above`` one whose values up to this
+    are left out; ``in_a_paper`` is False for a column that takes no paper's place.
     """
 
     file: str
@@ -31,6 +31,7 @@ class StandIn:
     note: str = ""
     circular: bool = False
     at_most: tuple[str, int] | None = None
+    above: tuple[str, int] | None = None
     in_a_paper: bool = True
 
 
@@ -84,6 +85,16 @@ STAND_INS = {
         at_most=("year_month", 202002),
         source=_TLC,
         note="a random sample of 10,000 trips a month, 2018-01 to 2020-02, not a whole month",
+    ),
+    "taxi_2020": StandIn(
+        file="taxi_pickup_seconds.parquet",
+        column="pickup_second",
+        span=_DAY,
+        circular=True,
+        above=("year_month", 202002),
+        source=_TLC,
+        note="a random sample of 10,000 trips a month, 2020-03 to 2020-12, in the pandemic",
+        in_a_paper=False,
     ),
     "acs_income": StandIn(
         file="acs_income_2019.parquet",

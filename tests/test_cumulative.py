@@ -101,6 +101,11 @@ def test_moments_against_quadrature(curve: Cumulative) -> None:
     assert curve.mean == pytest.approx(mean, abs=1e-10)
     assert curve.variance == pytest.approx(second - mean**2, abs=1e-9)
     assert low - 1e-12 <= curve.mean <= high + 1e-12
+    for order in range(6):
+        # By parts: E[X^k] = high^k - integral of k x^(k-1) F.
+        raised = integral(lambda x, k=order: k * x ** max(k - 1, 0) * curve.at(x))
+        assert curve.moment(order) == pytest.approx(high**order - raised, rel=1e-9, abs=1e-7)
+    assert curve.moment(1) == pytest.approx(curve.mean, abs=1e-12)
 
 
 @STEADY
@@ -129,3 +134,20 @@ def test_shapes_follow_the_question() -> None:
         assert function([[0.1, 0.2, 0.3]]).shape == (1, 3)
         assert function([]).shape == (0,)
     assert np.isnan(curve.at(np.nan)) and np.isnan(Cumulative.of_values([1]).at([np.nan, 2])[0])
+
+
+def test_moments_are_exact_at_atoms_and_in_bins() -> None:
+    atom = Cumulative(np.array([-3.0]), np.array([-3.0]), np.array([1.0]))
+    assert [atom.moment(order) for order in range(5)] == [1, -3, 9, -27, 81]
+    even = Cumulative(np.array([-1.0]), np.array([1.0]), np.array([1.0]))
+    assert [even.moment(order) for order in range(5)] == [1, 0, 1 / 3, 0, 0.2]
+    # Far from zero a quotient of differences would have lost most of its digits.
+    far = Cumulative(np.array([1e6]), np.array([1e6 + 1e-3]), np.array([1.0]))
+    assert far.moment(4) == pytest.approx((1e6 + 5e-4) ** 4, rel=1e-14)
+
+
+@pytest.mark.parametrize("order", [-1, 1.0, True, "2"])
+def test_the_order_of_a_moment_is_a_whole_number(order: object) -> None:
+    curve = Cumulative(np.array([0.0]), np.array([1.0]), np.array([1.0]))
+    with pytest.raises(ArgumentError, match="at least 0"):
+        curve.moment(order)  # type: ignore[arg-type]

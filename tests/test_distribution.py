@@ -100,6 +100,7 @@ def test_moments_by_hand() -> None:
     assert made.mean() == pytest.approx(0.5 * 1 + 0.25 * 3 + 0.25 * 4)
     second = 0.5 * 4 / 3 + 0.25 * (64 - 8) / 6 + 0.25 * 16
     assert made.variance() == pytest.approx(second - 2.25**2)
+    assert made.moment(2) == pytest.approx(second) and made.moment(1) == made.mean()
     assert made.quantile([0.25, 0.5, 0.75, 0.9]).tolist() == [1, 2, 4, 4]
 
 
@@ -123,7 +124,13 @@ def test_labels_have_shares_only() -> None:
     assert [made.share(label) for label in ("a", "b", 3)] == [0.4, 0.2, 0.4]
     with pytest.raises(DomainError):
         made.share("violet")
-    for ask in (lambda: made.cdf(0), lambda: made.quantile(0.5), made.mean, made.variance):
+    for ask in (
+        lambda: made.cdf(0),
+        lambda: made.quantile(0.5),
+        made.mean,
+        made.variance,
+        lambda: made.moment(3),
+    ):
         with pytest.raises(DomainError, match="no order"):
             ask()
 

@@ -57,6 +57,17 @@ def test_every_edge_opens_its_own_bin(scale: str, data: st.DataObject) -> None:
     assert np.array_equal(domain.index(within), slow_index(domain, within))
 
 
+@pytest.mark.parametrize("bins", [96, 144, 240, 288, 1440])
+def test_edges_that_are_whole_numbers_are_exact(bins: int) -> None:
+    """Dividing first puts some a rounding above themselves, and their people a bin too low."""
+    day = Interval(0, 86_400, bins=bins)
+    exact = 86_400 // bins * np.arange(bins + 1)
+    assert day.edges.tolist() == exact.tolist()
+    assert day.index(exact[:-1]).tolist() == list(range(bins))
+    divided_first = 86_400 * (np.arange(bins + 1) / bins)
+    assert bins == 96 or (divided_first > exact).any()
+
+
 @pytest.mark.parametrize(
     ("low", "high", "bins", "scale"),
     [

@@ -34,7 +34,16 @@ def run(example: str, *arguments: str, folder: Path) -> str:
 
 def test_every_example_is_run_by_a_test() -> None:
     """five_minutes.py by test_readme.py, the others here."""
-    assert [path.name for path in EXAMPLES] == ["demo.py", "five_minutes.py", "poisoning.py"]
+    assert [path.name for path in EXAMPLES] == [
+        "demo.py",
+        "five_minutes.py",
+        "multimodal_column.py",
+        "poisoning.py",
+        "smooth_column.py",
+        "spiky_column.py",
+        "two_periods.py",
+        "unknown_words.py",
+    ]
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
@@ -111,3 +120,73 @@ def test_the_poisoning_table_of_the_privacy_page(tmp_path: Path) -> None:
         assert row is not None, f"{name}, epsilon {epsilon} is not in the table"
         shown = [float(number) for number in re.findall(r"([0-9.]+) %", row.group(1))]
         assert shown == pytest.approx(shares, abs=1, rel=0.1)
+
+
+# The randomness of these is real, so numbers are compared within what chance allows.
+
+
+def intervals(text: str) -> list[tuple[float, float, float]]:
+    """Return the ends of the intervals of a printed table, and the truth beside each."""
+    rows = re.findall(r"([-+0-9.]+)%? to +([-+0-9.]+)%? +([-+0-9.]+)%?$", text, re.MULTILINE)
+    return [(float(low), float(high), float(true)) for low, high, true in rows]
+
+
+def test_the_smooth_column(tmp_path: Path) -> None:
+    text = run("smooth_column.py", "smooth.png", folder=tmp_path)
+    assert "260,000 trips, epsilon = 1" in text
+    found = intervals(text)
+    assert len(found) == 2 and all(low < high for low, high, _ in found)
+    assert [true for _, _, true in found] == [9.45, 18.58]
+    # Ten standard errors: the interval is about two wide on each side.
+    assert all(abs((low + high) / 2 - true) < 2.5 * (high - low) for low, high, true in found)
+    rows = re.findall(r"(\d\d):(\d\d) to +\d\d:\d\d +(\d\d):(\d\d)$", text, re.MULTILINE)
+    assert [(int(h), int(m)) for _, _, h, m in rows] == [(10, 7), (14, 57), (19, 15)]
+    worst, average = (float(number) for number in re.findall(r"at most ([0-9.]+)%", text))
+    assert average < worst < 20
+    assert (tmp_path / "smooth.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_spiky_column(tmp_path: Path) -> None:
+    text = run("spiky_column.py", "spiky.png", folder=tmp_path)
+    assert "48,842 people, epsilon = 2" in text
+    atoms = re.findall(r"^([0-9.]+) to ([0-9.]+) hours +([0-9.]+)%", text, re.MULTILINE)
+    # 40 and 50 hold 47 and 9 %, 40 and 8 times what is needed to be seen; others come and go.
+    assert {"40", "50"} <= {left for left, _, _ in atoms}
+    share = next(float(share) for left, _, share in atoms if left == "40")
+    assert abs(share - 46.7) < 8
+    mean = re.search(r"^mean +([0-9.]+) +([0-9.]+) to +([0-9.]+) +40.42$", text, re.MULTILINE)
+    assert mean is not None and abs(float(mean.group(1)) - 40.42) < 3
+    assert (tmp_path / "spiky.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_multimodal_column(tmp_path: Path) -> None:
+    text = run("multimodal_column.py", "many.png", folder=tmp_path)
+    rows = re.findall(r"^epsilon (\d) +(\d+) +([0-9.]+) min +([0-9.]+)$", text, re.MULTILINE)
+    assert [row[0] for row in rows] == ["1", "4"] and "truth" in text
+    assert float(rows[0][2]) < 25 and float(rows[0][3]) < 0.08
+    assert float(rows[1][2]) < 6 and float(rows[1][3]) < 0.03
+    assert 8 <= int(rows[1][1]) <= 24
+    assert (tmp_path / "many.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_two_periods(tmp_path: Path) -> None:
+    text = run("two_periods.py", "two.png", folder=tmp_path)
+    assert "100,000 trips less 260,000 earlier ones" in text
+    assert "promise to each trip: epsilon = 1, pure" in text
+    found = intervals(text)
+    assert [true for _, _, true in found] == [-4.15, 1.39, 10.17, -1.14, -6.27]
+    assert all(abs((low + high) / 2 - true) < 2.5 * (high - low) for low, high, true in found)
+    assert "the two periods differ" in text
+    assert (tmp_path / "two.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_common_words_are_found_without_a_list(tmp_path: Path) -> None:
+    text = run("unknown_words.py", folder=tmp_path)
+    scan, candidates = text.split("candidates: ")
+    assert "every hash: 4 of 67,108,864" in scan
+    for word, share in {"lapwing": 12, "curlew": 8, "plover": 5, "godwit": 3}.items():
+        row = re.search(rf"{word} +([0-9.]+)%  \(([0-9.]+)% to ([0-9.]+)%\)", candidates)
+        assert row is not None, word
+        low, high = float(row[2]), float(row[3])
+        assert low <= share <= high and abs(float(row[1]) - share) < 1
+    assert "knot" not in candidates

@@ -21,6 +21,7 @@ from lapwing.guarantee import (
     epsilon_text,
     exact_epsilon,
     exponential_bounds,
+    least_epsilon,
     square_root_below,
 )
 
@@ -230,7 +231,7 @@ def test_a_guarantee_says_everything() -> None:
         (Fraction(1), Fraction(-1), "replace-one", "local"),
         (Fraction(1), Fraction(0), "substitute", "local"),
         (Fraction(1), Fraction(0), None, "local"),
-        (Fraction(1), Fraction(0), "replace-one", "shuffle"),
+        (Fraction(1), Fraction(0), "replace-one", "curator"),
     ],
 )
 def test_an_illegal_guarantee(fields: Any) -> None:
@@ -296,3 +297,14 @@ def test_the_loss_keeps_its_digits(epsilon: Fraction, part: Fraction) -> None:
 
 def test_the_largest_epsilon_is_the_documented_one() -> None:
     assert MAXIMUM_EPSILON == 24
+
+
+@pytest.mark.parametrize("epsilon", ["0.000001", "0.5", "1", "1.098613", "17.3", "48"])
+def test_least_epsilon_is_the_smallest_millionth_that_is_proved(epsilon: str) -> None:
+    exact = Fraction(epsilon)
+    assert least_epsilon(exponential_bounds(exact)[0]) == exact
+    # One step more than what e^exact is proved to reach, and two.
+    above = exponential_bounds(exact)[1]
+    if exact < 48:
+        assert least_epsilon(above * (1 + Fraction(1, 10**30))) == exact + Fraction(1, 10**6)
+    assert least_epsilon(Fraction(1)) == 0

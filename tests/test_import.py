@@ -46,14 +46,22 @@ def modules_after(code: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def loaded() -> set[str]:
-    """Return what `import lapwing` loads beyond what every user of sparse operators has."""
-    return modules_after("import lapwing") - modules_after("import numpy, scipy.sparse.linalg")
+    """Return what all public names load beyond what every user of sparse operators has."""
+    names = "import lapwing; [getattr(lapwing, name) for name in lapwing.__all__]"
+    return modules_after(names) - modules_after("import numpy, scipy.sparse.linalg")
 
 
 @pytest.mark.parametrize("module", HEAVY)
 def test_import_leaves_it_out(loaded: set[str], module: str) -> None:
     assert "lapwing.survey" in loaded and "numpy" not in loaded
     assert module not in loaded
+
+
+def test_a_name_is_read_when_it_is_first_used() -> None:
+    alone = modules_after("import lapwing")
+    assert "lapwing" in alone and not any(name.startswith("lapwing.") for name in alone)
+    device = modules_after("import lapwing; lapwing.SquareWave; lapwing.Interval")
+    assert not any(name.startswith(("lapwing.central", "lapwing.decoders")) for name in device)
 
 
 def test_the_listing_sees_what_is_loaded() -> None:

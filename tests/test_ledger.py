@@ -14,7 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing import Guarantee, LapwingError, Ledger
-from lapwing.errors import BudgetError, FormatError, MismatchError
+from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError
+from lapwing.ledger import Entry
+from lapwing.privacy_loss import PrivacyLoss
 from tests.damaged_documents import damaged, junk
 
 STEADY = settings(deadline=None, max_examples=60, derandomize=True)
@@ -73,21 +75,21 @@ def test_another_relation_or_model_is_refused(other: Guarantee) -> None:
     with pytest.raises(MismatchError, match="'age'"):
         ledger.spend("age", other)
     with pytest.raises(MismatchError):
-        Ledger(promise(5), (("age", other),))
+        Ledger(promise(5), (Entry("age", other),))
 
 
 def test_an_overspent_ledger_cannot_be_made() -> None:
     with pytest.raises(BudgetError):
-        Ledger(promise(1), (("a", promise(1)), ("b", promise(1))))
+        Ledger(promise(1), (Entry("a", promise(1)), Entry("b", promise(1))))
 
 
 def test_a_ledger_is_a_value() -> None:
     ledger = Ledger(promise(3))
     later = ledger.spend("a", promise(1))
-    assert ledger.entries == () and later.entries == (("a", promise(1)),)
+    assert ledger.entries == () and later.entries == (Entry("a", promise(1)),)
     with pytest.raises(dataclasses.FrozenInstanceError):
         later.entries = ()  # type: ignore[misc]
-    assert later == Ledger(promise(3), (("a", promise(1)),)) and later != ledger
+    assert later == Ledger(promise(3), (Entry("a", promise(1)),)) and later != ledger
     assert len({later, ledger, ledger.spend("a", promise(1))}) == 2
 
 
@@ -99,7 +101,8 @@ VALID = Ledger(promise(3)).spend("a", promise(Fraction(1, 3))).spend("b", promis
     [
         {"format": "lapwing-survey"},
         {"format": None},
-        {"version": 2},
+        {"version": 3},
+        {"version": 1},
         {"version": "1"},
         {"version": True},
         {"version": 1.0},
@@ -109,8 +112,12 @@ VALID = Ledger(promise(3)).spend("a", promise(Fraction(1, 3))).spend("b", promis
         {"entries": None},
         {"entries": [None]},
         {"entries": [{"name": "a"}]},
-        {"entries": [{"name": 1, "guarantee": VALID["budget"]}]},
-        {"entries": [{"name": "a", "guarantee": VALID["budget"], "more": 1}]},
+        {"entries": [{"name": "a", "guarantee": VALID["budget"]}]},
+        {"entries": [{**VALID["entries"][0], "name": 1}]},
+        {"entries": [{**VALID["entries"][0], "more": 1}]},
+        {"entries": [{**VALID["entries"][0], "state": "paid"}]},
+        {"entries": [{**VALID["entries"][0], "release": 3}]},
+        {"entries": [{**VALID["entries"][0], "loss": {}}]},
         {"more": 1},
     ],
 )
@@ -144,3 +151,32 @@ def test_junk_is_refused(document: Any) -> None:
 def test_a_damaged_ledger_loads_or_is_refused(document: dict[str, Any]) -> None:
     with contextlib.suppress(LapwingError):
         assert isinstance(Ledger.from_document(document), Ledger)
+
+
+CENTRAL = promise(2, Fraction(1, 10**6), model="central")
+NORMAL = PrivacyLoss(mu_squared=Fraction(1, 25))
+
+
+def test_normal_noise_adds_more_tightly_than_its_epsilons() -> None:
+    epsilon = NORMAL.epsilon_at(CENTRAL.delta)
+    one = promise(epsilon, CENTRAL.delta, model="central")
+    ledger, releases = Ledger(CENTRAL), 0
+    with pytest.raises(BudgetError, match="at that delta"):
+        while True:
+            ledger = ledger.spend(str(releases), one, loss=NORMAL)
+            releases += 1
+    assert ledger.cost.within(CENTRAL.epsilon, CENTRAL.delta)
+    assert not (ledger.cost + NORMAL).within(CENTRAL.epsilon, CENTRAL.delta)
+    # Basic composition of the epsilons alone would have stopped long before.
+    assert releases > 2 * float(CENTRAL.epsilon / epsilon)
+    assert ledger.spent is not None and ledger.spent.delta == CENTRAL.delta
+    assert Ledger.from_document(json.loads(json.dumps(ledger.to_document()))) == ledger
+
+
+def test_a_reserved_payment_counts_and_can_be_marked_once() -> None:
+    ledger = Ledger(promise(1)).spend("a", promise(1), state="reserved", release="x")
+    assert ledger.remaining is None
+    marked = ledger.released("x")
+    assert marked.entries[0].state == "released" and marked.spent == promise(1)
+    with pytest.raises(ArgumentError, match="no reserved payment"):
+        marked.released("x")

@@ -21,7 +21,14 @@ from lapwing import (
     SquareWave,
     simulate,
 )
-from lapwing.plotting import figure_of, plot_density, plot_distribution, write_picture
+from lapwing.plotting import (
+    figure_of,
+    figure_of_difference,
+    plot_density,
+    plot_difference,
+    plot_distribution,
+    write_picture,
+)
 
 DOMAINS: dict[str, Any] = {
     "bins": Interval(0, 1, bins=6),
@@ -146,6 +153,86 @@ def test_ticks_are_written_in_the_unit(name: str, shown: str) -> None:
     formatter, domain = ax.xaxis.get_major_formatter(), DOMAINS[name]
     where = {"clock": 6 * 3600, "large": 524_288}.get(name, (domain.low + domain.high) / 2)
     assert shown in formatter(where, 0)
+
+
+def with_a_found_atom() -> Distribution:
+    """Return an estimate on 32 bins whose bin 20 stands out."""
+    domain = Interval(0, 64, bins=32)
+    counts = np.full(32, 1000)
+    counts[20] = 20_000
+    randomizer = GeneralizedRandomizedResponse(domain, 6)
+    made = LeastSquares().decode(randomizer.channel, simulate(randomizer, counts, rng=1))
+    assert isinstance(made, Distribution) and [atom.left for atom in made.atoms] == [40]
+    return made
+
+
+def test_a_found_atom_is_marked_where_the_curve_ends_its_rise() -> None:
+    made = with_a_found_atom()
+    mark = lines(plot_distribution(made))["found atom"]
+    assert mark.get_xydata().tolist() == [[42, pytest.approx(float(made.cdf(42)))]]
+    # Inside the bin the curve stays linear: the place of the step is not known.
+    x, y = lines(plot_distribution(made))["estimate"].get_data()
+    assert np.interp(41, x, y) == pytest.approx((made.cdf(40) + made.cdf(42)) / 2)
+
+
+def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
+    made = with_a_found_atom()
+    truth = Distribution.of_counts(np.where(np.arange(32) == 20, 20_000, 1000), made.domain)
+    ax = plot_density(made, truth=truth)
+    stems = next(axes for axes in ax.figure.axes if axes is not ax)
+    marks = lines(stems)["found atom (right axis)"].get_xydata()
+    (atom,) = made.atoms
+    assert marks.tolist() == [[41, pytest.approx(atom.share)]]
+    heights, edges, _ = ax.patches[0].get_data()
+    around = made.mass[[18, 19, 21, 22]].mean()
+    assert heights[20] == pytest.approx(around / 2)
+    assert np.dot(heights, np.diff(edges)) == pytest.approx(1 - atom.share)
+    known = lines(stems)["_truth"].get_xydata()
+    assert known.tolist() == [[41, pytest.approx(19_000 / 51_000)]]
+    named = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert named == ["estimate", "truth", "found atom (right axis)"]
+
+
+@pytest.mark.parametrize("name", ["bins", "atoms", "missing", "integers", "clock"])
+def test_the_difference_drawn_is_the_difference(name: str) -> None:
+    made, truth = decoded(name)
+    ax = made.difference(truth).plot(names=("one", "two"))
+    x, y = lines(ax)["estimate"].get_data()
+    gap = made.difference(truth)
+    before = made.cumulative.before(x) - truth.cumulative.before(x)
+    found = np.minimum(np.abs(y - gap.cdf(x)), np.abs(y - before))
+    assert found.max() < 1e-12
+    assert "one less two" in ax.get_ylabel() and not ax.collections  # the truth has no error law
+    both = made.difference(made)
+    polygons = plot_difference(both, level=0.9).collections
+    assert len(polygons) == 2
+    for polygon, kind in zip(polygons, ("simultaneous", "pointwise"), strict=True):
+        band = both.confidence_band(0.9, kind=kind)  # type: ignore[arg-type]
+        assert band is not None
+        extent = polygon.get_paths()[0].vertices[:, 1]
+        assert extent.max() == pytest.approx(band.high.max(), abs=1e-12)
+        assert extent.min() == pytest.approx(band.low.min(), abs=1e-12)
+
+
+def test_the_difference_of_shares_is_drawn_by_size() -> None:
+    made, _ = decoded("labels")
+    other = Distribution.of_counts([4, 1, 1, 1], made.domain)
+    ax = plot_difference(made.difference(other))
+    gaps = made.mass - other.mass
+    order = np.argsort(-np.abs(gaps), kind="stable")
+    assert [patch.get_height() for patch in ax.patches] == pytest.approx(gaps[order].tolist())
+    assert not ax.collections and len(figure_of_difference(made.difference(made)).axes) == 1
+    assert plot_difference(made.difference(made)).collections
+
+
+def test_the_figure_of_a_difference_has_both_curves_above() -> None:
+    made, truth = decoded("bins")
+    figure = figure_of_difference(made.difference(truth), names=("now", "then"))
+    upper, lower = figure.axes
+    for name, expected in (("now", made), ("then", truth)):
+        x, y = lines(upper)[name].get_data()
+        assert y == pytest.approx(expected.cdf(x))
+    assert "now less then" in lower.get_ylabel()
 
 
 def test_shares_of_labels() -> None:

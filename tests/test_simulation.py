@@ -11,7 +11,14 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from lapwing import Channel, GeneralizedRandomizedResponse, OptimizedUnaryEncoding, simulate
+from lapwing import (
+    Channel,
+    GeneralizedRandomizedResponse,
+    LinearHashing,
+    LocalHashing,
+    OptimizedUnaryEncoding,
+    simulate,
+)
 from lapwing.categories import Categories
 from lapwing.channel import Block
 from lapwing.errors import ArgumentError, UnsupportedChannelError
@@ -72,10 +79,18 @@ def test_shares_that_floats_sum_a_little_off() -> None:
     assert tally.total == 10**6 + 5 and min(tally.reports) > 90_000
 
 
-def test_what_cannot_be_simulated_says_so() -> None:
-    mixture = Mixture(mixed_channel(), simulation="users")
+def test_where_no_joint_law_is_known_everybody_is_randomised() -> None:
+    hashing = LocalHashing(Categories(3), 1)
+    people = np.array([40, 0, 60])
+    tally = simulate(hashing, people, rng=1)
+    assert tally == simulate(hashing, people, rng=1) != simulate(hashing, people, rng=2)
+    assert tally.total == 100 and tally.fingerprint == hashing.fingerprint
+    # The law of its counts refuses to be drawn from by itself.
     with pytest.raises(UnsupportedChannelError, match="randomise every person instead"):
-        simulate(mixture, np.ones(8, dtype=int), rng=1)  # type: ignore[arg-type]
+        hashing.channel.blocks[0].sample(people, np.random.default_rng(1))
+    # A log says what it holds of every symbol.
+    linear = LinearHashing(Categories(3), 1)
+    assert simulate(linear, people, rng=1).blocks[0].shape == (3,)
 
 
 @pytest.mark.parametrize(

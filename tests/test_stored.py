@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Distribution, Guarantee, Ledger, Reports, Survey
+from lapwing import Distribution, Guarantee, HeavyHitters, Ledger, Reports, Survey
 from lapwing.documents import read
 from lapwing.errors import FormatError
 from lapwing.report_file import read_blocks, read_header
 from lapwing.survey import RANDOMIZERS
-from lapwing.tally import Counts
+from lapwing.tally import tally_from_document
+from tests.stored.make_stored import counted
 
 STORED = Path(__file__).parent / "stored"
 CASES = sorted(folder for folder in STORED.glob("v*/*") if folder.is_dir())
@@ -46,6 +47,8 @@ def test_nothing_is_missing() -> None:
     assert stored >= set(RANDOMIZERS), "add a case to make_stored.py and run it"
     for folder in CASES:
         expected = {"survey.json", "reports.lwr", "tally.json", "distribution.json", "facts.json"}
+        if facts_of(folder).get("randomizer") == "prefix-hashing":
+            expected.add("heavy-hitters.json")
         if folder in LEDGERS:
             expected = {"ledger.json", "facts.json"}
         assert {path.name for path in folder.iterdir()} == expected
@@ -73,8 +76,8 @@ def test_the_reports_and_their_tally(folder: Path) -> None:
     data = np.vstack([block.data for block in blocks])
     assert data.shape == (facts["reports"], facts["report_width"])
     assert hashlib.sha256(data.tobytes()).hexdigest() == facts["report_bytes"]
-    tally = Counts.from_document(read(folder / "tally.json"))
-    assert [counts.tolist() for counts in tally.blocks] == facts["counts"]
+    tally = tally_from_document(read(folder / "tally.json"))
+    assert [counts.tolist() for counts in counted(survey, tally).blocks] == facts["counts"]
     assert tally.total == facts["reports"] and tally.survey == facts["fingerprint"]
     assert survey.tally(Reports(data, header.randomizer)) == tally
     survey.check(tally)
@@ -100,19 +103,32 @@ def test_the_distribution(folder: Path) -> None:
         assert made.mean() == pytest.approx(facts["mean"], rel=1e-12)
 
 
+def test_the_heavy_hitters() -> None:
+    folder = STORED / "v1" / "prefix-hashing"
+    survey = Survey.read(folder / "survey.json")
+    found = HeavyHitters.from_json((folder / "heavy-hitters.json").read_text("utf-8"))
+    assert found.domain == survey.randomizer.domain and found.guarantee == survey.guarantee
+    assert len(found) > 0 and found.reports == facts_of(folder)["reports"]
+    tally = tally_from_document(read(folder / "tally.json"))
+    again = survey.decode(tally)  # type: ignore[arg-type]
+    assert isinstance(again, HeavyHitters)
+    assert again.to_document() == found.to_document()
+
+
 @pytest.mark.parametrize("folder", LEDGERS, ids=case_id)
 def test_the_ledger(folder: Path) -> None:
     ledger, facts = Ledger.from_document(read(folder / "ledger.json")), facts_of(folder)
-    assert [name for name, _ in ledger.entries] == facts["names"]
+    assert [entry.name for entry in ledger.entries] == facts["names"]
     assert ledger.spent == Guarantee.from_document(facts["spent"])
     assert ledger.remaining == Guarantee.from_document(facts["remaining"])
 
 
 LOADERS = {
     "survey.json": Survey.from_document,
-    "tally.json": Counts.from_document,
+    "tally.json": tally_from_document,
     "distribution.json": Distribution.from_document,
     "ledger.json": Ledger.from_document,
+    "heavy-hitters.json": HeavyHitters.from_document,
 }
 
 

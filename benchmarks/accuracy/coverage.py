@@ -43,7 +43,7 @@ CHANNELS: dict[str, tuple[Callable[..., Randomizer], Decoder]] = {
     "GRR": (lw.GeneralizedRandomizedResponse, lw.LeastSquares()),
     "OUE": (lw.OptimizedUnaryEncoding, lw.LeastSquares()),
 }
-"""Each with its recommended decoder, whose curve is looked for in the band."""
+"""Each with the decoder of its paper, whose curve is looked for in the band."""
 
 
 def measure(

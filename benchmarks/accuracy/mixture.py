@@ -12,6 +12,7 @@ import lapwing as lw
 from benchmarks.accuracy.methods import EMS, Method, run
 from benchmarks.accuracy.real_columns import people
 from benchmarks.accuracy.scores import gathered
+from benchmarks.datasets import Column
 from benchmarks.markdown import table, uncertain
 from benchmarks.summaries import ratio_of_means
 from lapwing.decoders.bands import linear_estimate
@@ -21,7 +22,9 @@ from lapwing.local.multiscale_wave import MultiscaleWave
 TITLE = "The mixture with the spectral prior"
 FULL: dict[str, Any] = {
     "repeats": 12,
-    "band_repeats": 12,
+    "band_repeats": 4,
+    "worst": 2,
+    "worst_repeats": 50,
     "bins": 256,
     "epsilons": [0.5, 1, 2, 4],
     "columns": [
@@ -36,6 +39,8 @@ FULL: dict[str, Any] = {
 QUICK: dict[str, Any] = {
     "repeats": 2,
     "band_repeats": 2,
+    "worst": 1,
+    "worst_repeats": 2,
     "bins": 256,
     "epsilons": [2],
     "columns": ["sf_base_pay"],
@@ -57,11 +62,17 @@ def measure(
     *,
     repeats: int,
     band_repeats: int,
+    worst: int,
+    worst_repeats: int,
     bins: int,
     epsilons: Sequence[float],
     columns: Sequence[str],
 ) -> dict[str, Any]:
-    """Return scores and paired ratios of every cell, and what the bands cover."""
+    """Return scores and paired ratios of every cell, and what the bands cover.
+
+    The `worst` cells in W1 are measured again with new reports: a worst cell is chosen for its bad
+    luck too.
+    """
     loaded = {name: people(name) for name in columns}
     found = []
     for name, column in loaded.items():
@@ -91,7 +102,29 @@ def measure(
                     "bands": _bands(column, epsilon, bins=bins, repeats=band_repeats),
                 }
             )
-    return {"cells": found}
+    ranked = sorted(found, key=lambda cell: -cell["ratios"]["w1_256"]["ratio"])
+    again = [
+        _again(loaded[cell["column"]], cell, after=repeats, repeats=worst_repeats, bins=bins)
+        for cell in ranked[:worst]
+    ]
+    return {"cells": found, "worst": again}
+
+
+def _again(
+    column: Column, cell: dict[str, Any], *, after: int, repeats: int, bins: int
+) -> dict[str, Any]:
+    """Return the W1 ratio of one cell over repeats that come after those already used."""
+    mixed = WRAPPED if column.circular else MIXED
+    here = run(
+        [PLAIN, mixed],
+        lambda _: column,
+        epsilon=cell["epsilon"],
+        repeats=after + repeats,
+        bins=bins,
+    )
+    ems, ours = ([score["w1_256"] for score in one["scores"]][after:] for one in here)
+    found = {"column": cell["column"], "epsilon": cell["epsilon"], "repeats": repeats}
+    return {**found, "ratio": ratio_of_means(ours, ems)}
 
 
 def _bands(column: Any, epsilon: float, *, bins: int, repeats: int) -> dict[str, dict[str, float]]:
@@ -133,6 +166,12 @@ def _geometric(values: Sequence[float]) -> float:
     return math.exp(math.fsum(math.log(value) for value in values) / len(values))
 
 
+def _error(ratios: Sequence[dict[str, float]]) -> float:
+    """Return the relative standard error of a geometric mean of independent ratios."""
+    squares = [(one["standard_error"] / one["ratio"]) ** 2 for one in ratios]
+    return math.sqrt(math.fsum(squares)) / len(squares)
+
+
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the cells, the geometric means, and what the bands cover."""
     cells = measured["cells"]
@@ -150,13 +189,20 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             row.append(f"{ratio['ratio']:.2f} ± {ratio['standard_error']:.2f}")
         lines.append(row)
     means = {key: _geometric([cell["ratios"][key]["ratio"] for cell in cells]) for key in ASKED}
-    worst = max(cells, key=lambda cell: cell["ratios"]["w1_256"]["ratio"])
-    low = worst["ratios"]["w1_256"]["ratio"] - 1.96 * worst["ratios"]["w1_256"]["standard_error"]
+    again = [
+        f"{one['column']} at ε = {one['epsilon']:g} {one['ratio']['ratio']:.2f} ± "
+        f"{one['ratio']['standard_error']:.2f}, lower 95 % bound "
+        f"{one['ratio']['ratio'] - 1.96 * one['ratio']['standard_error']:.2f}"
+        for one in measured["worst"]
+    ]
+    errors = {key: _error([cell["ratios"][key] for cell in cells]) for key in ASKED}
     summary = (
-        f"Geometric mean of the ratio to EMS over {len(cells)} cells: W1 {means['w1_256']:.3f} "
-        f"(asked {ASKED['w1_256']}, the study {STUDY['w1_256']}), KS {means['ks_256']:.3f} (asked "
-        f"{ASKED['ks_256']}, the study {STUDY['ks_256']}). Worst cell in W1: {worst['column']} at "
-        f"ε = {worst['epsilon']:g}, lower 95 % bound {low:.2f} (asked at most 1.05)."
+        f"Geometric mean of the ratio to EMS over {len(cells)} cells: W1 {means['w1_256']:.3f} ± "
+        f"{means['w1_256'] * errors['w1_256']:.3f} (asked {ASKED['w1_256']}, the study "
+        f"{STUDY['w1_256']}), KS {means['ks_256']:.3f} ± "
+        f"{means['ks_256'] * errors['ks_256']:.3f} (asked {ASKED['ks_256']}, the study "
+        f"{STUDY['ks_256']}). The worst in W1 again, in {settings['worst_repeats']} further "
+        f"paired repeats: {'; '.join(again)} (asked at most 1.05)."
     )
     bands = []
     for epsilon in settings["epsilons"]:

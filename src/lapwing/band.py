@@ -37,6 +37,19 @@ _DRAW_NUMBERS = 2**22
 """Most numbers of a simulated batch, so that memory stays small on large domains."""
 
 
+def normal_critical_value(level: float) -> float:
+    """Return how many standard deviations on each side hold this part of a normal law.
+
+    Raises
+    ------
+    ArgumentError
+        When the level is not in (0, 1).
+    """
+    if not 0 < level < 1:
+        raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
 @dataclass(frozen=True, eq=False)
 class Band:
     """A lower and an upper curve.
@@ -137,6 +150,23 @@ class Uncertainty:
         sampling = Covariance(self.plug_in, self.plug_in[:, None], np.array([-1.0]))
         return self.noise + sampling.scaled(1 / self.reports)
 
+    def about(self, kind: Kind, target: Target) -> Uncertainty:
+        """Return the law that answers for this kind and target: its noise is about the target.
+
+        Raises
+        ------
+        ArgumentError
+            When it is no kind or no target.
+        """
+        if kind not in ("pointwise", "simultaneous"):
+            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+        if target not in ("empirical", "population"):
+            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        variant = self.variants.get(f"{target} {kind}")
+        if variant is not None:
+            return variant
+        return replace(self, noise=self.covariance(target), variants={})
+
     def cdf_deviation(self, target: Target) -> Vector:
         """Return the standard deviation of the cumulative sums: float64 [symbols]."""
         covariance = self.covariance(target)
@@ -197,27 +227,17 @@ class Uncertainty:
         left, right : numpy.ndarray or None
             float64 [symbols]: ends of the symbols; None for categories.
         """
-        if not 0 < level < 1:
-            raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
-        if kind not in ("pointwise", "simultaneous"):
-            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
-        if target not in ("empirical", "population"):
-            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
-        variant = self.variants.get(f"{target} {kind}")
-        if variant is not None:
-            # Its noise is about its own target already.
-            band = variant.band(level=level, kind=kind, target="empirical", left=left, right=right)
-            return replace(band, target=target)
+        critical = normal_critical_value(level)
+        law = self.about(kind, target)
         cumulative = left is not None
         if cumulative:
-            heights, deviation = np.cumsum(self.centre), self.cdf_deviation(target)
+            heights, deviation = np.cumsum(law.centre), law.cdf_deviation("empirical")
         else:
-            heights = self.centre
-            deviation = np.sqrt(np.maximum(self.covariance(target).variance(), 0.0))
+            heights = law.centre
+            deviation = np.sqrt(np.maximum(law.noise.variance(), 0.0))
         used = deviation > 1e-3 * deviation.max(initial=0.0)
-        critical = NormalDist().inv_cdf((1 + level) / 2)
         if kind == "simultaneous" and used.any():
-            critical = self.critical_value(level, target, cumulative=cumulative, used=used)
+            critical = law.critical_value(level, "empirical", cumulative=cumulative, used=used)
         low = np.clip(heights - critical * deviation, 0.0, 1.0)
         high = np.clip(heights + critical * deviation, 0.0, 1.0)
         if cumulative and kind == "simultaneous":
@@ -233,7 +253,7 @@ class Uncertainty:
             level,
             kind,
             target,
-            self.method,
+            law.method,
         )
 
     def given_present(self) -> Uncertainty:

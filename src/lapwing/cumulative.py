@@ -116,3 +116,22 @@ class Cumulative:
         centre = (self.left + self.right) / 2 - self.mean
         within = (self.right - self.left) ** 2 / 12
         return float(np.dot(self.mass, centre**2 + within))
+
+    def moment(self, order: int) -> float:
+        """Return the expected `order`-th power of a value; mass in a bin is spread evenly.
+
+        Raises
+        ------
+        ArgumentError
+            Unless the order is a whole number of at least 0.
+        """
+        if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+            raise ArgumentError(
+                f"the order of a moment must be a whole number of at least 0, got {order!r}"
+            )
+        # The mean of x^k on [a, b] is (b^(k+1) - a^(k+1)) / ((k + 1) (b - a)), divided out: exact
+        # at an atom, and nothing cancels where a and b have one sign.
+        powers = np.ones_like(self.left)
+        for power in range(1, order + 1):
+            powers = powers * self.right + self.left**power
+        return float(np.dot(self.mass, powers)) / (order + 1)

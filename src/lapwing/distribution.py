@@ -11,13 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lapwing.answers import (
+    RangeErrorBounds,
+    answering,
+    mean_ends,
+    probability_ends,
+    range_error_bounds,
+    share_ends,
+    variance_interval,
+)
 from lapwing.band import Band, Kind, Target, Uncertainty
 from lapwing.categories import Categories
 from lapwing.cumulative import Cumulative
+from lapwing.difference import Difference, People
 from lapwing.documents import build_domain, parse, require, require_format
 from lapwing.domain import Domain
 from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.found_atoms import Atom, atoms_of
 from lapwing.guarantee import Guarantee
+from lapwing.hashed_texts import HashedTexts
 
 VERSION = 1
 
@@ -146,6 +158,13 @@ class Distribution:
         """Return the variance, in the squared unit of the domain."""
         return self.cumulative.variance
 
+    def moment(self, order: int) -> float:
+        """Return the raw moment, the mean of value ** order, for a whole order of at least 0.
+
+        In that power of the unit of the domain; on a domain of dates, of days since 1970-01-01.
+        """
+        return self.cumulative.moment(order)
+
     def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
         """Return synthetic values: float64 [size], or labels of categories.
 
@@ -162,7 +181,7 @@ class Distribution:
         """
         generator = np.random.default_rng(rng)
         symbols = generator.choice(self.mass.size, size=size, p=self.mass)
-        if isinstance(self.domain, Categories):
+        if isinstance(self.domain, Categories | HashedTexts):
             listed: Sequence[Any] = self.domain.listed
             return np.array(
                 [listed[s] if s < len(listed) else None for s in symbols.tolist()], dtype=object
@@ -172,7 +191,9 @@ class Distribution:
         values = left[known] + generator.random(size) * (right - left)[known]
         return np.where(symbols < left.size, values, np.nan)
 
-    def _present_uncertainty(self) -> Uncertainty | None:
+    @cached_property
+    def present_uncertainty(self) -> Uncertainty | None:
+        """The error law among those whose value is present; None without one to speak of."""
         uncertainty = self.uncertainty
         if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
             return uncertainty
@@ -180,6 +201,25 @@ class Distribution:
         if any(max(law.centre[-1], law.plug_in[-1]) >= 1 for law in laws):
             return None  # by these counts nobody's value is present
         return uncertainty.given_present()
+
+    @cached_property
+    def atoms(self) -> tuple[Atom, ...]:
+        """Values that many people hold exactly, from left to right; empty for categories.
+
+        Those that the domain declares, and bins that stand out of those around them by more
+        than the reports' noise: in a column without atoms none is found with a probability of 99
+        %. Inside the bin of a found one the CDF stays linear, because no report says where.
+        """
+        if not self.domain.ordered:
+            return ()
+        law = self.present_uncertainty
+        return atoms_of(
+            self.cumulative.mass,
+            None if law is None else answering(law, "empirical"),
+            self.domain.left,
+            self.domain.right,
+            circular=self.domain.circular,
+        )
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
@@ -201,7 +241,7 @@ class Distribution:
         curve, which may be biased; :meth:`Band.share_inside` says how much of the curve lies in
         it. Measured coverage stands in the band's `method`.
         """
-        uncertainty = self._present_uncertainty()
+        uncertainty = self.present_uncertainty
         if uncertainty is None:
             return None
         ordered = self.domain.ordered
@@ -219,6 +259,124 @@ class Distribution:
         if band is None:
             return None
         return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
+
+    def probability_interval(
+        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`probability`; None without an error law.
+
+        It holds whatever the values do inside the bins in which the range ends: from the whole
+        bins in the range to all bins that it touches. All intervals here follow that rule.
+
+        Parameters
+        ----------
+        low, high : float
+            With ``low <= high``; both may be infinite.
+        level : float
+            In (0, 1).
+        target : {"empirical", "population"}
+            The people who reported, or all people they were drawn from.
+        """
+        law = self._law(self.present_uncertainty, target)
+        if law is None:
+            return None
+        ends = probability_ends(law, self.domain.left, self.domain.right, (low, high))
+        return ends.interval(level, least=0.0, most=1.0)
+
+    def share_interval(
+        self, label: Any, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`share`; None without an error law."""
+        law = self._law(self.uncertainty, target)
+        if law is None:
+            return None
+        ends = share_ends(law, int(self.domain.index([label])[0]))
+        return ends.interval(level, least=0.0, most=1.0)
+
+    def mean_interval(
+        self, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for the mean, in the unit of the domain; None without an error law.
+
+        Reaches from all values at the left ends of their bins to all at the right ends.
+        """
+        law = self._law(self.present_uncertainty, target)
+        if law is None:
+            return None
+        left, right = self.domain.left, self.domain.right
+        ends = mean_ends(law, left, right)
+        return ends.interval(level, least=float(left[0]), most=float(right[-1]))
+
+    def variance_interval(
+        self, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for the variance (delta method); None without an error law."""
+        law = self._law(self.present_uncertainty, target)
+        if law is None:
+            return None
+        return variance_interval(law, self.domain.left, self.domain.right, level)
+
+    def quantile_interval(
+        self,
+        probability: float,
+        *,
+        level: float = 0.95,
+        kind: Kind = "pointwise",
+        target: Target = "empirical",
+    ) -> tuple[float, float] | None:
+        """Return an interval for one quantile, by inversion of the band; None without one.
+
+        It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
+        at once.
+        """
+        self.quantile(probability)  # refuses what is no probability, and labels
+        band = self.confidence_band(level, kind=kind, target=target)
+        return None if band is None else band.quantile(probability)
+
+    def range_error_bounds(
+        self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
+    ) -> RangeErrorBounds | None:
+        """Return how far :meth:`probability` can be off, for all ranges at once.
+
+        Parameters
+        ----------
+        level : float
+            Of the simultaneous band from which the bounds follow, in (0, 1).
+        width : float, optional
+            In (0, 1), a part of the domain: the average is over all ranges of just this width.
+            Default: over ranges both of whose ends are drawn evenly from the domain.
+        target : {"empirical", "population"}
+
+        Returns
+        -------
+        RangeErrorBounds or None
+            `average` (2 W1, or 2 W1 / (1 - width)) and `worst` (2 KS), with both distances
+            bounded by the band; None without an error law.
+        """
+        curve = self.cumulative
+        band = self.confidence_band(level, kind="simultaneous", target=target)
+        return None if band is None else range_error_bounds(curve, band, width=width)
+
+    def _law(self, uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
+        return None if uncertainty is None else answering(uncertainty, target)
+
+    def difference(self, other: Distribution, *, people: People = "same") -> Difference:
+        """Return this distribution minus another one on the same domain.
+
+        Parameters
+        ----------
+        other : Distribution
+        people : {"same", "different"}
+            Whether somebody may stand in both (two periods), the safe default, or nobody does
+            (two groups). It decides what was promised together, and whether the difference can
+            be about the population.
+
+        Raises
+        ------
+        MismatchError
+            When the domains differ.
+        """
+        return Difference(self, other, people=people)
 
     def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
         """Draw the CDF with its band, or the shares of categories; return the matplotlib axes.

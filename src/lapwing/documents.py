@@ -18,11 +18,13 @@ from typing import Any
 from lapwing.categories import Categories
 from lapwing.domain import Domain, Integers, Interval
 from lapwing.errors import FormatError
+from lapwing.hashed_texts import HashedTexts
 
 DOMAINS: Mapping[str, type[Any]] = {
     "interval": Interval,
     "integers": Integers,
     "categories": Categories,
+    "hashed-texts": HashedTexts,
 }
 
 MAXIMUM_DOCUMENT_BYTES = 512 * 2**20

@@ -197,11 +197,15 @@ class Interval:
     @cached_property
     def edges(self) -> NDArray[np.float64]:
         """Edges of the regular bins: float64 [bins + 1]."""
-        steps = np.arange(self.bins + 1) / self.bins
+        numbers: NDArray[np.float64] = np.arange(self.bins + 1, dtype=np.float64)
         if self.scale == "log":
-            edges = self.low * (self.high / self.low) ** steps
+            edges = self.low * (self.high / self.low) ** (numbers / self.bins)
         else:
-            edges = self.low + (self.high - self.low) * steps
+            # Multiplied first: an edge that is a whole number is that number, and not a rounding
+            # above it, or people with just this value would fall into the bin before. Scaled by
+            # a power of two, which is exact, because the product of huge numbers overflows.
+            scale = math.ldexp(1.0, -self.bins.bit_length())
+            edges = self.low + (self.high - self.low) * scale * numbers / (self.bins * scale)
         edges[0], edges[-1] = self.low, self.high
         edges.flags.writeable = False
         return edges

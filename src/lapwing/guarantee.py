@@ -34,7 +34,7 @@ _LONGEST_TEXT = 80
 _STORED = re.compile(r"[0-9]{1,300}(/[1-9][0-9]{0,299})?")
 
 Neighbours = Literal["replace-one", "add-or-remove-one"]
-Model = Literal["local", "central"]
+Model = Literal["local", "central", "shuffle"]
 
 
 def exact_epsilon(epsilon: Any) -> Fraction:
@@ -94,6 +94,36 @@ def _shown(exact: Fraction) -> str:
     return str(exact) if exact.denominator == 1 else f"{float(exact):g}"
 
 
+def exact_delta(delta: Any) -> Fraction:
+    """Return delta as the exact fraction that was written: 1e-6 and "1e-6" are the same promise.
+
+    Parameters
+    ----------
+    delta : int, float, str, Decimal or Fraction
+        In [0, 1); 0, or at least 1e-30.
+
+    Raises
+    ------
+    PrivacyError
+        When it is not a number in that range.
+
+    Examples
+    --------
+    >>> exact_delta(1e-6) == exact_delta("1e-6") == Fraction(1, 10**6)
+    True
+    """
+    wanted = "delta must be a number in [0, 1), for example 1e-6"
+    if isinstance(delta, bool) or not isinstance(delta, str | Real | Decimal):
+        raise PrivacyError(f"{wanted}, got a {type(delta).__name__}")
+    try:
+        exact = _exact(delta)
+    except PrivacyError:
+        raise PrivacyError(f"{wanted}, with at most 30 digits") from None
+    if not 0 <= exact < 1 or exact.denominator > LARGEST_DENOMINATOR:
+        raise PrivacyError(f"{wanted}, with at most 30 digits, got {_shown(exact)}")
+    return exact
+
+
 def epsilon_text(epsilon: Fraction) -> str:
     """Return epsilon as the shortest text that :func:`exact_epsilon` reads back exactly.
 
@@ -148,6 +178,29 @@ def square_root_below(number: Fraction) -> Fraction:
     return Fraction(math.isqrt(math.floor(number * scale * scale)), scale)
 
 
+def least_epsilon(ratio: Fraction) -> Fraction:
+    """Return the smallest multiple of 10^-6 whose exponential is proved to be at least a ratio.
+
+    What a mechanism promises whose worst ratio is known exactly and was not chosen.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        In [1, e^48].
+
+    Examples
+    --------
+    >>> float(least_epsilon(Fraction(3)))
+    1.098613
+    """
+    million = 10**6
+    logarithm = math.log(ratio.numerator) - math.log(ratio.denominator)
+    steps = max(math.floor(logarithm * million) - 1, 0)
+    while exponential_bounds(Fraction(steps, million))[0] < ratio:
+        steps += 1
+    return Fraction(steps, million)
+
+
 @dataclass(frozen=True)
 class Guarantee:
     """The promise that a randomizer or mechanism keeps.
@@ -161,8 +214,9 @@ class Guarantee:
     neighbours : {"replace-one", "add-or-remove-one"}
         What may differ between two inputs that must stay indistinguishable. In the local model
         it is always "replace-one": a report hides which value its sender holds.
-    model : {"local", "central"}
-        Who is trusted with the raw value: nobody, or a curator.
+    model : {"local", "central", "shuffle"}
+        Who is trusted: nobody; a curator, with the raw values; or a shuffler, with who sent which
+        report.
 
     Examples
     --------
@@ -186,8 +240,8 @@ class Guarantee:
                 "neighbours must be 'replace-one' or 'add-or-remove-one', "
                 f"got {self.neighbours!r}; an epsilon means nothing without it"
             )
-        if self.model not in ("local", "central"):
-            raise PrivacyError(f"model must be 'local' or 'central', got {self.model!r}")
+        if self.model not in ("local", "central", "shuffle"):
+            raise PrivacyError(f"model must be 'local', 'central' or 'shuffle', got {self.model!r}")
 
     def __str__(self) -> str:
         """Return the promise in one line."""

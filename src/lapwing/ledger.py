@@ -2,19 +2,56 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
-from lapwing.errors import BudgetError, FormatError, MismatchError
+from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError, PrivacyError
 from lapwing.guarantee import Guarantee
+from lapwing.loss_distributions import tight_epsilon
+from lapwing.privacy_loss import PrivacyLoss
 
-VERSION = 1
+VERSION = 2
+
+State = Literal["reserved", "released"]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One payment.
+
+    Parameters
+    ----------
+    name : str
+    guarantee : Guarantee
+        What was promised, with its neighbour relation and model.
+    loss : PrivacyLoss, optional
+        What it costs where that adds more tightly than its epsilon and delta. Default: those.
+    state : {"reserved", "released"}
+        "reserved" from before the noise is drawn until the output is safely written. It counts as
+        spent: after a crash nobody knows who has seen the output.
+    release : str, optional
+        Identifier of the output.
+    """
+
+    name: str
+    guarantee: Guarantee
+    loss: PrivacyLoss | None = None
+    state: State = "released"
+    release: str | None = None
+
+    @property
+    def cost(self) -> PrivacyLoss:
+        """What is added up."""
+        if self.loss is not None:
+            return self.loss
+        return PrivacyLoss(epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """A list of guarantees that were spent, and what they add up to.
+    """A list of payments, and what they add up to.
 
     The ledger is a value: :meth:`spend` returns a new one, so nothing changes when it refuses.
 
@@ -22,14 +59,21 @@ class Ledger:
     ----------
     budget : Guarantee
         The most that may be spent; its neighbour relation and model bind all entries.
-    entries : tuple of (str, Guarantee)
-        What was spent, in order, each with a name.
+    entries : tuple of Entry
+        What was spent, in order.
+    tight : bool
+        True: what the exact sum refuses is composed numerically as well, which allows more where
+        normal noise stands beside pure epsilons; see
+        :func:`lapwing.loss_distributions.tight_epsilon`. Needs the extra "central".
 
     Privacy
     -------
-    Basic composition, exact in fractions: epsilons add, deltas add (Dwork and Roth, theorem
-    3.16). It holds for any entries, also chosen after seeing earlier answers, and is what two
-    answers of one person to local surveys cost. Tighter composition is a matter of the mechanism.
+    Losses add exactly in fractions, each kind with its own (see :class:`PrivacyLoss`): releases
+    with normal noise by Gaussian differential privacy, answers to local surveys and pure releases
+    by basic composition. It holds for any entries, also chosen after seeing earlier answers.
+    Numerical composition, on request, is in floating point with roundings upwards, and its theorem
+    wants the sizes of the payments fixed beforehand: the questions may follow from earlier answers,
+    but not the epsilons.
 
     Examples
     --------
@@ -41,59 +85,92 @@ class Ledger:
     """
 
     budget: Guarantee
-    entries: tuple[tuple[str, Guarantee], ...] = ()
+    entries: tuple[Entry, ...] = ()
+    tight: bool = False
 
     def __post_init__(self) -> None:
         """Check that the entries fit the budget."""
-        for name, guarantee in self.entries:
-            self._check_relation(name, guarantee)
-        self._check_total("the entries", self._total())
+        for entry in self.entries:
+            self._check_relation(entry)
+        self._check_total("the entries", self.entries)
 
-    def _check_relation(self, name: str, guarantee: Guarantee) -> None:
+    def _check_relation(self, entry: Entry) -> None:
         ours = (self.budget.neighbours, self.budget.model)
-        theirs = (guarantee.neighbours, guarantee.model)
+        theirs = (entry.guarantee.neighbours, entry.guarantee.model)
         if ours != theirs:
             raise MismatchError(
                 f"every entry of a ledger must have its budget's relation and model "
-                f"({ours[0]}, {ours[1]}); {name!r} has ({theirs[0]}, {theirs[1]})"
+                f"({ours[0]}, {ours[1]}); {entry.name!r} has ({theirs[0]}, {theirs[1]})"
             )
 
-    def _total(self) -> tuple[Fraction, Fraction]:
-        return (
-            sum((guarantee.epsilon for _, guarantee in self.entries), Fraction(0)),
-            sum((guarantee.delta for _, guarantee in self.entries), Fraction(0)),
+    def _epsilon_at(self, entries: Sequence[Entry], delta: Fraction) -> Fraction:
+        losses = [entry.cost for entry in entries]
+        if self.tight and delta > 0:
+            return tight_epsilon(losses, delta)
+        return sum(losses, start=PrivacyLoss()).epsilon_at(delta)
+
+    def _check_total(self, name: str, entries: Sequence[Entry]) -> None:
+        total = sum((entry.cost for entry in entries), start=PrivacyLoss())
+        if total.within(self.budget.epsilon, self.budget.delta):
+            return
+        try:
+            epsilon = self._epsilon_at(entries, self.budget.delta)
+            if epsilon <= self.budget.epsilon:
+                return
+            shown = f"epsilon {float(epsilon):g} at that delta"
+        except PrivacyError:
+            shown = f"epsilon {float(total.epsilon):g}, delta {float(total.delta):g}"
+        raise BudgetError(
+            f"the budget is epsilon {float(self.budget.epsilon):g}, delta "
+            f"{float(self.budget.delta):g}; with {name} the total would be {shown}; nothing was "
+            "spent"
         )
 
-    def _check_total(self, name: str, total: tuple[Fraction, Fraction]) -> None:
-        if total[0] > self.budget.epsilon or total[1] > self.budget.delta:
-            raise BudgetError(
-                f"the budget is epsilon {float(self.budget.epsilon):g}, delta "
-                f"{float(self.budget.delta):g}; with {name} the total would be epsilon "
-                f"{float(total[0]):g}, delta {float(total[1]):g}; nothing was spent"
-            )
+    @property
+    def cost(self) -> PrivacyLoss:
+        """The sum of all entries."""
+        return sum((entry.cost for entry in self.entries), start=PrivacyLoss())
 
     @property
     def spent(self) -> Guarantee | None:
-        """The sum of the entries; None when there are none."""
-        epsilon, delta = self._total()
+        """What the entries add up to; None when there are none.
+
+        Epsilons and deltas are summed where all entries have only those; otherwise it is the
+        epsilon at the budget's delta.
+        """
         if not self.entries:
             return None
-        return Guarantee(epsilon, delta, self.budget.neighbours, self.budget.model)
+        cost = self.cost
+        plain = cost.mu_squared == cost.rho == 0 and not self.tight
+        delta = cost.delta if plain else self.budget.delta
+        return replace(self.budget, epsilon=self._epsilon_at(self.entries, delta), delta=delta)
 
     @property
     def remaining(self) -> Guarantee | None:
-        """What may still be spent; None when the epsilon is used up."""
-        epsilon, delta = self._total()
-        if epsilon >= self.budget.epsilon:
+        """What may still be spent by basic composition; None when the epsilon is used up.
+
+        Releases with normal noise may cost less together than this says: :meth:`spend` decides.
+        """
+        spent = self.spent
+        if spent is None:
+            return self.budget
+        if spent.epsilon >= self.budget.epsilon:
             return None
-        return Guarantee(
-            self.budget.epsilon - epsilon,
-            self.budget.delta - delta,
-            self.budget.neighbours,
-            self.budget.model,
+        return replace(
+            self.budget,
+            epsilon=self.budget.epsilon - spent.epsilon,
+            delta=self.budget.delta - spent.delta,
         )
 
-    def spend(self, name: str, guarantee: Guarantee) -> Ledger:
+    def spend(
+        self,
+        name: str,
+        guarantee: Guarantee,
+        *,
+        loss: PrivacyLoss | None = None,
+        state: State = "released",
+        release: str | None = None,
+    ) -> Ledger:
         """Return the ledger with one more entry.
 
         Raises
@@ -103,26 +180,46 @@ class Ledger:
         MismatchError
             When the neighbour relation or the model is another one.
         """
-        self._check_relation(name, guarantee)
-        epsilon, delta = self._total()
-        self._check_total(repr(name), (epsilon + guarantee.epsilon, delta + guarantee.delta))
-        return Ledger(self.budget, (*self.entries, (name, guarantee)))
+        entry = Entry(name, guarantee, loss, state, release)
+        self._check_relation(entry)
+        self._check_total(repr(name), (*self.entries, entry))
+        return replace(self, entries=(*self.entries, entry))
+
+    def released(self, release: str) -> Ledger:
+        """Return the ledger in which the reserved payment of an output is marked as released."""
+        found = [e for e in self.entries if e.release == release and e.state == "reserved"]
+        if not found:
+            raise ArgumentError("there is no reserved payment for this release")
+        entries = tuple(
+            replace(entry, state="released") if entry is found[0] else entry
+            for entry in self.entries
+        )
+        return replace(self, entries=entries)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
+        # Only said where it is so: other readers must refuse what they cannot add up.
+        composition = {"composition": "numerical"} if self.tight else {}
         return {
             "format": "lapwing-ledger",
             "version": VERSION,
+            **composition,
             "budget": self.budget.to_document(),
             "entries": [
-                {"name": name, "guarantee": guarantee.to_document()}
-                for name, guarantee in self.entries
+                {
+                    "name": entry.name,
+                    "guarantee": entry.guarantee.to_document(),
+                    "loss": None if entry.loss is None else entry.loss.to_document(),
+                    "state": entry.state,
+                    "release": entry.release,
+                }
+                for entry in self.entries
             ],
         }
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Ledger:
-        """Return the ledger that :meth:`to_document` wrote.
+        """Return the ledger that :meth:`to_document` wrote, in any version.
 
         Raises
         ------
@@ -133,20 +230,38 @@ class Ledger:
         """
         known = isinstance(document, dict) and document.get("format") == "lapwing-ledger"
         version = document.get("version") if known else None
-        if type(version) is not int or version != VERSION:
+        if type(version) is not int or version not in (1, VERSION):
             raise FormatError(
-                f"this must be a lapwing-ledger document of version {VERSION}; it is not"
+                f"this must be a lapwing-ledger document of version 1 or {VERSION}; it is not"
             )
-        if set(document) != {"format", "version", "budget", "entries"}:
-            raise FormatError("a ledger must have exactly: format, version, budget, entries")
+        tight = version == VERSION and document.get("composition") == "numerical"
+        keys = {"format", "version", "budget", "entries"} | ({"composition"} if tight else set())
+        if set(document) != keys:
+            raise FormatError(
+                "a ledger must have exactly: format, version, budget, entries, and in version "
+                f"{VERSION}, where it is so, composition 'numerical'"
+            )
         if not isinstance(document["entries"], list):
             raise FormatError("the entries of a ledger must be a list")
-        entries = tuple(_entry(entry) for entry in document["entries"])
-        return cls(Guarantee.from_document(document["budget"]), entries)
+        entries = tuple(_entry(entry, version) for entry in document["entries"])
+        return cls(Guarantee.from_document(document["budget"]), entries, tight)
 
 
-def _entry(document: Any) -> tuple[str, Guarantee]:
-    whole = isinstance(document, dict) and set(document) == {"name", "guarantee"}
+def _entry(document: Any, version: int) -> Entry:
+    keys = {"name", "guarantee"} | ({"loss", "state", "release"} if version > 1 else set())
+    whole = isinstance(document, dict) and set(document) == keys
     if not whole or not isinstance(document["name"], str):
-        raise FormatError("every entry of a ledger must have exactly: name, guarantee")
-    return document["name"], Guarantee.from_document(document["guarantee"])
+        raise FormatError(f"every entry of a ledger must have exactly: {', '.join(sorted(keys))}")
+    guarantee = Guarantee.from_document(document["guarantee"])
+    if version == 1:
+        return Entry(document["name"], guarantee)
+    loss, state, release = document["loss"], document["state"], document["release"]
+    if state not in ("reserved", "released") or not isinstance(release, str | None):
+        raise FormatError("the state of an entry must be 'reserved' or 'released'")
+    return Entry(
+        document["name"],
+        guarantee,
+        None if loss is None else PrivacyLoss.from_document(loss),
+        state,
+        release,
+    )

@@ -17,7 +17,7 @@ from lapwing.errors import MismatchError, ReportError
 from lapwing.guarantee import Certificate, Guarantee, epsilon_text
 from lapwing.randomness import RandomSource
 from lapwing.reports import Reports
-from lapwing.tally import Counts
+from lapwing.tally import Tally
 
 CHUNK = 2**16
 """People randomised at a time: the temporary arrays stay in cache."""
@@ -87,8 +87,8 @@ class Randomizer(Protocol):
         """Return the report that these random words make of one symbol."""
         ...
 
-    def tally(self, reports: Reports) -> Counts:
-        """Return the exact counts of a batch."""
+    def tally(self, reports: Reports) -> Tally:
+        """Return the exact tally of a batch."""
         ...
 
 

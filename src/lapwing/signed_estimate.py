@@ -57,6 +57,8 @@ class SignedEstimate:
                 f"mass must have one entry for each of the {self.domain.size} symbols, "
                 f"got shape {mass.shape}"
             )
+        if not np.isfinite(mass).all():
+            raise ArgumentError("the masses of a signed estimate must be finite, some are not")
         mass.flags.writeable = False
         object.__setattr__(self, "mass", mass)
 
@@ -79,6 +81,12 @@ class SignedEstimate:
         """Return the estimated P(low < value <= high)."""
         return float(self.cumulative.at(high) - self.cumulative.at(low))
 
+    def probability_interval(
+        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`probability`; None without an error law."""
+        return self.project("simplex").probability_interval(low, high, level=level, target=target)
+
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
     ) -> Band | None:
@@ -99,6 +107,11 @@ class SignedEstimate:
             mass = simplex(self.mass)
         elif projection == "clip-and-normalise":
             positive = np.maximum(self.mass, 0.0)
+            if positive.sum() <= 0:
+                raise ArgumentError(
+                    "clip-and-normalise needs at least one positive mass, there is none; use the "
+                    "projection 'simplex'"
+                )
             mass = positive / positive.sum()
         else:
             raise ArgumentError(

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Protocol, cast
 
-from lapwing.errors import ArgumentError, UnsupportedChannelError
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.errors import ArgumentError
 from lapwing.randomizer import Randomizer
-from lapwing.tally import Counts
+from lapwing.randomness import RandomSource, seeded
+from lapwing.reports import Reports
+from lapwing.tally import Counts, ReportLog, Tally
+
+LARGEST_CROWD = 10**8
+"""Most people who are randomised one by one: a few seconds and gigabytes."""
+
+
+class RandomizesSymbols(Protocol):
+    """A randomizer without a known joint law: a simulation makes everybody's report."""
+
+    def randomize_symbols(
+        self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
+    ) -> Reports:
+        """Return one report per symbol of the domain."""
+        ...
+
+    def tally(self, reports: Reports) -> Tally:
+        """Return the tally of a batch."""
+        ...
+
+    def counts(self, log: ReportLog) -> Counts:
+        """Return what a log says of every symbol."""
+        ...
 
 
 def simulate(
@@ -26,12 +51,16 @@ def simulate(
     Raises
     ------
     ArgumentError
-        When the counts are not whole, negative, of a wrong length or all zero.
+        When the counts are not whole, negative, of a wrong length or all zero; of a randomizer
+        that has to randomise everybody, when there are more than 10^8 people.
 
     Notes
     -----
     Means, variances and covariances of the counts are those of randomising every person; the
-    time depends on the number of bins and hardly on the number of people.
+    time depends on the number of bins and hardly on the number of people. Where no such law is
+    known (seeded hashing, whose `simulation` is "users") every person is randomised, with
+    randomness from the generator; of linear hashing the result is what the log says of every
+    symbol.
 
     Examples
     --------
@@ -49,17 +78,30 @@ def simulate(
         )
     if people.min() < 0 or people.sum() == 0:
         raise ArgumentError("counts must not be negative and must hold at least one person")
-    if randomizer.simulation != "exact":
-        raise UnsupportedChannelError(
-            f"no exact joint law is known for {randomizer.name}; randomise every person instead"
-        )
     generator = np.random.default_rng(rng)
+    if randomizer.simulation == "users":
+        return _everybody(cast(RandomizesSymbols, randomizer), people, generator)
     blocks, reports = [], []
     groups = _groups(people.astype(np.int64), randomizer, generator)
     for block, group in zip(randomizer.channel.blocks, groups, strict=True):
         blocks.append(block.sample(group, generator))
         reports.append(int(group.sum()))
     return Counts(blocks, reports, randomizer.fingerprint)
+
+
+def _everybody(
+    randomizer: RandomizesSymbols, people: NDArray[np.int64], generator: np.random.Generator
+) -> Counts:
+    """Randomise every person, with a keystream whose seed the generator draws."""
+    if people.sum() > LARGEST_CROWD:
+        raise ArgumentError(
+            f"this randomizer is simulated by randomising everybody, at most {LARGEST_CROWD} "
+            f"people, got {people.sum()}; scale the counts down"
+        )
+    symbols = np.repeat(np.arange(people.size), people)
+    source = seeded(int(generator.integers(2**64, dtype=np.uint64)))
+    tally = randomizer.tally(randomizer.randomize_symbols(symbols, rng=source))
+    return randomizer.counts(tally) if isinstance(tally, ReportLog) else tally
 
 
 def _groups(

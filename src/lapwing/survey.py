@@ -12,42 +12,62 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from numpy.typing import ArrayLike
 
+from lapwing.decoder_choice import recommended_decoder
+from lapwing.decoders.candidates import Candidates
+from lapwing.decoders.compressive_estimate import CompressiveEstimate
 from lapwing.decoders.consistency import TreeConsistency
-from lapwing.decoders.decoder import Decoder
+from lapwing.decoders.decoder import Decoder, LogDecoder
+from lapwing.decoders.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.expectation_maximization import ExpectationMaximization
+from lapwing.decoders.heavy_hitter_selection import HeavyHitterSelection
 from lapwing.decoders.least_squares import LeastSquares
+from lapwing.decoders.mixture_prior import MixturePrior
+from lapwing.decoders.normalization import Normalization
 from lapwing.decoders.penalized_likelihood import PenalizedLikelihood
+from lapwing.decoders.prefix_extension import PrefixExtension
 from lapwing.decoders.smoothing import BinomialSmoothing, GaussianSmoothing
+from lapwing.decoders.sparse_recovery import SparseRecovery
 from lapwing.decoders.spectral_prior import SpectralPrior
+from lapwing.decoders.threshold import Threshold
 from lapwing.decoders.wavelet_clip import WaveletClip
 from lapwing.decoders.wiener import Wiener
 from lapwing.distribution import Distribution
 from lapwing.documents import build, fingerprint, parse, require, require_format
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
 from lapwing.guarantee import Guarantee
+from lapwing.hashed_channel import LISTED
+from lapwing.heavy_hitters import HeavyHitters
+from lapwing.local.compressive_privatization import CompressivePrivatization
 from lapwing.local.general_wave import GeneralWave
 from lapwing.local.haar_hadamard import HaarHadamard
+from lapwing.local.hadamard_response import HadamardResponse
 from lapwing.local.hierarchical import Hierarchical
+from lapwing.local.linear_hashing import LinearHashing
+from lapwing.local.local_hashing import LocalHashing
 from lapwing.local.mean_reports import Piecewise
 from lapwing.local.multiscale_wave import MultiscaleWave
+from lapwing.local.prefix_hashing import PrefixHashing
 from lapwing.local.randomized_response import GeneralizedRandomizedResponse
+from lapwing.local.rappor import Rappor
 from lapwing.local.square_wave import SquareWave
 from lapwing.local.subset_selection import SubsetSelection
 from lapwing.local.unary_encoding import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.local.wavelet import Wavelet
 from lapwing.randomizer import Randomizer
 from lapwing.randomness import RandomSource
-from lapwing.recommendation import recommended_decoder
 from lapwing.reports import Reports
 from lapwing.signed_estimate import SignedEstimate
-from lapwing.tally import Counts
+from lapwing.tally import Counts, ReportLog, Tally
 
 FORMAT = "lapwing-survey"
 VERSION = 1
+
+SCANNED = 2**34
+"""Most values that are scanned without being asked to: about a minute and a half."""
 
 RANDOMIZERS: Mapping[str, type[Any]] = {
     randomizer.name: randomizer
@@ -57,6 +77,12 @@ RANDOMIZERS: Mapping[str, type[Any]] = {
         UnaryEncoding,
         OptimizedUnaryEncoding,
         SubsetSelection,
+        HadamardResponse,
+        CompressivePrivatization,
+        Rappor,
+        LocalHashing,
+        LinearHashing,
+        PrefixHashing,
         MultiscaleWave,
         GeneralWave,
         Piecewise,
@@ -76,13 +102,22 @@ DECODERS: Mapping[str, type[Any]] = {
     for decoder in (
         ExpectationMaximization,
         LeastSquares,
+        MixturePrior,
+        Normalization,
+        Threshold,
         PenalizedLikelihood,
+        SparseRecovery,
+        CompressiveEstimate,
         SpectralPrior,
         TreeConsistency,
         WaveletClip,
         Wiener,
         GaussianSmoothing,
         BinomialSmoothing,
+        HeavyHitterSelection,
+        ExhaustiveScan,
+        Candidates,
+        PrefixExtension,
     )
 }
 """Every decoder that a document or a command may name."""
@@ -138,11 +173,12 @@ class Survey:
         """Return one report per value; runs on the device. See the randomizer."""
         return self.randomizer.randomize(values, rng=rng)
 
-    def tally(self, reports: Reports) -> Counts:
-        """Return the exact counts of a batch, marked as this survey's. See the randomizer."""
-        return replace(self.randomizer.tally(reports), survey=self.fingerprint)
+    def tally(self, reports: Reports) -> Tally:
+        """Return the exact tally of a batch, marked as this survey's. See the randomizer."""
+        made: Tally = self.randomizer.tally(reports)
+        return replace(made, survey=self.fingerprint)
 
-    def check(self, tally: Counts) -> None:
+    def check(self, tally: Tally) -> None:
         """Raise MismatchError unless the tally belongs to this survey."""
         if tally.survey not in (None, self.fingerprint):
             raise MismatchError(
@@ -150,22 +186,45 @@ class Survey:
                 f"{self.fingerprint[:12]}; use the survey file that collected it"
             )
 
+    @overload
     def decode(
         self, tally: Counts, *, decoder: Decoder | None = None, bins: int | None = None
-    ) -> Distribution | SignedEstimate:
-        """Return the estimated distribution.
+    ) -> Distribution | SignedEstimate: ...
+
+    @overload
+    def decode(
+        self, tally: ReportLog, *, decoder: Decoder | LogDecoder | None = None
+    ) -> Distribution | SignedEstimate | HeavyHitters: ...
+
+    def decode(
+        self,
+        tally: Tally,
+        *,
+        decoder: Any = None,
+        bins: int | None = None,
+    ) -> Distribution | SignedEstimate | HeavyHitters:
+        """Return the estimated distribution, or the heavy hitters of a domain too large to list.
 
         Parameters
         ----------
-        tally : Counts
+        tally : Counts or ReportLog
             Of this survey.
         decoder : Decoder, optional
             Default: the recommended one, which returns a Distribution.
         bins : int, optional
             Decode at another number of bins, which must divide the grid of a square wave.
+
+        Returns
+        -------
+        Distribution, SignedEstimate or HeavyHitters
+            What the decoder returns.
         """
         self.check(tally)
-        chosen = recommended_decoder(self.randomizer) if decoder is None else decoder
+        if isinstance(tally, ReportLog):
+            if bins is not None:
+                raise ArgumentError("a log of reports has no other bins to be decoded at")
+            return self._decode_log(tally, decoder)
+        chosen = recommended_decoder(self.randomizer, size=bins) if decoder is None else decoder
         if bins is None:
             return chosen.decode(self.randomizer.channel, tally)
         if not isinstance(self.randomizer, SquareWave):
@@ -173,6 +232,31 @@ class Survey:
                 f"only a square wave can be decoded at other bins, not {self.randomizer.name}"
             )
         return chosen.decode(self.randomizer.channel_at(bins), tally)
+
+    def _decode_log(
+        self, log: ReportLog, decoder: Any
+    ) -> Distribution | SignedEstimate | HeavyHitters:
+        """Return what a log says: the heavy hitters, or a distribution by way of its counts."""
+        randomizer: Any = self.randomizer
+        if isinstance(randomizer, PrefixHashing):
+            prefixes: LogDecoder = PrefixExtension() if decoder is None else decoder
+            if getattr(prefixes, "reads_log", False):
+                return prefixes.decode(randomizer.prefix_channel, log)
+            return decoder.decode(randomizer.channel, randomizer.counts(log))  # type: ignore[no-any-return]
+        if not isinstance(randomizer, LinearHashing):
+            raise MismatchError(f"the tally is a log of reports, and {randomizer.name} counts them")
+        if decoder is None and randomizer.domain.size > LISTED:
+            if randomizer.domain.size > SCANNED:
+                raise ArgumentError(
+                    f"a scan of {randomizer.domain.size} values takes long; name the values of "
+                    "interest (Candidates), or ask for it (ExhaustiveScan)"
+                )
+            decoder = ExhaustiveScan()
+        if getattr(decoder, "reads_log", False):
+            found: HeavyHitters = decoder.decode(randomizer.linear_channel, log)
+            return found
+        chosen: Decoder = recommended_decoder(self.randomizer) if decoder is None else decoder
+        return chosen.decode(randomizer.channel, randomizer.counts(log))
 
     def _agreed(self) -> dict[str, Any]:
         return {

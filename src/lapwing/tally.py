@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +16,11 @@ from lapwing.documents import require, require_format
 from lapwing.errors import FormatError, MismatchError, TallyError
 
 VERSION = 1
+_TWO_KINDS = (
+    "tallies can be merged only when the same survey collected them; one of these is counts, the "
+    "other a log of reports"
+)
+
 LARGEST_COUNT = 2**53 - 1
 """The largest whole number that JSON carries exactly in every language."""
 
@@ -75,7 +83,7 @@ class Counts:
         """Reports in all blocks together."""
         return sum(self.reports)
 
-    def __add__(self, other: Counts) -> Counts:
+    def __add__(self, other: Tally) -> Counts:
         """Return the tally of both sets of reports.
 
         Raises
@@ -84,6 +92,8 @@ class Counts:
             When they were made by different randomizers or for different surveys, or one of
             them is damaged and holds counts of other sizes.
         """
+        if isinstance(other, ReportLog):
+            raise MismatchError(_TWO_KINDS)
         if not isinstance(other, Counts):
             return NotImplemented
         if self.fingerprint != other.fingerprint or self.survey != other.survey:
@@ -158,6 +168,178 @@ class Counts:
         )
 
 
-def _shown(tally: Counts) -> str:
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportLog:
+    """A tally that keeps the reports themselves, as a sorted multiset.
+
+    For seeded hashing over domains too large to count: what a report says about a value follows
+    from its seed, so a decoder needs the reports, and nothing of who sent them or when.
+
+    Parameters
+    ----------
+    runs : sequence of numpy.ndarray
+        uint64, one-dimensional: the reports as little-endian numbers, in any order and any
+        division.
+    width : int
+        Bytes of a report, in 1..8.
+    fingerprint : str
+        Of the randomizer that made them.
+    survey : str, optional
+        Fingerprint of the survey that collected them.
+
+    Notes
+    -----
+    Adding is exact and associative: shards, restarts and any order give identical bytes. Runs are
+    joined and sorted when they are first read, so adding many batches costs no more than one sort.
+    """
+
+    runs: Sequence[NDArray[np.uint64]]
+    width: int
+    fingerprint: str
+    survey: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the runs."""
+        if type(self.width) is not int or not 1 <= self.width <= 8:
+            raise TallyError(f"a log holds reports of 1..8 bytes, got {self.width!r}")
+        runs = tuple(self.runs)
+        for codes in runs:
+            if codes.dtype != np.uint64 or codes.ndim != 1:
+                raise TallyError(
+                    "a log is made of lists of unsigned 64-bit numbers, got "
+                    f"{codes.dtype.name} of shape {codes.shape}"
+                )
+            if codes.size and int(codes.max()) >> (8 * self.width):
+                raise TallyError(f"a report of {self.width} bytes cannot hold so large a number")
+        object.__setattr__(self, "runs", runs)
+
+    def __repr__(self) -> str:
+        """Return one line: whose it is and how much it holds."""
+        return f"<ReportLog of {self.total} reports of {self.width} byte(s), {_shown(self)}>"
+
+    @property
+    def total(self) -> int:
+        """Number of reports."""
+        return sum(codes.size for codes in self.runs)
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint64]:
+        """All reports as numbers, sorted: uint64 [total]."""
+        joined = np.concatenate([np.zeros(0, dtype=np.uint64), *self.runs])
+        joined.sort()
+        joined.flags.writeable = False
+        object.__setattr__(self, "runs", (joined,))
+        return joined
+
+    def __add__(self, other: Tally) -> ReportLog:
+        """Return the log of both sets of reports.
+
+        Raises
+        ------
+        MismatchError
+            When they were made by different randomizers or for different surveys.
+        """
+        if isinstance(other, Counts):
+            raise MismatchError(_TWO_KINDS)
+        if not isinstance(other, ReportLog):
+            return NotImplemented
+        if self.fingerprint != other.fingerprint or self.survey != other.survey:
+            raise MismatchError(
+                "tallies can be merged only when the same survey collected them; these are of "
+                f"{_shown(self)} and {_shown(other)}"
+            )
+        if self.width != other.width:
+            raise MismatchError("logs can be merged only when their reports have one width")
+        return ReportLog((*self.runs, *other.runs), self.width, self.fingerprint, self.survey)
+
+    def __radd__(self, other: object) -> ReportLog:
+        """Let ``sum(tallies)`` start from 0."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both hold the same reports of the same survey."""
+        if not isinstance(other, ReportLog):
+            return NotImplemented
+        ours = (self.fingerprint, self.survey, self.width, self.total)
+        theirs = (other.fingerprint, other.survey, other.width, other.total)
+        return ours == theirs and np.array_equal(self.codes, other.codes)
+
+    def __hash__(self) -> int:
+        """Return a hash of the fingerprint and the number of reports."""
+        return hash((self.fingerprint, self.survey, self.width, self.total))
+
+    def records(self) -> bytes:
+        """Return the sorted reports, each in its little-endian bytes."""
+        cells = self.codes.astype("<u8").view(np.uint8).reshape(-1, 8)
+        return np.ascontiguousarray(cells[:, : self.width]).tobytes()
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-tally",
+            "version": VERSION,
+            "kind": "log",
+            "survey": self.survey,
+            "randomizer": self.fingerprint,
+            "reports": self.total,
+            "width": self.width,
+            "records": base64.b64encode(self.records()).decode("ascii"),
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> ReportLog:
+        """Return the log that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is not a log, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-tally", version=VERSION)
+        keys = {"format", "version", "kind", "survey", "randomizer", "reports", "width", "records"}
+        require(document, keys, name="a log of reports")
+        if document["kind"] != "log":
+            raise FormatError(f"a log must be of kind 'log', got {document['kind']!r}")
+        total, width, text = document["reports"], document["width"], document["records"]
+        survey, fingerprint = document["survey"], document["randomizer"]
+        if not isinstance(fingerprint, str) or not isinstance(survey, str | None):
+            raise FormatError("a log must hold its fingerprints")
+        if type(total) is not int or type(width) is not int or not 1 <= width <= 8:
+            raise FormatError("a log must hold a number of reports of 1..8 bytes each")
+        try:
+            data = base64.b64decode(text, validate=True)
+        except (TypeError, ValueError, binascii.Error):
+            raise FormatError("the records of a log must be base64") from None
+        if len(data) != total * width:
+            raise FormatError(f"{total} reports of {width} bytes were promised, the log is damaged")
+        cells = np.zeros((total, 8), dtype=np.uint8)
+        cells[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(total, width)
+        codes = cells.view("<u8").ravel().astype(np.uint64)
+        if (codes[1:] < codes[:-1]).any():
+            raise FormatError("the records of a log must be sorted; this one is damaged")
+        return cls([codes], width, fingerprint, survey)
+
+
+Tally = Counts | ReportLog
+"""Either kind: what randomizers return, and surveys merge, store and decode."""
+
+
+def tally_from_document(document: dict[str, Any]) -> Tally:
+    """Return the tally that a document holds, of either kind.
+
+    Raises
+    ------
+    FormatError
+        When it is not a tally, of an unknown version or kind, or damaged.
+    """
+    require_format(document, name="lapwing-tally", version=VERSION)
+    if document.get("kind") == "log":
+        return ReportLog.from_document(document)
+    return Counts.from_document(document)
+
+
+def _shown(tally: Tally) -> str:
     survey = f"survey {tally.survey[:12]}" if tally.survey else "no survey"
     return f"{survey}, randomizer {tally.fingerprint[:12]}"

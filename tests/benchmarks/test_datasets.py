@@ -260,6 +260,7 @@ class TestStandInFormats:
 # Kept and dropped rows; their sum is the number of rows that the README of the data folder states.
 STAND_IN_ROWS = {
     "taxi": (260_000, 100_000),
+    "taxi_2020": (100_000, 260_000),
     "acs_income": (29_144, 376),
     "sf_base_pay": (147_982, 672),
     "sf_benefits": (112_281, 36_373),

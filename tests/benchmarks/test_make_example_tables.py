@@ -1,4 +1,4 @@
-"""The two committed count tables: their form, and that the script still makes the same bytes."""
+"""The committed count tables: their form, and that the script still makes the same bytes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,13 @@ import pytest
 from benchmarks import datasets, make_example_tables
 from benchmarks.make_example_tables import (
     EXAMPLES,
+    FLIGHTS_FILE,
+    HOURS_FILE,
     INCOME_FILE,
+    TAXI_2020_FILE,
     TAXI_FILE,
+    flights_table,
+    hours_table,
     income_table,
     taxi_table,
 )
@@ -42,6 +47,35 @@ def test_the_committed_taxi_table():
     assert counts.argmax() == 18 * 60 + 46
 
 
+def test_the_committed_taxi_table_of_the_pandemic():
+    minutes, counts = committed(TAXI_2020_FILE).T
+    np.testing.assert_array_equal(minutes, np.arange(1_440))
+    assert counts.sum() == 100_000
+    before = committed(TAXI_FILE)[:, 1]
+    night = slice(0, 4 * 60)
+    assert counts[night].sum() / counts.sum() < 0.6 * before[night].sum() / before.sum()
+
+
+def test_a_departure_counts_in_its_minute():
+    assert flights_table(np.array([0, 1_439, 1_439])).split("\n")[-2] == "1439,2"
+
+
+def test_the_committed_departures():
+    minutes, counts = committed(FLIGHTS_FILE).T
+    np.testing.assert_array_equal(minutes, np.arange(1_440))
+    assert counts.sum() == 224_591
+
+
+def test_hours_are_listed_once_in_order():
+    assert hours_table(np.array([40, 1, 40])) == "hours,count\n1,1\n40,2\n"
+
+
+def test_the_committed_hours():
+    hours, counts = committed(HOURS_FILE).T
+    assert (hours[0], hours[-1], counts.sum()) == (1, 99, 48_842)
+    assert round(counts[hours == 40].sum() / counts.sum(), 3) == 0.467
+
+
 def test_the_committed_income_table():
     incomes, counts = committed(INCOME_FILE).T
     assert np.all(np.diff(incomes) > 0)
@@ -54,7 +88,10 @@ def test_the_committed_income_table():
     assert round(counts[(incomes > 0) & (incomes % 1000 == 0)].sum() / positive, 2) == 0.59
 
 
-@pytest.mark.parametrize("file", [TAXI_FILE, INCOME_FILE])
+FILES = [TAXI_FILE, INCOME_FILE, TAXI_2020_FILE, FLIGHTS_FILE, HOURS_FILE]
+
+
+@pytest.mark.parametrize("file", FILES)
 def test_the_committed_tables_stay_small_and_have_unix_line_ends(file):
     data = (EXAMPLES / file).read_bytes()
     assert len(data) < 40_000
@@ -69,6 +106,6 @@ if datasets.DEFAULT_FOLDER.is_dir():  # else there is nothing to make them from;
         arguments = ["make_example_tables", "--folder", folder, "--out", str(tmp_path)]
         monkeypatch.setattr(sys, "argv", arguments)
         make_example_tables.main()
-        for file in (TAXI_FILE, INCOME_FILE):
+        for file in FILES:
             assert (tmp_path / file).read_bytes() == (EXAMPLES / file).read_bytes()
         assert "260,000 people, 100,000 rows left out" in capsys.readouterr().out

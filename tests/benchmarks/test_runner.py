@@ -17,35 +17,8 @@ from benchmarks import machine, markdown, results, runner, summaries, tables, ti
 from benchmarks.__main__ import main
 from benchmarks.accuracy import textbook
 from benchmarks.isolated import ENVIRONMENT, script
+from tests.benchmarks.tiny_sizes import TINY
 from tests.false_alarms import accepts, multinomial_tail
-
-TINY = {
-    "accuracy/ems_reference": {
-        "repeats": 2,
-        "repeats_of_em": 2,
-        "bins": 32,
-        "epsilons": [4],
-    },
-    "accuracy/decoders": {"repeats": 2, "bins": 16, "epsilons": [4]},
-    "accuracy/real_columns": {"repeats": 2, "bins": 16, "epsilons": [4], "columns": ["uniform"]},
-    "accuracy/coverage": {"repeats": 2, "bins": 16, "epsilons": [4], "columns": ["beta52"]},
-    "accuracy/mixture": {
-        "repeats": 2,
-        "band_repeats": 2,
-        "bins": 16,
-        "epsilons": [4],
-        "columns": ["uniform"],
-    },
-    "speed/randomizers": {"people": 200, "bins": 16, "rounds": 2},
-    "speed/decoding": {
-        "sizes": [16, 32],
-        "rounds": 2,
-        "rounds_to_convergence": 2,
-        "largest_dense": 16,
-    },
-    "speed/starting": {"pairs": 2, "commands": 1, "bins": 16},
-    "speed/streaming": {"reports": 1000, "bins": 16},
-}
 
 
 def document(name: str, settings: dict, measured: dict) -> dict:

@@ -7,12 +7,20 @@ import os
 import pty
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from lapwing import Categories, GeneralizedRandomizedResponse, Survey, simulate
+from lapwing import (
+    Categories,
+    GeneralizedRandomizedResponse,
+    Guarantee,
+    LedgerFile,
+    Survey,
+    simulate,
+)
 from lapwing.cli.console import printable
 from lapwing.cli.program import COMMANDS
 from tests.cli.running import Program, environment
@@ -22,17 +30,38 @@ NEW = (
     *("--epsilon", "2", "--low", "0", "--high", "100", "--bins", "20"),
 )
 EVERY: dict[str, tuple[str, ...]] = {
+    "recommend": (
+        *("recommend", "--epsilon", "2", "--users", "100000"),
+        *("--bounds", "0", "100", "--bins", "64"),
+    ),
     "new": NEW,
     "randomize": ("randomize", "survey.json", "ages.csv", "-o", "reports.lwr"),
     "tally": ("tally", "survey.json", "reports.lwr", "-o", "tally.json"),
     "merge": ("merge", "tally.json", "-o", "merged.json"),
     "decode": ("decode", "survey.json", "tally.json", "-o", "result.json"),
     "plot": ("plot", "result.json", "-o", "picture.svg"),
+    "difference": ("difference", "result.json", "result.json"),
     "simulate": ("simulate", "survey.json", "ages.csv", "-o", "simulated.json"),
     "verify": ("verify", "survey.json"),
     "distances": ("distances", "result.json", "--truth", "ages.csv"),
+    "bounds": ("bounds", "ages.csv", "--epsilon", "1", "--neighbours", "replace-one"),
+    "summarize": ("summarize", "ages.csv", "--bounds", "0", "100", "-o", "ages.lws"),
+    "release": (
+        *("release", "ages.lws", "--epsilon", "1", "--neighbours", "replace-one"),
+        *("-o", "release.json"),
+    ),
+    "quantile": ("quantile", "release.json", "0.5"),
+    "sample": ("sample", "release.json", "--size", "5", "-o", "synthetic.csv"),
+    "ledger": ("ledger", "budget.json"),
 }
 """Every command, in an order in which each finds what it needs."""
+
+
+@pytest.fixture(autouse=True)
+def _budget(tmp_path: Path) -> None:
+    """A ledger to look at."""
+    budget = Guarantee(Fraction(1), Fraction(0), "replace-one", "central")
+    LedgerFile(tmp_path / "budget.json").create(budget)
 
 
 def test_no_command_is_left_out() -> None:

@@ -89,3 +89,30 @@ def test_a_reader_that_goes_away_is_no_error(much_to_do: Path) -> None:
     finally:
         os.close(writing)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+LOADING = """
+import importlib.abc, runpy, sys
+
+class Impatient(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path, target=None):
+        if name == "lapwing.cli.program":
+            raise KeyboardInterrupt  # as the signal does, wherever the import is
+
+sys.meta_path.insert(0, Impatient())
+sys.argv = ["lapwing", "verify", "survey.json"]
+runpy.run_module("lapwing", run_name="__main__")
+"""
+
+
+def test_ctrl_c_while_the_program_is_loaded_shows_no_traceback(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADING],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "lapwing: stopped by Ctrl-C; no file was written or changed\n"

@@ -1,8 +1,8 @@
 """What the contract suites run over. A new class gets all of them by a row here.
 
 Randomizers: :data:`RANDOMIZERS`, on every domain of :data:`DOMAINS` that they name. Operators:
-:data:`OPERATORS`. Decoders: `registered_decoders.py`. A test fails when a class that a survey may
-name has no row.
+`registered_operators.py`. Decoders: `registered_decoders.py`. A test fails when a class that a
+survey may name has no row.
 """
 
 from __future__ import annotations
@@ -14,20 +14,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.sparse.linalg import LinearOperator
 
 from lapwing import (
     Categories,
     Channel,
+    CompressivePrivatization,
+    Counts,
     GeneralizedRandomizedResponse,
     GeneralWave,
     HaarHadamard,
+    HadamardResponse,
     Hierarchical,
     Integers,
     Interval,
+    LinearHashing,
+    LocalHashing,
     MultiscaleWave,
     OptimizedUnaryEncoding,
     Piecewise,
+    PrefixHashing,
+    Rappor,
     SquareWave,
     SubsetSelection,
     UnaryEncoding,
@@ -35,19 +41,16 @@ from lapwing import (
 )
 from lapwing.domain import Domain
 from lapwing.guarantee import exponential_bounds
+from lapwing.hashed_channel import HashedSupport
 from lapwing.laws import FixedSizeSubset, Multinomial, ProductOfBits
-from lapwing.linear.banded import SlidingBox, SlidingWindow
-from lapwing.linear.binned import Coarsened
-from lapwing.linear.circulant import Circulant, circular_window
-from lapwing.linear.compound_symmetric import CompoundSymmetric
-from lapwing.linear.repeated import Repeated
-from lapwing.linear.stacked import Stacked, dense
+from lapwing.linear.stacked import dense
 from lapwing.local.grouped import Grouped
 from lapwing.local.haar_hadamard import SignedHadamard
 from lapwing.local.signed_subset_selection import SignedSubsetSelection
 from lapwing.randomizer import Randomizer
 from lapwing.randomness import WORD
 from lapwing.signed_subset_law import SignedSubset
+from tests.contracts.hashed_reports import long_seeds, supported
 
 DOMAINS: dict[str, Domain] = {
     "linear": Interval(0, 1, bins=6),
@@ -58,10 +61,21 @@ DOMAINS: dict[str, Domain] = {
     "integers": Integers(3, 8),
     "categories": Categories(["red", "green", "blue"]),
     "categories-missing": Categories(4, missing="category"),
+    "categories-eight": Categories(8),
 }
 
 ORDERED = ("linear", "circular", "log", "atoms-and-missing", "integers")
 ALL = (*ORDERED, "categories", "categories-missing")
+
+
+UNEVEN = (
+    (0, 1, 0, 1, 0, 1),
+    (1, 0, 0, 0, 1, 1),
+    (0, 1, 1, 0, 1, 0),
+    (1, 1, 1, 0, 0, 0),
+    (1, 0, 0, 1, 0, 0),
+)
+"""Near sets of three and of two outputs; the first is large, so that its law shows epsilon well."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +84,8 @@ class RandomizerRow:
 
     `make(domain, epsilon)`; `loosen(randomizer)` moves a threshold by one unit past its legal
     limit; `impossible(randomizer)` lists reports that it cannot send; `adds(randomizer, report)`
-    says by hand in which block and outputs a report is counted.
+    says by hand in which block and outputs a report is counted. `log`: its tally is a log of
+    reports, which gives counts.
     """
 
     make: Callable[[Domain, Any], Randomizer]
@@ -78,6 +93,7 @@ class RandomizerRow:
     loosen: Callable[[Any], Randomizer]
     impossible: Callable[[Any], list[bytes]]
     adds: Callable[[Any, bytes], tuple[int, list[int]]]
+    log: bool = False
 
 
 def _with_attributes(randomizer: Any, **cached: Any) -> Any:
@@ -89,6 +105,16 @@ def _with_attributes(randomizer: Any, **cached: Any) -> Any:
 
 def _loosen_near(randomizer: Any) -> Any:
     return _with_attributes(randomizer, threshold=randomizer.threshold + 1)
+
+
+def _loosen_by_size(randomizer: Any) -> Any:
+    looser = {size: threshold + 1 for size, threshold in randomizer._by_size.items()}
+    return _with_attributes(randomizer, _by_size=looser)
+
+
+def _loosen_second_round(randomizer: Any) -> Any:
+    keep, again = randomizer._thresholds
+    return _with_attributes(randomizer, _thresholds=(keep, again + 1))
 
 
 def _loosen_symmetric(randomizer: Any) -> Any:
@@ -230,6 +256,38 @@ RANDOMIZERS: dict[str, RandomizerRow] = {
         _wrong_sets,
         _set_bits,
     ),
+    "rappor": RandomizerRow(
+        Rappor,
+        ("linear", "categories", "categories-missing"),
+        _loosen_second_round,
+        _spare_bits,
+        _set_bits,
+    ),
+    "compressive-privatization": RandomizerRow(
+        lambda domain, epsilon: CompressivePrivatization(domain, epsilon, outputs=domain.size - 1),
+        ALL,
+        _loosen_by_size,
+        _impossible_codes,
+        _code,
+    ),
+    "compressive-privatization, banded": RandomizerRow(
+        lambda domain, epsilon: CompressivePrivatization(
+            domain, epsilon, matrix=UNEVEN, uneven="banded"
+        ),
+        ("linear", "integers"),
+        _loosen_by_size,
+        _impossible_codes,
+        _code,
+    ),
+    "compressive-privatization, scaled": RandomizerRow(
+        lambda domain, epsilon: CompressivePrivatization(
+            domain, epsilon, matrix=UNEVEN, uneven="scaled"
+        ),
+        ("linear", "integers"),
+        _loosen_by_size,
+        _impossible_codes,
+        _code,
+    ),
     "multiscale-wave": RandomizerRow(
         lambda domain, epsilon: MultiscaleWave(
             domain, epsilon, parts=[("wave", 0.5, 0.4), ("wave", 1.0, 0.35), ("subset", 5, 0.25)]
@@ -252,6 +310,39 @@ RANDOMIZERS: dict[str, RandomizerRow] = {
         _loosen_peak,
         _impossible_codes,
         _code,
+    ),
+    "hadamard-response": RandomizerRow(
+        HadamardResponse, ALL, _loosen_near, _impossible_codes, _code
+    ),
+    "hadamard-response, two blocks": RandomizerRow(
+        lambda domain, epsilon: HadamardResponse(domain, epsilon, blocks=2),
+        ("linear", "categories", "categories-missing"),
+        _loosen_near,
+        _impossible_codes,
+        _code,
+    ),
+    "local-hashing, a pool": RandomizerRow(
+        lambda domain, epsilon: LocalHashing(domain, epsilon, hashes=3, size=4),
+        ("categories", "categories-missing"),
+        _loosen_near,
+        _impossible_codes,
+        _code,
+    ),
+    "linear-hashing": RandomizerRow(
+        lambda domain, epsilon: LinearHashing(domain, epsilon, hash_bits=2),
+        ("categories", "categories-missing"),
+        _loosen_near,
+        long_seeds,
+        supported,
+        log=True,
+    ),
+    "prefix-hashing": RandomizerRow(
+        lambda domain, epsilon: PrefixHashing(domain, epsilon, prefixes=(1, 3), hash_bits=2),
+        ("categories-eight",),
+        _loosen_first_group,
+        _wrong_groups,
+        _in_group,
+        log=True,
     ),
     "piecewise": RandomizerRow(
         Piecewise, ("linear", "integers"), _loosen_near, _impossible_codes, _code
@@ -301,6 +392,11 @@ class RandomizerCase:
         """How many values a client tells apart: points of its grid, or symbols."""
         return getattr(self.randomizer, "points", self.randomizer.domain.size)
 
+    def counted(self, tally: Any) -> Counts:
+        """Return a tally as counts: itself, or what a log says of every symbol."""
+        counts: Counts = self.randomizer.counts(tally) if self.row.log else tally
+        return counts
+
     def value(self, point: int) -> Any:
         """Return a raw value of an input."""
         domain = self.randomizer.domain
@@ -319,11 +415,15 @@ class RandomizerCase:
 
 
 def randomizer_cases(
-    *epsilons: float, domains: tuple[str, ...] = tuple(DOMAINS), rows: str = ""
+    *epsilons: float,
+    domains: tuple[str, ...] = tuple(DOMAINS),
+    rows: str = "",
+    logs: bool = True,
 ) -> list[Any]:
     """Return every row on each of its domains at each epsilon, for `pytest.mark.parametrize`.
 
-    `domains` and `rows` (how names start) leave some out, for tests that take seconds each.
+    `domains` and `rows` (how names start) leave some out, for tests that take seconds each;
+    `logs=False` leaves out those whose tally is a log.
     """
     return [
         pytest.param(
@@ -333,7 +433,7 @@ def randomizer_cases(
         for name, row in RANDOMIZERS.items()
         for where in row.domains
         for epsilon in epsilons
-        if where in domains and name.startswith(rows)
+        if where in domains and name.startswith(rows) and (logs or not row.log)
     ]
 
 
@@ -344,6 +444,14 @@ def at_epsilon(randomizer: Any, factor: Fraction) -> Any:
         fixed["width"] = (randomizer.half_window + 0.5) / randomizer.points
     if isinstance(randomizer, SubsetSelection | SignedSubsetSelection):
         fixed["size"] = randomizer.members
+    if isinstance(randomizer, CompressivePrivatization) and randomizer.matrix == "balanced":
+        fixed["weight"] = randomizer.near
+    if isinstance(randomizer, HadamardResponse):
+        fixed["blocks"] = randomizer.block_count
+    if isinstance(randomizer, LinearHashing):
+        fixed["hash_bits"] = randomizer.bits
+    if isinstance(randomizer, LocalHashing):
+        fixed["size"] = randomizer.values_of_a_hash
     changed = replace(randomizer, epsilon=randomizer.epsilon * factor, **fixed)
     if isinstance(randomizer, Grouped):
         parts = [
@@ -371,6 +479,10 @@ def dense_ratio(channel: Channel) -> tuple[float, float]:
         elif isinstance(block.law, SignedSubset):
             own, others = matrix.max(), 2 * block.law.coordinates - block.law.members
             ratio = own * others / ((1 - own) * block.law.members)
+        elif isinstance(block.law, HashedSupport):
+            # Given the hash, the near point of the own value against the same of another.
+            own, other = matrix.max(), matrix.min()
+            ratio = own * (1 - other) / ((1 - own) * other)
         elif isinstance(block.law, ProductOfBits):
             # Given two values only their two bits differ in law, one up and one down.
             ratio *= ((1 - matrix).max(axis=1) / (1 - matrix).min(axis=1)).max()
@@ -378,41 +490,3 @@ def dense_ratio(channel: Channel) -> tuple[float, float]:
             assert isinstance(block.law, Multinomial)
         ratios.append(ratio)
     return max(ratios), 1e-12 + 1e-15 / smallest
-
-
-OPERATORS: dict[str, Callable[[], LinearOperator]] = {
-    "compound symmetric": lambda: CompoundSymmetric(7, diagonal=0.5, off_diagonal=0.03),
-    "compound symmetric of one": lambda: CompoundSymmetric(1, diagonal=0.5, off_diagonal=0.0),
-    "sliding window": lambda: SlidingWindow(9, width=5, inside=0.17, outside=0.02),
-    "sliding window of one": lambda: SlidingWindow(9, width=1, inside=0.7, outside=0.02),
-    "sliding window wider than the line": lambda: SlidingWindow(
-        4, width=11, inside=0.09, outside=0.001
-    ),
-    "sliding window on two points": lambda: SlidingWindow(2, width=3, inside=0.3, outside=0.1),
-    "sliding box": lambda: SlidingBox(
-        inputs=6, outputs=10, half_width=0.23, inside=1.4, outside=0.2
-    ),
-    "sliding box, more inputs": lambda: SlidingBox(
-        inputs=11, outputs=4, half_width=0.3, inside=1.4, outside=0.2
-    ),
-    "sliding box, narrow": lambda: SlidingBox(
-        inputs=5, outputs=5, half_width=0.01, inside=30.0, outside=0.3
-    ),
-    "sliding box, wide": lambda: SlidingBox(
-        inputs=5, outputs=7, half_width=1.7, inside=0.25, outside=0.02
-    ),
-    "circulant": lambda: Circulant(np.array([0.5, 0.1, 0.25, 0.05, 0.1])),
-    "circulant of even size": lambda: Circulant(np.array([0.5, 0.1, 0.3, 0.1])),
-    "circular window": lambda: circular_window(10, width=3, inside=0.2, outside=0.05),
-    "repeated": lambda: Repeated(4, times=3),
-    "stacked": lambda: Stacked(
-        [
-            SlidingWindow(6, width=3, inside=0.2, outside=0.05),
-            CompoundSymmetric(6, diagonal=0.5, off_diagonal=0.1),
-            Circulant(np.arange(6.0)),
-        ]
-    ),
-    "product": lambda: SlidingWindow(12, width=3, inside=0.2, outside=0.05) @ Repeated(4, times=3),
-    "coarsened": lambda: Coarsened(CompoundSymmetric(3, diagonal=0.5, off_diagonal=0.1), size=8),
-    "adjoint": lambda: SlidingWindow(6, width=3, inside=0.2, outside=0.05).adjoint(),
-}

@@ -10,26 +10,40 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from scipy.linalg import hadamard
+
 from lapwing import (
     BinomialSmoothing,
     Block,
+    Candidates,
     Categories,
     Channel,
+    CompressiveEstimate,
+    CompressivePrivatization,
+    ExhaustiveScan,
     ExpectationMaximization,
     GaussianSmoothing,
     GeneralizedRandomizedResponse,
     GeneralWave,
     HaarHadamard,
+    HadamardResponse,
+    HeavyHitterSelection,
     Hierarchical,
     Integers,
     Interval,
     LeastSquares,
+    LocalHashing,
+    MixturePrior,
     MultiscaleWave,
+    Normalization,
     OptimizedUnaryEncoding,
     PenalizedLikelihood,
+    PrefixExtension,
+    SparseRecovery,
     SpectralPrior,
     SquareWave,
     SubsetSelection,
+    Threshold,
     TreeConsistency,
     UnaryEncoding,
     Wavelet,
@@ -53,6 +67,9 @@ def mixed_channel() -> Channel:
 
 _TAXI = Interval(0, 1, bins=8)
 
+_SIGNS = tuple(map(tuple, hadamard(16)[:, 1:9].tolist()))
+"""Near sets of half of the outputs that are orthogonal, so that every decoder can invert them."""
+
 CHANNELS: dict[str, Callable[[], Channel]] = {
     "response on categories": lambda: GeneralizedRandomizedResponse(Categories(6), 3).channel,
     "response on an interval": lambda: GeneralizedRandomizedResponse(_TAXI, 3).channel,
@@ -69,6 +86,7 @@ CHANNELS: dict[str, Callable[[], Channel]] = {
     "mixed": mixed_channel,
     "subsets": lambda: SubsetSelection(_TAXI, 3, size=2).channel,
     "wave of any shape": lambda: GeneralWave(_TAXI, 3, ratio=0.5, width=0.2).channel,
+    "compressive": lambda: CompressivePrivatization(_TAXI, 3, matrix=_SIGNS).channel,
     "multiscale": lambda: (
         (
             MultiscaleWave(
@@ -77,6 +95,10 @@ CHANNELS: dict[str, Callable[[], Channel]] = {
         ).channel
     ),
     "hierarchy": lambda: Hierarchical(_TAXI, 3, branching=2).channel,
+    "Hadamard response": lambda: HadamardResponse(Categories(6), 1, blocks=1).channel,
+    "Hadamard response in blocks": lambda: HadamardResponse(Categories(6), 3, blocks=4).channel,
+    "Hadamard response on an interval": lambda: HadamardResponse(_TAXI, 3).channel,
+    "pool of hashes": lambda: LocalHashing(Categories(6), 1, hashes=6, size=3).channel,
     "Haar coefficients": lambda: HaarHadamard(_TAXI, 3).channel,
     "wavelet": lambda: Wavelet(_TAXI, 3).channel,
     "wavelet, large sets": lambda: Wavelet(_TAXI, "1.09").channel,
@@ -93,7 +115,7 @@ class DecoderRow:
     `inverts`: whether it starts from the unbiased estimate, and so may refuse a tally with a group
     that nobody reported from. `most`: reports up to which all may be equal. `only`: names
     of the channels that it decodes when it must refuse the others. `band`: a word that says where
-    its band comes from.
+    its band comes from. `lists`: whether it returns HeavyHitters, whose contract is in their tests.
     """
 
     decoder: Any
@@ -105,6 +127,7 @@ class DecoderRow:
     most: int = 2**53 - 1
     only: tuple[str, ...] = ()
     band: str = "linear"
+    lists: bool = False
 
     def decodes(self, name: str, channel: Channel) -> bool:
         """Return whether it must decode a channel of this name; otherwise it must refuse it."""
@@ -119,6 +142,12 @@ _TREES = (
     "symmetric bits",
     "optimized bits",
     "subsets",
+)
+_SUPPORTING = (
+    *_TREES[1:],
+    "Hadamard response",
+    "Hadamard response in blocks",
+    "Hadamard response on an interval",
 )
 _CIRCULANT = (
     "response on categories",
@@ -155,6 +184,14 @@ DECODERS: dict[str, DecoderRow] = {
     "spectral prior": DecoderRow(
         SpectralPrior(), SpectralPrior(), ordered=True, most=2**40, band="widened"
     ),
+    "sparse recovery": DecoderRow(SparseRecovery(), SparseRecovery()),
+    "sparse recovery, any sign": DecoderRow(
+        SparseRecovery(method="omp"), SparseRecovery(method="omp")
+    ),
+    "sparse recovery, l1": DecoderRow(SparseRecovery(method="l1"), SparseRecovery(method="l1")),
+    "compressive estimate": DecoderRow(
+        CompressiveEstimate(sparsity=8), CompressiveEstimate(sparsity=8), only=("compressive",)
+    ),
     "tree": DecoderRow(
         TreeConsistency(), TreeConsistency(), only=(*_TREES, "Haar coefficients"), signed=True
     ),
@@ -172,6 +209,32 @@ DECODERS: dict[str, DecoderRow] = {
         only=("wavelet", "wavelet, large sets"),
         signed=True,
     ),
+    "mixture prior": DecoderRow(MixturePrior(), MixturePrior(), only=_SUPPORTING),
+    "mixture prior, medians": DecoderRow(
+        MixturePrior(estimate="median"), MixturePrior(estimate="median"), only=_SUPPORTING
+    ),
+    "threshold": DecoderRow(Threshold(), Threshold(), only=_SUPPORTING),
+    "threshold, projected": DecoderRow(
+        Threshold(control="false-discovery", rest="project"),
+        Threshold(control="false-discovery", rest="project"),
+        only=_SUPPORTING,
+    ),
+    "clip and normalise": DecoderRow(Normalization(), Normalization(), only=_SUPPORTING),
+    "additive normalisation": DecoderRow(
+        Normalization(method="additive"),
+        Normalization(method="additive"),
+        only=_SUPPORTING,
+        signed=True,
+    ),
+    "norm-cut": DecoderRow(
+        Normalization(method="norm-cut"), Normalization(method="norm-cut"), only=_SUPPORTING
+    ),
+    "heavy hitters": DecoderRow(
+        HeavyHitterSelection(), HeavyHitterSelection(), only=_SUPPORTING, lists=True
+    ),
+    "scan of a log": DecoderRow(ExhaustiveScan(), ExhaustiveScan(), only=("a log",)),
+    "prefixes in a log": DecoderRow(PrefixExtension(), PrefixExtension(), only=("a log",)),
+    "candidates in a log": DecoderRow(Candidates([0, 1]), Candidates([0, 1]), only=("a log",)),
     "Wiener": DecoderRow(Wiener(), Wiener(), only=_CIRCULANT),
     "Wiener, direct": DecoderRow(
         Wiener(method="direct", simplex=False),

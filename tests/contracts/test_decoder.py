@@ -29,7 +29,7 @@ def _pairs() -> list[Any]:
     for channel_name, make in CHANNELS.items():
         channel = make()
         for name, row in DECODERS.items():
-            if row.decodes(channel_name, channel):
+            if row.decodes(channel_name, channel) and not row.lists:
                 pairs.append(pytest.param(channel, row, id=f"{name}, {channel_name}"))
     return pairs
 
@@ -174,7 +174,7 @@ def _stopped(decoder: Any) -> Any:
 def _legal_or_refused(channel: Channel, row: DecoderRow, tally: Counts) -> None:
     try:
         result = _stopped(row.decoder).decode(channel, tally)
-    except UnsupportedChannelError:
+    except (UnsupportedChannelError, TallyError):
         assert row.inverts and 0 in tally.reports, "only a silent group makes it impossible"
         return
     _legal(result, channel, tally)

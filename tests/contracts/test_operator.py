@@ -10,8 +10,8 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.linear.banded import SlidingWindow
 from lapwing.linear.stacked import dense
-from tests.contracts.registered import OPERATORS
 from tests.contracts.registered_decoders import CHANNELS
+from tests.contracts.registered_operators import OPERATORS
 
 
 def _channel_operators() -> dict[str, LinearOperator]:
@@ -150,3 +150,22 @@ class _Unscaled(SlidingWindow):
 @pytest.mark.parametrize("broken", [_Skewed, _Unscaled])
 def test_a_wrong_adjoint_fails_the_dot_test(broken: type[SlidingWindow]) -> None:
     assert dot_test(broken(9, width=5, inside=0.17, outside=0.02)) > 1e-3
+
+
+@every
+def test_squared_entries_and_single_columns_where_they_are_offered(
+    operator: LinearOperator,
+) -> None:
+    matrix = by_columns(operator)
+    close = {"rtol": 1e-12, "atol": 1e-13 * np.abs(matrix).max()}
+    if hasattr(operator, "squared_entries"):
+        np.testing.assert_allclose(by_columns(operator.squared_entries()), matrix**2, **close)
+    if hasattr(operator, "column"):
+        columns = [operator.column(number) for number in range(operator.shape[1])]
+        np.testing.assert_allclose(np.column_stack(columns), matrix, **close)
+
+
+def test_some_operators_offer_them() -> None:
+    offered = [make() for make in OPERATORS.values()]
+    assert sum(hasattr(operator, "squared_entries") for operator in offered) >= 3
+    assert sum(hasattr(operator, "column") for operator in offered) >= 2

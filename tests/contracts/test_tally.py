@@ -18,7 +18,7 @@ from lapwing.reports import Reports
 from lapwing.tally import LARGEST_COUNT
 from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_cases
 
-at_one = pytest.mark.parametrize("case", randomizer_cases(1))
+at_one = pytest.mark.parametrize("case", randomizer_cases(1, logs=False))
 
 
 def _reports(case: RandomizerCase, people: int = 120) -> Reports:

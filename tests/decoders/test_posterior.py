@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
 from lapwing.decoders.posterior import Posterior, shrunk
-from lapwing.decoders.spectrum import Basis, averaged_spectrum, evidence_of, refined
+from lapwing.decoders.spectrum import (
+    AMPLITUDES,
+    FLOORS,
+    SLOPES,
+    Basis,
+    averaged_spectrum,
+    evidence_of,
+    refined,
+)
 
 
 def _problem(size: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -94,6 +104,31 @@ def test_the_basis_is_orthogonal_of_unit_mean_square(cells: int, circular: bool)
         gram, expected = gram[:-1, :-1], expected[:-1, :-1]
     assert np.allclose(gram, expected, atol=1e-12)
     assert np.abs(basis.columns.sum(axis=0)).max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_average_is_that_of_the_whole_grid(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frequency = np.arange(1.0, 40)
+    half = rng.normal(size=(39, 60))
+    information = half @ half.T * 10.0 ** rng.integers(1, 5)
+    pull = information @ (0.5 * frequency ** -rng.uniform(0.5, 2) * rng.normal(size=39))
+    others = np.array([0.3, 0.01])
+    both = np.zeros((41, 41))
+    both[:39, :39] = information
+    both[39:, 39:] = np.diag([5.0, 900.0])
+    found = averaged_spectrum(both, np.append(pull, [3.0, 40.0]), frequency, others)
+    spectra = [
+        a**2 * frequency ** (-2 * slope) + w**2
+        for slope, a, w in product(SLOPES, AMPLITUDES, FLOORS)
+    ]
+    evidence = np.array(
+        [evidence_of(both, np.append(pull, [3.0, 40.0]), np.append(one, others)) for one in spectra]
+    )
+    weights = np.exp(evidence - evidence.max())
+    expected = np.exp(weights @ np.log(spectra) / weights.sum())
+    assert found.evidence == pytest.approx(evidence.max(), rel=1e-12)
+    assert np.allclose(found.variance, expected, rtol=1e-8)
 
 
 def test_the_spectrum_follows_the_amplitudes_that_made_the_data() -> None:

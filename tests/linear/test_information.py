@@ -17,6 +17,7 @@ from lapwing.linear.compound_symmetric import CompoundSymmetric
 from lapwing.linear.information import WeightedInformation, near_diagonal
 from lapwing.linear.repeated import Repeated
 from lapwing.linear.stacked import dense
+from lapwing.linear.toeplitz import SlidingTable
 from lapwing.local.multiscale_wave import MultiscaleWave
 
 LAGS = 7
@@ -29,6 +30,13 @@ STRUCTURED: dict[str, Callable[[], LinearOperator]] = {
     "compound symmetric": lambda: CompoundSymmetric(23, diagonal=0.6, off_diagonal=0.02),
     "circulant": lambda: Circulant(np.random.default_rng(5).dirichlet(np.ones(24))),
     "window on a circle": lambda: circular_window(25, width=9, inside=0.1, outside=0.01),
+    "table": lambda: SlidingTable(29, table=np.array([0.1, 0.3, 0.2, 0.05, 0.1]), outside=0.03),
+    "table wider than the line": lambda: SlidingTable(
+        9, table=np.random.default_rng(7).gamma(1.0, size=21), outside=0.03
+    ),
+    "table on fewer symbols than lags": lambda: SlidingTable(
+        4, table=np.array([0.4, 0.2, 0.1]), outside=0.2
+    ),
     "coarse cells": lambda: Coarsened(SlidingWindow(8, width=3, inside=0.2, outside=0.1), size=29),
     "cells of one or two": lambda: Coarsened(
         CompoundSymmetric(17, diagonal=0.4, off_diagonal=0.03), size=29

@@ -8,7 +8,7 @@ import pytest
 from lapwing import Interval
 from lapwing.errors import ArgumentError
 from lapwing.local.grouped import COIN, whole_shares
-from lapwing.local.multiscale_wave import L2S, MultiscaleWave, ladder
+from lapwing.local.multiscale_wave import MultiscaleWave
 from lapwing.randomness import seeded
 from tests.false_alarms import accepts, multinomial_tail
 
@@ -38,27 +38,6 @@ def test_the_group_has_its_share_and_does_not_depend_on_the_value() -> None:
         counts = np.bincount(reports.data[:, 0], minlength=shares.size)
         assert accepts(multinomial_tail(counts, shares))
         assert not accepts(multinomial_tail(counts, np.full(shares.size, 1 / shares.size)))
-
-
-def test_the_ladder_uses_the_nearest_row_and_its_shares() -> None:
-    assert ladder(0.6) == L2S[0.5]
-    assert ladder(1.5) == L2S[2.0]
-    assert ladder(24) == L2S[4.0]
-    for row in L2S.values():
-        assert sum(share for _, _, share in row) == pytest.approx(1)
-
-
-def test_on_more_bins_half_of_the_finest_share_goes_to_all_bins() -> None:
-    parts = MultiscaleWave(Interval(0, 1, bins=1024), 2).groups
-    cells = {part.randomizer.domain.size: part.share / COIN for part in parts[-2:]}
-    assert cells == pytest.approx({256: 0.08, 1024: 0.08}, abs=1e-8)
-
-
-def test_on_few_bins_subsets_of_more_cells_than_bins_become_one() -> None:
-    parts = MultiscaleWave(Interval(0, 1, bins=16), 0.5).groups
-    cells = [part.randomizer.domain.size for part in parts]
-    assert max(cells) == 16
-    assert sum(part.share for part in parts) == COIN
 
 
 @pytest.mark.parametrize(

@@ -19,18 +19,29 @@ import numpy as np
 
 from lapwing import (
     Categories,
+    CompressivePrivatization,
+    Counts,
     Distribution,
     GeneralizedRandomizedResponse,
     GeneralWave,
     Guarantee,
     HaarHadamard,
+    HadamardResponse,
+    HashedTexts,
+    HeavyHitters,
     Hierarchical,
     Integers,
     Interval,
+    LeastSquares,
     Ledger,
+    LinearHashing,
+    LocalHashing,
     MultiscaleWave,
     OptimizedUnaryEncoding,
     Piecewise,
+    PrefixHashing,
+    Rappor,
+    ReportLog,
     SquareWave,
     SubsetSelection,
     Survey,
@@ -77,6 +88,19 @@ SURVEYS: dict[str, Survey] = {
         "browser", SubsetSelection(Categories(["a", "b", "c", "d", "e", "f", "g", "h", "i"]), 1)
     ),
     "subset-selection-size": Survey("age", SubsetSelection(Integers(17, 35), "1/3", size=4)),
+    "compressive-privatization": Survey(
+        "page", CompressivePrivatization(Categories(30), 4, outputs=24, seed=2026)
+    ),
+    "compressive-privatization-given": Survey(
+        "colour",
+        CompressivePrivatization(
+            Categories(["red", "green", "blue"]),
+            2,
+            matrix=[[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1]],
+            uneven="banded",
+        ),
+    ),
+    "rappor": Survey("habit", Rappor(Categories(11), 2, lifetime=3)),
     "multiscale-wave": Survey("wage", MultiscaleWave(Interval(0, 100, bins=24), 1)),
     "multiscale-wave-parts": Survey(
         "hours",
@@ -95,6 +119,17 @@ SURVEYS: dict[str, Survey] = {
     "hierarchical": Survey("score", Hierarchical(Interval(0, 1, bins=16), 1)),
     "hierarchical-branching": Survey("score", Hierarchical(Integers(0, 9), "0.5", branching=3)),
     "haar-hadamard": Survey("score", HaarHadamard(Interval(0, 1, bins=12), 1)),
+    "hadamard-response": Survey("browser", HadamardResponse(Categories(9), 1)),
+    "hadamard-response-blocks": Survey(
+        "browser", HadamardResponse(Categories(["a", "b", "c"], missing="category"), 4, blocks=2)
+    ),
+    "local-hashing": Survey("browser", LocalHashing(Categories(9), 1)),
+    "local-hashing-pool": Survey("browser", LocalHashing(Categories(9), 2, hashes=40, seed=7)),
+    "linear-hashing": Survey("word", LinearHashing(HashedTexts(8, missing="category"), 2)),
+    "linear-hashing-bits": Survey("browser", LinearHashing(Categories(9), 1, hash_bits=1)),
+    "prefix-hashing": Survey(
+        "browser", PrefixHashing(Categories(16), 2, prefixes=(2, 4), hash_bits=2)
+    ),
     "wavelet": Survey("score", Wavelet(Interval(0, 1, bins=16), 1)),
     "wavelet-levels": Survey(
         "score", Wavelet(Integers(0, 15), 3, levels=3, allocation="uniform", users=400)
@@ -107,7 +142,9 @@ PEOPLE = 400
 def values_of(survey: Survey) -> list[Any]:
     """Return values that fall into every symbol."""
     domain: Any = survey.randomizer.domain
-    if isinstance(domain, Categories):
+    if isinstance(domain, HashedTexts):
+        held = [f"word {number}" for number in range(40)]
+    elif isinstance(domain, Categories):
         held = list(domain.listed)
     else:
         held = ((domain.left + domain.right) / 2).tolist()
@@ -128,6 +165,9 @@ def write_survey(folder: Path, survey: Survey, *, seed: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", WeakAnswerWarning)
         made = survey.decode(tally)
+        if isinstance(made, HeavyHitters):
+            (folder / "heavy-hitters.json").write_text(made.to_json() + "\n", "utf-8")
+            made = survey.decode(tally, decoder=LeastSquares())
     assert isinstance(made, Distribution)
     header = Header(reports.width, survey.fingerprint, reports.fingerprint)
     with (folder / "reports.lwr").open("wb") as stream:
@@ -136,6 +176,13 @@ def write_survey(folder: Path, survey: Survey, *, seed: int) -> None:
     (folder / "tally.json").write_text(document_text(tally.to_document()), "utf-8")
     (folder / "distribution.json").write_text(made.to_json() + "\n", "utf-8")
     (folder / "facts.json").write_text(document_text(facts(survey, reports, tally, made)), "utf-8")
+
+
+def counted(survey: Survey, tally: Any) -> Counts:
+    """Return a tally as counts: itself, or what a log says of every symbol."""
+    if isinstance(tally, ReportLog):
+        return survey.randomizer.counts(tally)  # type: ignore[attr-defined, no-any-return]
+    return tally  # type: ignore[no-any-return]
 
 
 def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[str, Any]:
@@ -150,7 +197,7 @@ def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[
         "reports": len(reports),
         "report_width": reports.width,
         "report_bytes": hashlib.sha256(reports.data.tobytes()).hexdigest(),
-        "counts": [counts.tolist() for counts in tally.blocks],
+        "counts": [counts.tolist() for counts in counted(survey, tally).blocks],
         "mass": made.mass.tolist(),
         "made": made.made["class"],
     }
@@ -174,7 +221,7 @@ def write_ledger(folder: Path) -> None:
     assert ledger.spent is not None and ledger.remaining is not None
     (folder / "ledger.json").write_text(document_text(ledger.to_document()), "utf-8")
     found = {
-        "names": [name for name, _ in ledger.entries],
+        "names": [entry.name for entry in ledger.entries],
         "spent": ledger.spent.to_document(),
         "remaining": ledger.remaining.to_document(),
     }

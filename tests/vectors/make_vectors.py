@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from itertools import accumulate, chain, cycle, repeat
 from pathlib import Path
 from typing import Any
 
 from lapwing import (
     Categories,
+    CompressivePrivatization,
     GeneralizedRandomizedResponse,
     GeneralWave,
     HaarHadamard,
+    HadamardResponse,
+    HashedTexts,
     Hierarchical,
     Integers,
     Interval,
+    LinearHashing,
+    LocalHashing,
     MultiscaleWave,
     OptimizedUnaryEncoding,
     Piecewise,
+    PrefixHashing,
+    Rappor,
     SquareWave,
     SubsetSelection,
     Survey,
@@ -30,7 +36,8 @@ from lapwing import (
     Wavelet,
 )
 from lapwing.errors import DomainError
-from lapwing.randomness import WORD, iterate, seeded
+from lapwing.randomness import iterate, seeded
+from tests.vectors.edge_words import edges
 
 FOLDER = Path(__file__).parent / "v1"
 
@@ -102,6 +109,52 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         Survey("age", SubsetSelection(Integers(17, 24), "1/3", size=5)),
         [17, 20, 24, 25],
     ),
+    "rappor": (Survey("habit", Rappor(Categories(11), 1)), [0, 5, 10, 11]),
+    "rappor-lifetime": (
+        Survey("habit", Rappor(Integers(17, 22), "0.3", lifetime="0.4")),
+        [17, 20, 22, 23],
+    ),
+    "compressive-privatization": (
+        Survey("page", CompressivePrivatization(Categories(1000), 2, outputs=300)),
+        [0, 17, 999, 1000],
+    ),
+    "compressive-privatization-weight": (
+        Survey(
+            "page",
+            CompressivePrivatization(Categories(40), "0.5", outputs=9, weight=4, seed=2**53 - 1),
+        ),
+        [0, 39, 40],
+    ),
+    "compressive-privatization-medium": (
+        Survey(
+            "page",
+            CompressivePrivatization(
+                Categories(12), 1, outputs=11, matrix="medium", uneven="banded", seed=9
+            ),
+        ),
+        [0, 11, 12],
+    ),
+    "compressive-privatization-published": (
+        Survey(
+            "page",
+            CompressivePrivatization(
+                Categories(12), 1, outputs=11, matrix="rademacher", accept_epsilon=3
+            ),
+        ),
+        [0, 11, 12],
+    ),
+    "compressive-privatization-given": (
+        Survey(
+            "colour",
+            CompressivePrivatization(
+                Categories(["red", "green", "blue", "grey"]),
+                1,
+                matrix=[[1, 1, -1, -1], [1, -1, 1, -1], [-1, 1, 1, -1], [-1, -1, -1, 1], [-1] * 4],
+                uneven="scaled",
+            ),
+        ),
+        ["red", "grey", "black"],
+    ),
     "multiscale-wave": (LADDER, [0, 6.24, 6.25, 50, 99, 100, 101]),
     "multiscale-wave-ladder": (
         Survey("wage", MultiscaleWave(Integers(0, 19), 2)),
@@ -128,6 +181,25 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         [0, 3, 9],
     ),
     "haar-hadamard": (Survey("score", HaarHadamard(Integers(0, 8), 1)), [0, 4, 8]),
+    "hadamard-response": (Survey("browser", HadamardResponse(Categories(11), 1)), [0, 7, 10, 11]),
+    "hadamard-response-blocks": (
+        Survey("browser", HadamardResponse(Categories(11), 3, blocks=4)),
+        [0, 3, 4, 10, 11],
+    ),
+    "local-hashing": (Survey("browser", LocalHashing(Categories(1000), 1)), [0, 1, 999, 1000]),
+    "local-hashing-pool": (
+        Survey("browser", LocalHashing(Categories(50), 2, hashes=100, seed=3)),
+        [0, 49, 50],
+    ),
+    "linear-hashing": (
+        Survey("word", LinearHashing(HashedTexts(40), 2)),
+        ["lapwing", "Lapwing", "", "Kiebitz 🐦", 5],
+    ),
+    "linear-hashing-categories": (
+        Survey("browser", LinearHashing(Categories(11, missing="category"), 4)),
+        [0, 10, 11, None],
+    ),
+    "prefix-hashing": (Survey("word", PrefixHashing(HashedTexts(40), 2)), ["lapwing", "", 5]),
     "wavelet": (Survey("score", Wavelet(Interval(0, 1, bins=16), 1)), [0, 0.4, 1]),
     "wavelet-sparse": (SIGNS, [0, 9, 10, 19]),
 }
@@ -159,99 +231,11 @@ def _vector(survey: Survey, point: int, words: Iterable[int], why: str) -> dict[
     }
 
 
-def _two_level(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
-    """Yield words at the edges of both draws, with words that must be drawn anew in between."""
-    threshold = randomizer.threshold
-    for point in points:
-        for kind, first, bound in (
-            ("near", threshold - 1, randomizer.near),
-            ("far", threshold, randomizer.far),
-        ):
-            excess = WORD % bound
-            starts = (-(-result * WORD // bound) for result in range(min(bound, 1000)))
-            rejected = [word for word in starts if word * bound % WORD < excess]
-            for result in sorted({0, bound // 2, bound - 1}):
-                smallest = -(-(result * WORD + excess) // bound)
-                largest = (result * WORD + WORD - 1) // bound
-                yield point, [first, smallest], f"{kind}, the smallest word for offset {result}"
-                yield point, [first, largest], f"{kind}, the largest word for offset {result}"
-                if excess:
-                    yield (
-                        point,
-                        [first, rejected[-1], 0, largest],
-                        f"{kind}, two words are rejected before offset {result}",
-                    )
-        yield point, [0, WORD - 1], "near by the smallest word"
-        yield point, [WORD - 1, WORD - 1], "far by the largest word"
-
-
-def _bits(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
-    """Yield words at the thresholds of the own and of the other bits."""
-    own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
-    size = randomizer.domain.size
-    for point in points:
-        below = [own - 1 if symbol == point else other - 1 for symbol in range(size)]
-        yield point, below, "every word is the largest below its threshold"
-        yield point, [word + 1 for word in below], "every word is its threshold"
-        yield point, [own - 1] * size, "one word for all: below the threshold of the own bit"
-
-
-def _wave(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
-    """Yield words on both sides of every limit, and draws outside the window."""
-    outside = randomizer.limits[-1]
-    for point in points:
-        for offset, limit in enumerate(randomizer.limits[:-1]):
-            yield point, [limit - 1], f"the largest word for offset {offset}"
-            yield point, [limit], f"the smallest word for offset {offset + 1}"
-        yield point, [0], "the smallest word"
-        yield point, [outside - 1], "the largest word of the window"
-        yield point, [outside, 2**32], "outside by the smallest word, at the first point"
-        yield point, [WORD - 1, WORD - 1], "outside by the largest word, at the last point"
-        if WORD % randomizer.far:
-            yield point, [WORD - 1, 0, WORD - 1], "outside, after a word that is rejected"
-
-
-def _sets(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[int], str]]:
-    """Yield words on both sides of the threshold with draws at their ends."""
-    own = randomizer.thresholds["own"]
-    for point in points:
-        for first in (0, own - 1, own, WORD - 1):
-            yield point, chain([first], repeat(2**32)), "every draw is 0"
-            yield point, chain([first], repeat(WORD - 1)), "every draw is the largest"
-            mixed = cycle([0, WORD - 1, 2**32, WORD // 3])
-            yield point, chain([first], mixed), "mixed draws; 0 may be rejected"
-
-
-def _groups(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[int], str]]:
-    """Yield the first and the last coin of every group, each with the edges of its part."""
-    ends = list(accumulate(part.share for part in randomizer.groups))
-    for number, part in enumerate(randomizer.groups):
-        first, last = (ends[number] - part.share) << 32, (ends[number] << 32) - 1
-        cells, size = part.randomizer.domain.size, randomizer.domain.size
-        for symbol in (points[0], points[-1]):
-            edges = _edges(part.randomizer, [symbol * cells // size])
-            for coin, (_, words, why) in zip(cycle([first, last]), edges, strict=False):
-                yield symbol, chain([coin], words), f"group {number}: {why}"
-
-
-def _edges(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[int], str]]:
-    """Return the way of making edge cases that suits a randomizer."""
-    if hasattr(randomizer, "groups"):
-        return _groups(randomizer, points)
-    if hasattr(randomizer, "limits"):
-        return _wave(randomizer, points)
-    if hasattr(randomizer, "near"):
-        return _two_level(randomizer, points)
-    return (
-        _sets(randomizer, points) if hasattr(randomizer, "members") else _bits(randomizer, points)
-    )
-
-
 def _vectors(survey: Survey) -> list[dict[str, Any]]:
     randomizer: Any = survey.randomizer
     size = getattr(randomizer, "points", randomizer.domain.size)
     points = sorted({0, 1, size // 2, size - 1})
-    vectors = [_vector(survey, *case) for case in _edges(randomizer, points)]
+    vectors = [_vector(survey, *case) for case in edges(randomizer, points)]
     words = iterate(seeded(2026))
     for number in range(12):
         point = number * (size // 3 + 1) % size
@@ -324,6 +308,27 @@ def _refused(cases: list[tuple[str, Survey, str, str]]) -> list[dict[str, Any]]:
         {"why": why, "survey": survey.to_document(), "report": report, "error": error}
         for why, survey, report, error in cases
     ]
+
+
+def _bad_hashes() -> list[dict[str, Any]]:
+    seeds, pool = GOOD["local-hashing"][0], GOOD["local-hashing-pool"][0]
+    linear, prefixes = GOOD["linear-hashing-categories"][0], GOOD["prefix-hashing"][0]
+    rows = GOOD["hadamard-response-blocks"][0]
+    cases = [
+        ("the value 4 of a hash of 0..3", seeds, "000000000000000004", "ReportError"),
+        ("a seed without a value", seeds, "0000000000000000", "ReportError"),
+        ("hash 100 of a pool of 100", pool, (800).to_bytes(2, "little").hex(), "ReportError"),
+        (
+            "a seed with a bit too many",
+            linear,
+            (1 << 19).to_bytes(3, "little").hex(),
+            "ReportError",
+        ),
+        ("length 3 of 0..2", prefixes, "03" + "00" * 6, "ReportError"),
+        ("a seed too long for its length", prefixes, "00" + "ff" * 6, "ReportError"),
+        ("row 16 of 4 blocks of 4", rows, "10", "ReportError"),
+    ]
+    return _refused(cases)
 
 
 def _bad_surveys() -> list[dict[str, Any]]:
@@ -408,6 +413,7 @@ def vectors() -> dict[str, str]:
     for name, kind, bad in (
         ("bad_reports", "reports", _bad_reports()),
         ("bad_sets", "reports", _bad_sets()),
+        ("bad_hashes", "reports", _bad_hashes()),
         ("bad_surveys", "surveys", _bad_surveys()),
     ):
         files[f"{name}.json"] = {"format": "lapwing-vectors", "version": 1, kind: bad}

@@ -8,10 +8,12 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+import struct
 from collections.abc import Iterator
 from typing import Any
 
 import rfc8785
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 
 class RefusedError(Exception):
@@ -34,6 +36,11 @@ def to_input(survey: dict[str, Any], value: Any) -> int:
         if domain["missing"] == "refuse":
             raise RefusedError
         return _symbols(domain) - 1
+    if domain["class"] == "hashed-texts":
+        if not isinstance(value, str):
+            raise RefusedError
+        digest = hashlib.sha256(value.encode()).digest()
+        return int.from_bytes(digest, "big") >> (256 - int(domain["bits"]))
     if domain["class"] == "categories":
         labels = domain["labels"]
         if isinstance(labels, int):
@@ -90,6 +97,8 @@ def _interval_symbol(domain: dict[str, Any], value: float) -> int:
 
 def _symbols(domain: dict[str, Any]) -> int:
     missing = int(domain["missing"] != "refuse")
+    if domain["class"] == "hashed-texts":
+        return int(2 ** domain["bits"]) + missing
     if domain["class"] == "categories":
         labels = domain["labels"]
         return (labels if isinstance(labels, int) else len(labels)) + missing
@@ -112,6 +121,8 @@ def below(words: Iterator[int], bound: int) -> int:
 def report(survey: dict[str, Any], x: int, words: Iterator[int]) -> bytes:
     """Return the report of an input."""
     derived, kind = survey["derived"], survey["randomizer"]["class"]
+    if kind == "compressive-privatization":
+        return _compressed(survey["randomizer"], derived, x, words)
     if "groups" not in derived:
         circular = bool(survey["randomizer"]["domain"].get("circular"))
         return _single(kind, derived, x, words, circular=circular)
@@ -140,6 +151,13 @@ def _single(
         for symbol in range(derived["bits"]):
             bits |= (next(words) < thresholds["own" if symbol == x else "other"]) << symbol
         return bits.to_bytes(width, "little")
+    if kind == "rappor":
+        rounds = [thresholds["permanent"], thresholds["instantaneous"]]
+        bits = 1 << x
+        for keep in rounds:
+            for symbol in range(derived["bits"]):
+                bits ^= (next(words) >= keep) << symbol
+        return bits.to_bytes(width, "little")
     if kind == "subset-selection":
         return _subset(derived, thresholds["own"], x, words)
     if kind == "signed-subset-selection":
@@ -160,12 +178,95 @@ def _single(
         cell = x * outputs // cells
         sign = ((offset & cell >> 1).bit_count() + cell + (not near)) % 2
         code = 2 * offset + sign
+    elif kind == "hadamard-response":
+        code = _hadamard(derived, x, near, offset)
+    elif kind == "linear-hashing":
+        code = _linear_hash(derived, x, offset if near else window + offset, next(words))
+    elif kind == "local-hashing" and "hashes" in derived:
+        code = _pooled_hash(derived, x, near, offset)
+    elif kind == "local-hashing":
+        seed = next(words)
+        own = _local_hash(seed, x, outputs)
+        told = own if near else offset + (offset >= own)
+        return seed.to_bytes(8, "little") + told.to_bytes(width - 8, "little")
     elif circular:
         half = (window - 1) // 2
         code = (x + offset - half if near else x + offset + half + 1) % points
     else:
         code = x + offset if near else offset + window * (offset >= x)
     return int(code).to_bytes(width, "little")
+
+
+def _linear_hash(derived: dict[str, Any], x: int, offset: int, word: int) -> int:
+    bits = derived["hash_bits"]
+    seed = word >> (64 - (derived["key_bits"] + bits - 1))
+    hashed = sum((seed >> row & x).bit_count() % 2 << row for row in range(bits))
+    return int(seed << bits | (offset ^ hashed))
+
+
+def _pooled_hash(derived: dict[str, Any], x: int, near: bool, offset: int) -> int:
+    size = derived["hashed_values"]
+    number = offset if near else offset // (size - 1)
+    own = _local_hash(derived["seed"] << 32 | number, x, size)
+    other = offset % (size - 1)
+    return int(number * size + (own if near else other + (other >= own)))
+
+
+def _mixed(word: int) -> int:
+    word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    word = (word ^ word >> 27) * 0x94D049BB133111EB % 2**64
+    return word ^ word >> 31
+
+
+def _local_hash(seed: int, x: int, size: int) -> int:
+    key = (x ^ x >> 16) * 0x85EBCA6B % 2**32
+    key = (key ^ key >> 13) * 0xC2B2AE35 % 2**32
+    key ^= key >> 16
+    gamma = 0x9E3779B97F4A7C15
+    factor, shift = _mixed((seed + gamma) % 2**64), _mixed((seed + 2 * gamma) % 2**64)
+    return ((factor * key + shift) % 2**64 >> 32) * size >> 32
+
+
+def _hadamard(derived: dict[str, Any], x: int, near: bool, offset: int) -> int:
+    length = derived["length"]
+    blocks = derived["outputs"] // length
+    block, column = x % blocks, x // blocks + 1
+    if not near and offset >= length // 2:
+        rest = offset - length // 2
+        return rest if rest < block * length else rest + length
+    lowest = column & -column
+    row = offset % lowest + offset // lowest * 2 * lowest
+    if (row & column).bit_count() % 2 == int(near):
+        row += lowest
+    return block * length + row
+
+
+def near_set(randomizer: dict[str, Any], derived: dict[str, Any], x: int) -> list[int]:
+    """Return the outputs near a symbol."""
+    m, matrix = derived["outputs"], randomizer["matrix"]
+    if isinstance(matrix, list):
+        bits = int.from_bytes(bytes.fromhex(matrix[x]), "little")
+        return [j for j in range(m) if bits >> j & 1]
+    key = hashlib.sha256(f"lapwing columns {randomizer['seed']}".encode("ascii")).digest()
+    block = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+    b = (m + 3) // 4
+    counters = b"".join((x * b + i).to_bytes(16, "big") for i in range(b))
+    numbers = list(struct.unpack(f"<{4 * b}I", block.update(counters)))[:m]
+    if matrix == "balanced":
+        order = sorted(range(m), key=lambda j: (numbers[j], j))
+        return sorted(order[: derived["weight"]])
+    limit = 2**31 if matrix == "rademacher" else derived["entry_threshold"]
+    return [j for j in range(m) if numbers[j] < limit]
+
+
+def _compressed(
+    randomizer: dict[str, Any], derived: dict[str, Any], x: int, words: Iterator[int]
+) -> bytes:
+    near = near_set(randomizer, derived, x)
+    others = [j for j in range(derived["outputs"]) if j not in near]
+    threshold = int(derived["thresholds"][str(len(near))], 16)
+    chosen = near if next(words) < threshold else others
+    return chosen[below(words, len(chosen))].to_bytes(derived["report_width"], "little")
 
 
 def _subset(derived: dict[str, Any], own: int, x: int, words: Iterator[int]) -> bytes:
@@ -224,6 +325,14 @@ def _check(derived: dict[str, Any], data: bytes) -> None:
         plane = 8 * ((d + 7) // 8)
         present, minus = (2**d - 1, number) if m == d else (number % 2**plane, number >> plane)
         if present >= 2**d or present.bit_count() != m or minus & ~present:
+            raise RefusedError
+        return
+    if "key_bits" in derived:
+        if number >= 2 ** (derived["key_bits"] + 2 * derived["hash_bits"] - 1):
+            raise RefusedError
+        return
+    if "hashed_values" in derived and "hashes" not in derived:
+        if number >> 64 >= derived["hashed_values"]:
             raise RefusedError
         return
     codes = derived["outputs"] if "outputs" in derived else 2 ** derived["bits"]

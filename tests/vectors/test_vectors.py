@@ -119,7 +119,11 @@ def test_vectors_hold_rejected_words_and_both_sides_of_every_threshold() -> None
     assert rejected > 50 and near > 100 and far > 100
 
 
-BAD_REPORTS = _load("bad_reports.json")["reports"] + _load("bad_sets.json")["reports"]
+BAD_REPORTS = [
+    case
+    for name in ("bad_reports.json", "bad_sets.json", "bad_hashes.json")
+    for case in _load(name)["reports"]
+]
 
 
 @pytest.mark.parametrize("case", BAD_REPORTS, ids=lambda case: case["why"])

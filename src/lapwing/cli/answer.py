@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from lapwing.categories import Categories
 from lapwing.cli.console import facts, grid
 from lapwing.cli.wording import count_text, number_text, percent
 from lapwing.distribution import Distribution
+from lapwing.hashed_texts import HashedTexts
 from lapwing.units import Unit, to_text
 
 if TYPE_CHECKING:
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 MOST_SHARES = 20
+MOST_ATOMS = 12
+MOST_SYMBOLS = 4096
 
 
 def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
@@ -41,8 +46,24 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
     if not result.domain.ordered:
         return document | {"shares": _shares(result, level)}
     if result.missing_share == 1:
-        return document | {"quantiles": [], "mean": None}
-    return document | {"quantiles": _quantiles(result, level), "mean": result.mean()}
+        return document | {"quantiles": [], "mean": None, "atoms": []}
+    return document | {
+        "quantiles": _quantiles(result, level),
+        "mean": result.mean(),
+        "mean_interval": result.mean_interval(level=level),
+        "variance": result.variance(),
+        "variance_interval": result.variance_interval(level=level),
+        "range_error_bounds": _range_errors(result, level),
+        "atoms": [asdict(atom) for atom in result.atoms],
+    }
+
+
+def _range_errors(result: Distribution, level: float) -> dict[str, float] | None:
+    # The suprema behind it take seconds on very many symbols, and nobody asked.
+    if result.domain.size > MOST_SYMBOLS:
+        return None
+    bounds = result.range_error_bounds(level=level)
+    return None if bounds is None else bounds._asdict()
 
 
 def _quantiles(result: Distribution, level: float) -> list[dict[str, Any]]:
@@ -63,7 +84,7 @@ def _quantiles(result: Distribution, level: float) -> list[dict[str, Any]]:
 
 def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
     domain = result.domain
-    assert isinstance(domain, Categories)
+    assert isinstance(domain, Categories | HashedTexts)
     band = result.confidence_band(level)
     listed = domain.listed
     rows = []
@@ -101,7 +122,19 @@ def answer_tables(
     rows["decoder"] = _made_text(result.made)
     if document.get("mean") is not None:
         start = ", counted from the start of the circle" if result.domain.circular else ""
-        rows["mean"] = number_text(document["mean"], result.domain) + start
+        rows["mean"] = number_text(document["mean"], result.domain)
+        if document["mean_interval"] is not None:
+            ends = [number_text(end, result.domain) for end in document["mean_interval"]]
+            rows["mean"] += f" ({ends[0]} to {ends[1]})"
+        rows["mean"] += start
+        if getattr(result.domain, "unit", "number") == "number":
+            rows["standard deviation"] = _deviation(document)
+        if document["range_error_bounds"] is not None:
+            bounds = document["range_error_bounds"]
+            rows["shares of ranges"] = (
+                f"off by at most {percent(bounds['worst'])}, on average over ranges by at most "
+                f"{percent(bounds['average'])}"
+            )
     if result.domain.missing_index is not None:
         rows["missing"] = percent(result.missing_share)
     inside = document["share_in_band"]
@@ -111,7 +144,37 @@ def answer_tables(
         rows["intervals"] = document["band"]["method"]
         rows["curve inside them"] = percent(inside)
     title = f"{name}: {'quantiles' if result.domain.ordered else 'shares'}"
-    return [_answer(title, document, result, level), facts(rows | rest)]
+    tables = [_answer(title, document, result, level)]
+    if document.get("atoms"):
+        tables.append(_atoms(document["atoms"], result))
+    return [*tables, facts(rows | rest)]
+
+
+def _deviation(document: dict[str, Any]) -> str:
+    text = f"{math.sqrt(document['variance']):.6g}"
+    if document["variance_interval"] is None:
+        return text
+    low, high = (math.sqrt(end) for end in document["variance_interval"])
+    return f"{text} ({low:.6g} to {high:.6g})"
+
+
+def _atoms(atoms: list[dict[str, Any]], result: Distribution) -> Table:
+    """Return the table of the atoms with the largest shares."""
+    largest = sorted(atoms, key=lambda atom: -atom["share"])[:MOST_ATOMS]
+    body = []
+    for atom in sorted(largest, key=lambda atom: atom["left"]):
+        place = number_text(atom["left"], result.domain)
+        if atom["left"] < atom["right"]:
+            place = f"in {place} to {number_text(atom['right'], result.domain)}"
+        interval = "-"
+        if atom["low"] is not None:
+            interval = f"{percent(atom['low'])} to {percent(atom['high'])}"
+        how = "declared" if atom["declared"] else "found"
+        body.append([place, how, percent(atom["share"]), interval])
+    title = "atoms: values that many hold exactly"
+    if len(largest) < len(atoms):
+        title += f", the {len(largest)} largest of {len(atoms)}"
+    return grid(title, ["value", "", "share", "95 % interval"], body)
 
 
 def _answer(title: str, document: dict[str, Any], result: Distribution, level: float) -> Table:

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from lapwing.categories import Categories
 from lapwing.domain import Domain
-from lapwing.errors import DomainError, LapwingWarning
+from lapwing.errors import ArgumentError, DomainError, LapwingWarning
+from lapwing.hashed_texts import HashedTexts
 from lapwing.units import Unit, to_numbers
 
 Values = NDArray[Any]
@@ -40,6 +41,42 @@ _COUNTED_IN = {
 
 _NOBODY = object()
 """Stands for a text that is no label, so that the domain refuses it with its position."""
+
+
+def labels_of(array: Any, *, column: str) -> list[str | None]:
+    """Return an Arrow array as the labels of groups; None where there is none.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Texts, whole numbers, dates or truth values.
+    column : str
+        Its name, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        When the column is of another type: numbers with fractions are no groups.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kinds = (
+        pa.types.is_string,
+        pa.types.is_large_string,
+        pa.types.is_integer,
+        pa.types.is_date,
+        pa.types.is_boolean,
+        pa.types.is_null,
+    )
+    if not any(kind(array.type) for kind in kinds):
+        raise ArgumentError(
+            f"the groups in column {column!r} must be texts, whole numbers or dates, they are "
+            f"{array.type}"
+        )
+    labels: list[str | None] = array.cast(pa.string()).to_pylist()
+    return labels
 
 
 def values_of(array: Any, domain: Domain, *, column: str, typed: bool) -> Values:
@@ -88,6 +125,8 @@ def values_of(array: Any, domain: Domain, *, column: str, typed: bool) -> Values
             if unit == "number":
                 return _numbers_in_texts(array)
             return _parsed(array, unit, column=column)
+    if isinstance(domain, HashedTexts):
+        return _texts(array, column=column)
     if isinstance(domain, Categories):
         return _labels(array, domain, column=column)
     return _ordered(array, unit, column=column)
@@ -228,6 +267,17 @@ def _parsed(array: Any, unit: Unit, *, column: str) -> Values:
             return _said(_floats(array.cast(pa.float64())), unit, column=column)
         except pa.ArrowInvalid:
             raise error from None
+
+
+def _texts(array: Any, *, column: str) -> Values:
+    """Return texts as they are; numbers are no texts, because nobody says how to write them."""
+    import pyarrow as pa
+
+    kind = _kind(array.type)
+    if kind != "texts" and array.null_count < len(array):
+        _refuse_kind(column, kind, "texts", "convert it first")
+    texts: Values = array.cast(pa.string()).to_numpy(zero_copy_only=False)
+    return texts
 
 
 def _labels(array: Any, domain: Categories, *, column: str) -> Values:

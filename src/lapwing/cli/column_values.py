@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.cli.arrow_values import values_of
+from lapwing.cli.arrow_values import labels_of, values_of
 from lapwing.cli.table_reader import BATCH_ROWS, Table, open_table
 from lapwing.domain import Domain
-from lapwing.errors import DomainError
+from lapwing.errors import ArgumentError, DomainError
 
 
 @dataclass(frozen=True)
@@ -28,20 +28,34 @@ class ColumnValues:
         Of the column.
     domain : Domain
         What the values must fit.
+    by : str, optional
+        The column with the public label of each person's group.
     """
 
     table: Table
     name: str
     domain: Domain
+    by: str | None = None
 
     @classmethod
-    def of(cls, path: Path, column: str | None, domain: Domain) -> ColumnValues:
-        """Open a file and choose the column; see `table_reader` for what may go wrong."""
+    def of(
+        cls, path: Path, column: str | None, domain: Domain, *, by: str | None = None
+    ) -> ColumnValues:
+        """Open a file and choose the columns; see `table_reader` for what may go wrong."""
         table = open_table(path)
-        return cls(table, table.column(column), domain)
+        if by is not None:
+            by = table.column(by, option="--by")
+        name = table.column(column)
+        if name == by:
+            raise ArgumentError(
+                f"--by must name another column than {name!r}: a label is public, the value is not"
+            )
+        return cls(table, name, domain, by)
 
-    def batches(self, *, rows: int = BATCH_ROWS) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the rows before each batch and its values.
+    def batches(
+        self, *, rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[int, NDArray[Any], list[str | None]]]:
+        """Yield the rows before each batch, its values, and their labels (none without `by`).
 
         Parameters
         ----------
@@ -54,12 +68,14 @@ class ColumnValues:
             When there is no value at all, or one cannot be read.
         """
         first = 0
-        for batch in self.table.batches([self.name]):
+        columns = [self.name] if self.by is None else [self.name, self.by]
+        for batch in self.table.batches(columns):
+            labels = [] if self.by is None else labels_of(batch.column(1), column=self.by)
             for start in range(0, batch.num_rows, rows):
                 part = batch.column(0).slice(start, rows)
                 with at_rows(self.table.path, first):
                     values = values_of(part, self.domain, column=self.name, typed=self.table.typed)
-                yield first, values
+                yield first, values, labels[start : start + rows]
                 first += len(part)
         if first == 0:
             raise DomainError(f"{self.table.path.name} must hold at least one row, it holds none")
@@ -73,6 +89,8 @@ class ColumnValues:
     ) -> Iterator[Any]:
         """Yield what `work` makes of each batch; its DomainErrors name the row.
 
+        With a column of labels, yield it together with the labels of the batch.
+
         Parameters
         ----------
         work : callable
@@ -82,10 +100,10 @@ class ColumnValues:
         rows : int
             Most values in a batch.
         """
-        for first, values in self.batches(rows=rows):
+        for first, values, labels in self.batches(rows=rows):
             with at_rows(self.table.path, first):
                 result = work(values)
-            yield result
+            yield result if self.by is None else (result, labels)
             advance(values.shape[0])
 
     def counts(self, *, advance: Callable[[int], None]) -> NDArray[np.int64]:

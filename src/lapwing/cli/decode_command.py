@@ -9,6 +9,7 @@ import typer
 
 from lapwing.cli.answer import answer_document, answer_tables
 from lapwing.cli.console import Output
+from lapwing.cli.heavy_answer import LOG_DECODERS, listed, show_found, show_heavy_hitters
 from lapwing.cli.knobs import make_with_knobs, pick
 from lapwing.cli.options import AsJson, Level, Quiet, Settings, SurveyFile
 from lapwing.cli.outputs import check_output, write_text
@@ -16,8 +17,10 @@ from lapwing.cli.stored import read_survey, read_tally
 from lapwing.decoders.decoder import Decoder
 from lapwing.distribution import Distribution
 from lapwing.errors import ArgumentError
+from lapwing.heavy_hitters import HeavyHitters
 from lapwing.signed_estimate import SignedEstimate
 from lapwing.survey import DECODERS
+from lapwing.tally import ReportLog
 
 
 def decode(
@@ -83,6 +86,22 @@ def decode(
             "--band/--no-band", help="expectation-maximization: whether to compute the band."
         ),
     ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(
+            "--candidates",
+            metavar="FILE",
+            help="candidates: the values to score, one on each line, of linear hashing.",
+        ),
+    ] = None,
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            help="exhaustive-scan: where it keeps what is done, and goes on after a stop.",
+        ),
+    ] = None,
     settings: Settings = None,
     projection: Annotated[
         str | None,
@@ -118,11 +137,38 @@ def decode(
         "limit": limit,
         "band": band,
     }
+    if isinstance(tally, ReportLog) and listed(survey, decoder, candidates):
+        given = [*(key for key, value in typed.items() if value is not None)]
+        given += ["projection"] if projection is not None else []
+        if given:
+            raise ArgumentError(f"--{given[0]} is for decoders that return a distribution")
+        show_heavy_hitters(
+            survey,
+            tally,
+            out,
+            decoder=decoder,
+            settings=settings or [],
+            candidates=candidates,
+            state=state,
+            output=output,
+            level=level,
+            inputs=[survey_file, tally_file],
+        )
+        return
+    if candidates is not None or state is not None or decoder in LOG_DECODERS:
+        raise ArgumentError(
+            "--candidates, --state and their decoders are for the log of linear hashing"
+        )
     chosen = _decoder(decoder, typed, settings or [])
     if projection is None and simplex is False:
         raise ArgumentError(_SIGNED)
     with out.listening():
         estimate = survey.decode(tally, decoder=chosen)
+    if isinstance(estimate, HeavyHitters):
+        if projection is not None:
+            raise ArgumentError("--projection is for decoders that return a distribution")
+        show_found(survey, estimate, out, output=output, level=level)
+        return
     result = _distribution(estimate, projection)
     if output is not None:
         write_text(output, result.to_json() + "\n")

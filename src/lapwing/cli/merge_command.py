@@ -8,30 +8,36 @@ from typing import Annotated
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.group_tallies import tally_text
+from lapwing.cli.merged_releases import is_release, merge_releases
 from lapwing.cli.options import AsJson, OutputFile, Quiet
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.stored import read_tally
-from lapwing.cli.tally_command import check_distinct, tally_text
+from lapwing.cli.tally_command import check_distinct
 from lapwing.cli.wording import count_text
 from lapwing.errors import MismatchError
 
 
 def merge(
     tallies: Annotated[
-        list[Path], typer.Argument(metavar="TALLIES", help="Tallies of one survey.")
+        list[Path], typer.Argument(metavar="TALLIES", help="Tallies of one survey, or releases.")
     ],
     output: OutputFile,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Add tallies of one survey into one.
+    """Add tallies of one survey into one, or releases of different people.
 
     Exact, in any order. Tallies of different surveys are refused, also when their randomizers
-    agree.
+    agree. Releases (lapwing release) of sites or rounds add when their mechanism and domain are
+    the same; nobody may be behind two of them.
     """
     out = Output(as_json, quiet)
     check_output(output, inputs=tallies)
     check_distinct(tallies)
+    if all(is_release(path) for path in tallies):
+        merge_releases(tallies, output, out)
+        return
     counted = []
     total = None
     for path in tallies:

@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from lapwing.categories import Categories
 from lapwing.cli.console import Output, facts
+from lapwing.cli.domain_options import (
+    Atoms,
+    Bins,
+    Bounds,
+    Circular,
+    High,
+    Labels,
+    LabelsFile,
+    Low,
+    Missing,
+    Outside,
+    Scale,
+    UnitName,
+    WholeNumbers,
+    domain_of,
+)
 from lapwing.cli.knobs import make_with_knobs, pick
 from lapwing.cli.options import AsJson, OutputFile, Quiet, Settings
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.wording import domain_text
-from lapwing.domain import Domain, Integers, Interval
-from lapwing.errors import ArgumentError, FormatError
+from lapwing.errors import ArgumentError
+from lapwing.recommendation import recommend
 from lapwing.survey import RANDOMIZERS, Survey
 
-_INTERVAL_ONLY = ("low", "high", "bins", "circular", "scale", "atoms", "unit")
+RECOMMENDED = "recommended"
+USERS = 100_000
+"""People for whom a randomizer is chosen when nobody says how many."""
 
 
 def new(
@@ -29,7 +44,11 @@ def new(
     ],
     randomizer: Annotated[
         str,
-        typer.Option("--randomizer", metavar="NAME", help=f"One of: {', '.join(RANDOMIZERS)}."),
+        typer.Option(
+            "--randomizer",
+            metavar="NAME",
+            help=f"One of: {RECOMMENDED}, the best for --users people; {', '.join(RANDOMIZERS)}.",
+        ),
     ],
     epsilon: Annotated[
         str,
@@ -39,75 +58,19 @@ def new(
             help="The promise of one report, in (0, 24]; kept exactly as typed, also 1/3.",
         ),
     ],
-    low: Annotated[
-        str | None,
-        typer.Option(
-            "--low",
-            metavar="VALUE",
-            help="Start of an interval: a number, or a date or time as --unit says. It must "
-            "not come from the data.",
-        ),
-    ] = None,
-    high: Annotated[
-        str | None, typer.Option("--high", metavar="VALUE", help="End of an interval.")
-    ] = None,
-    bins: Annotated[
-        int | None, typer.Option("--bins", metavar="N", help="Bins of an interval.")
-    ] = None,
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            "--unit", metavar="UNIT", help="number (default), date, datetime or time-of-day."
-        ),
-    ] = None,
-    circular: Annotated[
-        bool, typer.Option("--circular", help="The interval's end is its start, as midnight is.")
-    ] = False,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            "--scale", metavar="SCALE", help="linear (default) or log: bins of equal ratio."
-        ),
-    ] = None,
-    atom: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--atom", metavar="VALUE", help="A value that many hold exactly, as 0; may be repeated."
-        ),
-    ] = None,
-    integers: Annotated[
-        tuple[int, int] | None,
-        typer.Option(
-            "--integers", metavar="LOW HIGH", help="Whole numbers instead of an interval."
-        ),
-    ] = None,
-    categories: Annotated[
-        str | None,
-        typer.Option(
-            "--categories",
-            metavar="LABELS",
-            help="Labels, as a,b,c, instead of an interval; or their number, for the labels "
-            "0, 1, 2, and so on.",
-        ),
-    ] = None,
-    categories_file: Annotated[
-        Path | None,
-        typer.Option("--categories-file", metavar="FILE", help="Labels, one on each line."),
-    ] = None,
-    outside: Annotated[
-        str | None,
-        typer.Option(
-            "--outside", metavar="WHAT", help="Values outside low..high: clip (default) or refuse."
-        ),
-    ] = None,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            "--missing",
-            metavar="WHAT",
-            help="Missing values: refuse (default), or count them: bin, of categories: category.",
-        ),
-    ] = None,
+    low: Low = None,
+    high: High = None,
+    bounds: Bounds = None,
+    bins: Bins = None,
+    unit: UnitName = None,
+    circular: Circular = False,
+    scale: Scale = None,
+    atom: Atoms = None,
+    integers: WholeNumbers = None,
+    categories: Labels = None,
+    categories_file: LabelsFile = None,
+    outside: Outside = None,
+    missing: Missing = None,
     width: Annotated[
         float | None,
         typer.Option(
@@ -124,6 +87,14 @@ def new(
             help="square-wave: points on which values are randomised, a multiple of the bins.",
         ),
     ] = None,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            "--users",
+            metavar="N",
+            help=f"{RECOMMENDED}: how many people will report; default {USERS}.",
+        ),
+    ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -135,24 +106,34 @@ def new(
     """
     out = Output(as_json, quiet)
     check_output(output, inputs=[categories_file] if categories_file else [])
-    typed = {
-        "low": low,
-        "high": high,
-        "bins": bins,
-        "unit": unit,
-        "circular": circular or None,
-        "scale": scale,
-        "atoms": atom or None,
-        "outside": outside,
-        "missing": missing,
-    }
-    given = {key: value for key, value in typed.items() if value is not None}
-    domain = _domain(given, integers, categories, categories_file)
-    made = pick(RANDOMIZERS, randomizer, what="the randomizer")
-    knobs = {"width": width, "grid": grid}
-    survey = Survey(
-        name, make_with_knobs(made, domain, epsilon, typed=knobs, settings=settings or ())
+    domain = domain_of(
+        low=low,
+        high=high,
+        bounds=bounds,
+        bins=bins,
+        unit=unit,
+        circular=circular,
+        scale=scale,
+        atom=atom,
+        integers=integers,
+        categories=categories,
+        categories_file=categories_file,
+        outside=outside,
+        missing=missing,
     )
+    knobs = {"width": width, "grid": grid}
+    if randomizer == RECOMMENDED:
+        if settings or any(value is not None for value in knobs.values()):
+            raise ArgumentError(f"the {RECOMMENDED} randomizer takes no knobs; name it to set them")
+        chosen = recommend(domain, epsilon=epsilon, users=USERS if users is None else users)
+        survey = Survey(name, chosen.randomizer)
+    else:
+        if users is not None:
+            raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
+        made = pick(RANDOMIZERS, randomizer, what="the randomizer")
+        survey = Survey(
+            name, make_with_knobs(made, domain, epsilon, typed=knobs, settings=settings or ())
+        )
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     out.show(document, facts(described(survey) | {"written": str(output)}))
@@ -168,65 +149,3 @@ def described(survey: Survey) -> dict[str, str]:
         "bytes per report": str(survey.randomizer.report_width),
         "fingerprint": survey.fingerprint,
     }
-
-
-def _domain(
-    given: Mapping[str, Any],
-    integers: tuple[int, int] | None,
-    categories: str | None,
-    categories_file: Path | None,
-) -> Domain:
-    interval = any(key in given for key in _INTERVAL_ONLY)
-    chosen = [interval, integers is not None, categories is not None, categories_file is not None]
-    if sum(chosen) != 1:
-        raise ArgumentError(
-            "a survey needs one domain: an interval (--low, --high, --bins), or --integers, or "
-            "--categories, or --categories-file"
-        )
-    rest = {key: given[key] for key in ("outside", "missing") if key in given}
-    if integers is not None:
-        return Integers(*integers, **rest)
-    if not interval:
-        if "outside" in rest:
-            raise ArgumentError("--outside is for intervals and whole numbers, not for categories")
-        return Categories(_labels(categories, categories_file), **rest)
-    absent = [f"--{key}" for key in ("low", "high", "bins") if key not in given]
-    if absent:
-        raise ArgumentError(f"an interval needs --low, --high and --bins; add {', '.join(absent)}")
-    options = dict(given)
-    unit = options.get("unit", "number")
-    low, high = (_end(options.pop(key), unit, f"--{key}") for key in ("low", "high"))
-    options["atoms"] = [_end(text, unit, "--atom") for text in options.get("atoms", ())]
-    return Interval(low, high, **options)
-
-
-def _end(text: str, unit: str, option: str) -> Any:
-    """Return a number; dates and times stay texts, which the domain reads."""
-    if unit != "number":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise ArgumentError(
-            f"{option} must be a number, got {text!r}; for dates and times add --unit"
-        ) from None
-
-
-def _labels(typed: str | None, path: Path | None) -> Any:
-    if path is not None:
-        try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except UnicodeDecodeError:
-            raise FormatError(f"{path.name} must be UTF-8 text, one label on each line") from None
-        labels = [line.strip() for line in lines if line.strip()]
-    else:
-        labels = [label.strip() for label in (typed or "").split(",")]
-        if len(labels) == 1 and labels[0].isascii() and labels[0].isdigit():
-            return int(labels[0])
-        if "" in labels:
-            raise ArgumentError("--categories must be labels with commas between, one is empty")
-    # Only whole numbers as they are usually written: 007 stays a text, and so do all beside it.
-    whole = all(
-        label.removeprefix("-").isdecimal() and str(int(label)) == label for label in labels
-    )
-    return [int(label) for label in labels] if whole and labels else labels

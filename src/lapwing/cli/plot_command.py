@@ -12,17 +12,22 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.decode_command import check_level
 from lapwing.cli.options import AsJson, ColumnName, Level, OutputFile, Quiet
 from lapwing.cli.outputs import check_ending, check_output, writing
-from lapwing.cli.stored import read_result
+from lapwing.cli.stored import read_distribution_or_list
 from lapwing.cli.truth import check_truth, truth_in_result
 from lapwing.distribution import Distribution
-from lapwing.plotting import figure_of, write_picture
+from lapwing.errors import ArgumentError
+from lapwing.heavy_hitters import HeavyHitters
+from lapwing.plotting import figure_of, figure_of_heavy_hitters, write_picture
 
 ENDINGS = (".png", ".svg")
 
 
 def plot(
     result_file: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="A decoded distribution (lapwing decode -o).")
+        Path,
+        typer.Argument(
+            metavar="RESULT", help="A decoded distribution, or heavy hitters (lapwing decode -o)."
+        ),
     ],
     output: OutputFile,
     truth: Annotated[
@@ -48,7 +53,16 @@ def plot(
     ending = check_ending(output, ENDINGS, what="the picture")
     others = [path for path in (result_file, truth, truth_result) if path is not None]
     check_output(output, inputs=others)
-    result = read_result(result_file)
+    result = read_distribution_or_list(result_file)
+    if isinstance(result, HeavyHitters):
+        if truth is not None or truth_result is not None:
+            raise ArgumentError("a list of heavy hitters is drawn by itself, without a truth")
+        drawn = figure_of_heavy_hitters(result, level=level)
+        with out.listening(), writing(output) as stream:
+            write_picture(drawn, stream, kind="svg" if ending == ".svg" else "png")
+        drawn_document = {"command": "plot", "output": str(output), "truth": False}
+        out.show(drawn_document, facts({"written": str(output)}))
+        return
     beside: Distribution | None = None
     if truth is not None:
         people = ColumnValues.of(truth, column, result.domain)

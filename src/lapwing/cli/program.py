@@ -14,8 +14,10 @@ from typing import Annotated, Any
 
 import typer
 
+from lapwing.cli.bounds_command import bounds
 from lapwing.cli.console import ClosedPipeError, complain, write_json, write_stdout
 from lapwing.cli.decode_command import decode
+from lapwing.cli.difference_command import difference
 from lapwing.cli.distances_command import distances
 from lapwing.cli.exit_codes import (
     CLOSED_PIPE,
@@ -27,16 +29,40 @@ from lapwing.cli.exit_codes import (
     exit_code,
 )
 from lapwing.cli.knobs import nearest
+from lapwing.cli.ledger_command import ledger
 from lapwing.cli.merge_command import merge
 from lapwing.cli.new_command import new
 from lapwing.cli.plot_command import plot
+from lapwing.cli.quantile_command import quantile
 from lapwing.cli.randomize_command import randomize
+from lapwing.cli.recommend_command import recommend
+from lapwing.cli.release_command import release
+from lapwing.cli.sample_command import sample
 from lapwing.cli.simulate_command import simulate
+from lapwing.cli.summarize_command import summarize
 from lapwing.cli.tally_command import tally
 from lapwing.cli.verify_command import verify
 from lapwing.errors import LapwingError
 
-COMMANDS = (new, randomize, tally, merge, decode, plot, simulate, verify, distances)
+COMMANDS = (
+    recommend,
+    new,
+    randomize,
+    tally,
+    merge,
+    decode,
+    plot,
+    difference,
+    simulate,
+    verify,
+    distances,
+    bounds,
+    summarize,
+    release,
+    quantile,
+    sample,
+    ledger,
+)
 """In the order in which they are used. Adding one is adding its file and its name here."""
 
 # What typer raises on wrong usage. Its class has moved between versions (click, then typer's own
@@ -72,7 +98,10 @@ def _program(
     """Learn the distribution of a sensitive attribute, never the data.
 
     On the device: randomize. On the server: tally, merge, decode. To look at what came out: plot,
-    distances. Before any of it: new, verify, simulate.
+    difference, distances. Before any of it: new, verify, simulate.
+
+    A curator who holds the values: bounds, summarize, release, merge, quantile, sample, with a
+    ledger.
     """
 
 

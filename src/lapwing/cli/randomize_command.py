@@ -11,7 +11,12 @@ from lapwing.cli.column_values import ColumnValues
 from lapwing.cli.console import Output, facts
 from lapwing.cli.options import AsJson, ColumnName, OutputFile, Quiet, SurveyFile
 from lapwing.cli.outputs import check_ending, check_output, writing
-from lapwing.cli.report_store import ENDINGS, write_reports
+from lapwing.cli.report_store import (
+    ENDINGS,
+    LABELLED_ENDINGS,
+    write_labelled_reports,
+    write_reports,
+)
 from lapwing.cli.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.report_file import reports_per_block
@@ -28,6 +33,15 @@ def randomize(
     ],
     output: OutputFile,
     column: ColumnName = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="NAME",
+            help="A column with the group of each person, written beside the report in the "
+            "clear: the label is public, it is not protected. Needs .parquet or .csv.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -42,20 +56,25 @@ def randomize(
     date and time of day of that zone. If any value is refused, nothing is written.
     """
     out = Output(as_json, quiet)
-    ending = check_ending(output, ENDINGS, what="the output")
+    what = "the output" if by is None else "reports with labels (--by)"
+    ending = check_ending(output, ENDINGS if by is None else LABELLED_ENDINGS, what=what)
     check_output(output, inputs=[survey_file, values])
     survey = read_survey(survey_file)
-    people = ColumnValues.of(values, column, survey.randomizer.domain)
+    people = ColumnValues.of(values, column, survey.randomizer.domain, by=by)
     rows = reports_per_block(survey.randomizer.report_width)
     progress = out.progress("randomize", people.table.rows)
     with out.listening(), progress as advance, writing(output) as stream:
         batches = people.map(survey.randomize, advance=advance, rows=rows)
-        total = write_reports(stream, survey, batches, ending=ending)
+        if by is None:
+            total = write_reports(stream, survey, batches, ending=ending)
+        else:
+            total = write_labelled_reports(stream, survey, batches, ending=ending, by=by)
     document = {
         "command": "randomize",
         "survey": survey.name,
         "fingerprint": survey.fingerprint,
         "column": people.name,
+        "by": by,
         "reports": total,
         "bytes_per_report": survey.randomizer.report_width,
         "output": str(output),
@@ -67,4 +86,6 @@ def randomize(
         "promise of each": str(survey.guarantee),
         "written": str(output),
     }
+    if by is not None:
+        shown["in the clear"] = f"the group of each person, from column {by}"
     out.show(document, facts(shown))

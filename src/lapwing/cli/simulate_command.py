@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from lapwing.cli.column_values import ColumnValues
 from lapwing.cli.console import Output, facts
 from lapwing.cli.count_table import population
+from lapwing.cli.group_tallies import tally_text
 from lapwing.cli.options import AsJson, ColumnName, OutputFile, Quiet, SurveyFile
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.stored import read_survey
-from lapwing.cli.tally_command import tally_text
 from lapwing.cli.wording import count_text
 from lapwing.domain import Domain
 from lapwing.errors import ArgumentError

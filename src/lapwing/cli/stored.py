@@ -9,8 +9,10 @@ from typing import Any, TypeVar
 from lapwing.distribution import Distribution
 from lapwing.documents import read
 from lapwing.errors import FormatError, LapwingError, TallyError
+from lapwing.heavy_hitters import HeavyHitters
+from lapwing.publication import decode_release, release_from_document
 from lapwing.survey import Survey
-from lapwing.tally import Counts
+from lapwing.tally import Tally, tally_from_document
 
 Stored = TypeVar("Stored")
 
@@ -20,14 +22,31 @@ def read_survey(path: Path) -> Survey:
     return _read(path, Survey.from_document)
 
 
-def read_tally(path: Path) -> Counts:
+def read_tally(path: Path) -> Tally:
     """Return the tally in a file; FormatError when it is none."""
-    return _read(path, Counts.from_document)
+    return _read(path, tally_from_document)
 
 
 def read_result(path: Path) -> Distribution:
-    """Return the distribution in a file; FormatError when it is none."""
-    return _read(path, Distribution.from_document)
+    """Return the distribution in a file, or behind a release; FormatError when it is neither."""
+    return _read(path, _distribution)
+
+
+def _distribution(document: dict[str, Any]) -> Distribution:
+    if document.get("format") == "lapwing-release":
+        return decode_release(release_from_document(document))
+    return Distribution.from_document(document)
+
+
+def read_distribution_or_list(path: Path) -> Distribution | HeavyHitters:
+    """Return the distribution or the heavy hitters in a file; FormatError when it is neither."""
+    return _read(path, _distribution_or_list)
+
+
+def _distribution_or_list(document: dict[str, Any]) -> Distribution | HeavyHitters:
+    if document.get("format") == "lapwing-heavy-hitters":
+        return HeavyHitters.from_document(document)
+    return _distribution(document)
 
 
 def _read(path: Path, build: Callable[[dict[str, Any]], Stored]) -> Stored:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,14 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.group_tallies import report_rows, tally_groups, tally_text
 from lapwing.cli.options import AsJson, OutputFile, Quiet, SurveyFile
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.report_store import STDIN, read_reports, shown
 from lapwing.cli.stored import read_survey
 from lapwing.cli.wording import count_text
-from lapwing.errors import ArgumentError, ReportError, TallyError, TornFileError
+from lapwing.errors import ArgumentError, TallyError, TornFileError
+from lapwing.segments import MINIMUM, OTHER
 from lapwing.survey import Survey
-from lapwing.tally import Counts
+from lapwing.tally import Tally
 
 
 def tally(
@@ -34,6 +35,24 @@ def tally(
         bool,
         typer.Option("--salvage", help="From a torn .lwr file, count the blocks before the tear."),
     ] = False,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by",
+            metavar="NAME",
+            help="A tally for each group: the column of labels that stands beside the reports "
+            "(lapwing randomize --by). The label is public, it is not protected.",
+        ),
+    ] = None,
+    minimum: Annotated[
+        int | None,
+        typer.Option(
+            "--minimum",
+            metavar="N",
+            help=f"--by: groups of fewer reports are counted together as '{OTHER}' "
+            f"(default {MINIMUM}).",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
@@ -41,12 +60,24 @@ def tally(
 
     All files count, entirely, or nothing is written: a torn file, a report that cannot occur
     or a file of another survey is refused. The tally is public and can be merged with others.
+
+    With --by, each group's tally is a file of its own: for -o tally.json, tally-LABEL.json.
+    Decode them one by one; lapwing difference compares two. They add up to the tally of all.
     """
     out = Output(as_json, quiet)
-    check_output(output, inputs=[survey_file, *(path for path in reports if path != STDIN)])
+    inputs = [survey_file, *(path for path in reports if path != STDIN)]
+    check_output(output, inputs=inputs)
     check_distinct(reports)
     survey = read_survey(survey_file)
-    total: Counts | None = None
+    if by is not None:
+        if salvage:
+            raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
+        minimum = MINIMUM if minimum is None else minimum
+        tally_groups(survey, reports, output, out, by=by, minimum=minimum, inputs=inputs)
+        return
+    if minimum is not None:
+        raise ArgumentError("--minimum is the least size of a group; name the groups with --by")
+    total: Tally | None = None
     counted: list[dict[str, Any]] = []
     with out.progress("tally", None) as advance:
         for path in reports:
@@ -84,15 +115,10 @@ def check_distinct(paths: list[Path]) -> None:
         seen.add(path.resolve())
 
 
-def tally_text(tally: Counts) -> str:
-    """Return the JSON text of a tally; equal tallies give equal bytes."""
-    return json.dumps(tally.to_document(), allow_nan=False) + "\n"
-
-
 def _tally_file(
     path: Path, survey: Survey, *, salvage: bool, advance: Callable[[int], None]
-) -> tuple[Counts | None, TornFileError | None]:
-    total: Counts | None = None
+) -> tuple[Tally | None, TornFileError | None]:
+    total: Tally | None = None
     first = 0
     try:
         for batch in read_reports(path, survey):
@@ -110,13 +136,6 @@ def _tally_file(
     return total, None
 
 
-def _tally_batch(path: Path, survey: Survey, batch: Any, first: int) -> Counts:
-    try:
+def _tally_batch(path: Path, survey: Survey, batch: Any, first: int) -> Tally:
+    with report_rows(path, first):
         return survey.tally(batch)
-    except ReportError as error:
-        if error.position is None:
-            raise ReportError(f"{shown(path)}: {error}") from None
-        number = first + error.position
-        message = str(error).replace(f"position {error.position} ", f"row {number + 1} ")
-        message = message.replace("the batch was not counted", "nothing was counted")
-        raise ReportError(f"{shown(path)}: {message}", position=number) from None

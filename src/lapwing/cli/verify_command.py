@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.new_command import described
 from lapwing.cli.options import AsJson, Quiet, SurveyFile
+from lapwing.cli.outputs import check_ending, check_output, write_text
 from lapwing.cli.stored import read_survey
-from lapwing.cli.wording import decimal_text, percent, power_text
-from lapwing.guarantee import epsilon_text
+from lapwing.cli.wording import count_text, decimal_text, percent, power_text
+from lapwing.errors import ArgumentError
+from lapwing.guarantee import Guarantee, epsilon_text, exact_epsilon
+from lapwing.person_cost import Asked, person_ledger, statement_markdown
+from lapwing.person_cost import statement as in_words
 from lapwing.randomizer import hexadecimal
 from lapwing.randomness import WORD
+from lapwing.shuffle import amplified
 
 REPEATS = (1, 2, 5, 10, 50)
 PRIORS = (0.01, 0.1, 0.5)
@@ -22,7 +31,52 @@ _SHORT = 60
 """Characters up to which a fraction is printed as it is."""
 
 
-def verify(survey_file: SurveyFile, as_json: AsJson = False, quiet: Quiet = False) -> None:
+def verify(
+    survey_file: SurveyFile,
+    shuffle_users: Annotated[
+        int | None,
+        typer.Option(
+            "--shuffle-users",
+            metavar="N",
+            help="Also show what N honest people's reports promise when a trusted shuffler mixes "
+            "them; needs --delta.",
+        ),
+    ] = None,
+    delta: Annotated[
+        str | None,
+        typer.Option("--delta", metavar="NUMBER", help="For --shuffle-users, in (0, 1): 1e-6."),
+    ] = None,
+    rounds: Annotated[
+        int,
+        typer.Option("--rounds", metavar="N", help="Reports that one person sends, for --budget."),
+    ] = 1,
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--also",
+            metavar="SURVEY",
+            help="Another survey that the same person answers once; may be repeated.",
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="EPSILON",
+            help="The most that one person may spend on all of them; more is refused.",
+        ),
+    ] = None,
+    statement: Annotated[
+        Path | None,
+        typer.Option(
+            "--statement",
+            metavar="FILE",
+            help="Write what the reports can tell in plain words: .md or .json. Needs --budget.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
     """Prove what a survey promises, and show what it means.
 
     The worst-case ratio is an exact fraction, computed from the integer thresholds that
@@ -31,10 +85,20 @@ def verify(survey_file: SurveyFile, as_json: AsJson = False, quiet: Quiet = Fals
     reports of one person, can learn about that person at most.
     """
     out = Output(as_json, quiet)
+    if (shuffle_users is None) != (delta is None):
+        raise ArgumentError(
+            "--shuffle-users and --delta belong together; give both, for example "
+            "--shuffle-users 100000 --delta 1e-6"
+        )
+    if budget is None and (statement is not None or also or rounds != 1):
+        raise ArgumentError("--rounds, --also and --statement need --budget, a person's limit")
+    if statement is not None:
+        check_ending(statement, (".md", ".json"), what="the statement")
+        check_output(statement, inputs=[survey_file, *(also or [])])
     survey = read_survey(survey_file)
     randomizer = survey.randomizer
     certificate = randomizer.certificate().check()
-    epsilon = float(randomizer.epsilon)
+    epsilon = float(certificate.epsilon)
     repeats = [_repeat(times, epsilon) for times in REPEATS]
     document: dict[str, Any] = {
         "command": "verify",
@@ -62,10 +126,27 @@ def verify(survey_file: SurveyFile, as_json: AsJson = False, quiet: Quiet = Fals
         rows["worst ratio, exact"] = fraction
     rows |= {
         "worst ratio": f"{document['ratio']['decimal']}...",
-        "must be at most": f"{document['e^epsilon']}... (e^{epsilon_text(randomizer.epsilon)})",
+        "must be at most": f"{document['e^epsilon']}... (e^{epsilon_text(certificate.epsilon)})",
         "holds": "yes, proved in exact arithmetic",
         "epsilon left unused": f"{certificate.loss:.1e}",
     }
+    if shuffle_users is not None:
+        promise = amplified(randomizer, users=shuffle_users, delta=delta)
+        document["shuffled"] = {"users": shuffle_users, "guarantee": promise.to_document()}
+        rows[f"shuffled among {count_text(shuffle_users)}"] = str(promise)
+    if budget is not None:
+        asked = [Asked(survey, rounds), *(Asked(read_survey(path)) for path in also or [])]
+        most = Guarantee(exact_epsilon(budget), Fraction(0), "replace-one", "local")
+        held = person_ledger(asked, most)
+        document["person"] = told = in_words(asked, held)
+        rows[f"{len(asked)} survey(s), one person"] = (
+            f"{held.spent}; budget {float(most.epsilon):g}"
+        )
+        if statement is not None:
+            plain = statement.suffix.lower() == ".md"
+            text = statement_markdown(asked, held) if plain else json.dumps(told, indent=1) + "\n"
+            write_text(statement, text)
+            rows["statement"] = str(statement)
     headers = ["answers", "epsilon", "odds change by", *(f"sure, from {p:.0%}" for p in PRIORS)]
     body = [
         [

@@ -9,6 +9,7 @@ from typing import Any
 
 from lapwing.categories import Categories
 from lapwing.domain import Domain, Integers
+from lapwing.hashed_texts import HashedTexts
 from lapwing.units import to_text
 
 
@@ -17,9 +18,34 @@ def number_text(number: float, domain: Domain) -> str:
     return to_text(number, unit=getattr(domain, "unit", "number"))
 
 
+def shift_text(number: float, domain: Domain) -> str:
+    """Return a difference of two numbers of a domain with its sign, in a unit of length.
+
+    Examples
+    --------
+    >>> from lapwing.domain import Interval
+    >>> shift_text(-90.0, Interval("00:00", "24:00", bins=4, unit="time-of-day"))
+    '-0:01:30'
+    >>> shift_text(2.5, Interval(0, 9, bins=3))
+    '+2.5'
+    >>> shift_text(1.0, Interval(0, 9, bins=3, unit="date"))
+    '+1 days'
+    """
+    unit = getattr(domain, "unit", "number")
+    if unit == "number":
+        return f"{'+' if number > 0 else ''}{to_text(number, unit='number')}"
+    if unit == "date":
+        return f"{number:+.4g} days"
+    seconds = round(abs(number))
+    sign = "" if seconds == 0 else "-" if number < 0 else "+"
+    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
 def domain_text(domain: Any) -> str:
     """Return a domain in one line."""
     missing = ", missing values counted" if domain.missing_index is not None else ""
+    if isinstance(domain, HashedTexts):
+        return f"texts by the first {domain.bits} bits of their SHA-256{missing}"
     if isinstance(domain, Categories):
         listed = domain.listed
         labels = ", ".join(str(label)[:40] for label in listed[:8])

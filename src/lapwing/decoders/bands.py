@@ -13,14 +13,17 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
-from scipy.linalg.lapack import dpocon
+from scipy.linalg.lapack import dpocon, dpstrf
 
 from lapwing.band import Uncertainty
 from lapwing.channel import Channel
-from lapwing.errors import UnsupportedChannelError, WeakAnswerWarning
+from lapwing.decoders.hadamard_estimate import hadamard_estimate, hadamard_suffices
+from lapwing.errors import TallyError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.compound_symmetric import CompoundSymmetric
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.hadamard_blocks import HadamardBlocks
 from lapwing.linear.projections import simplex
+from lapwing.linear.running_sums import running_sums
 from lapwing.linear.solvers import projected_gradient
 from lapwing.linear.stacked import Stacked, dense
 from lapwing.tally import Counts
@@ -50,7 +53,8 @@ def linear_estimate(
     Parameters
     ----------
     channel : Channel
-        At most 2048 symbols, or one block with a :class:`CompoundSymmetric` operator.
+        At most 2048 symbols, or one block with a :class:`CompoundSymmetric` operator, or, without
+        an order and above 256 symbols, with a :class:`HadamardBlocks` operator.
     tally : Counts
     plug_in : numpy.ndarray, optional
         float64 [size], a distribution at which the covariance is evaluated. Default: least
@@ -60,6 +64,8 @@ def linear_estimate(
     ------
     UnsupportedChannelError
         When the channel is too large for a matrix, or cannot be inverted.
+    TallyError
+        When it could be, but a group that is needed for it has no reports.
 
     Notes
     -----
@@ -73,9 +79,11 @@ def linear_estimate(
     """
     channel.check(tally)
     blocks = list(zip(channel.blocks, tally.blocks, tally.reports, strict=True))
-    single = len(blocks) == 1 and isinstance(blocks[0][0].operator, CompoundSymmetric)
-    if single:
+    only = blocks[0][0].operator if len(blocks) == 1 else None
+    if isinstance(only, CompoundSymmetric):
         estimate = _compound_symmetric(channel, tally, plug_in)
+    elif isinstance(only, HadamardBlocks) and hadamard_suffices(channel):
+        estimate = hadamard_estimate(channel, tally, plug_in=plug_in)
     else:
         estimate = _matrix(channel, tally, plug_in)
     _warn_when_weak(channel, estimate)
@@ -89,7 +97,7 @@ def available_band(channel: Channel, tally: Counts, plug_in: Vector) -> Uncertai
     """
     try:
         return linear_estimate(channel, tally, plug_in=plug_in)
-    except UnsupportedChannelError:
+    except (UnsupportedChannelError, TallyError):  # the second: a group has no reports
         return None
 
 
@@ -127,7 +135,11 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
     normal = np.zeros((size, size))
     for _, _, _, matrix, weights in parts:
         normal += matrix.T @ (weights[:, None] * matrix)
-    factor = _factorised(normal)
+    try:
+        factor = _factorised(normal)
+    except UnsupportedChannelError:
+        _blame_silent_groups(tally)
+        raise
     ones = cho_solve(factor, np.ones(size))
     total = ones.sum()
 
@@ -177,6 +189,18 @@ def _factorised(normal: Vector) -> tuple[Vector, bool]:
     return factor, lower
 
 
+def _blame_silent_groups(tally: Counts) -> None:
+    """Raise TallyError when groups have no reports: then more reports help, not fewer bins."""
+    silent = [number for number, reports in enumerate(tally.reports) if reports == 0]
+    if silent:
+        listed = ", ".join(map(str, silent[:8])) + (", ..." if len(silent) > 8 else "")
+        raise TallyError(
+            f"every one of the {len(tally.reports)} groups must have reports for an unbiased "
+            f"estimate, group {listed} has none; collect more reports, or use a decoder that "
+            "needs no inverse"
+        ) from None
+
+
 def _plug_in(channel: Channel, tally: Counts) -> Vector:
     """Return a rough distribution on the simplex, for variances only."""
     used = [
@@ -209,26 +233,58 @@ def compressed(covariance: Vector) -> tuple[Covariance, Vector]:
     too small for ranges exactly one wave wide.
     """
     size = covariance.shape[0]
-    sums = np.cumsum(np.cumsum(covariance, axis=0), axis=1)
+    sums = running_sums(running_sums(covariance).T)
     sums = (sums + sums.T) / 2
-    first = 0 if size <= WHOLE else size - RANK
-    values, vectors = eigh(sums, subset_by_index=[first, size - 1], check_finite=False)
-    heights = vectors * np.sqrt(np.maximum(values, 0.0))
-    # Files hold the columns as float32; rounding them here makes a loaded band the same band.
-    factor = np.diff(heights, axis=0, prepend=0.0).astype(np.float32).astype(np.float64)
-    explained = (np.cumsum(factor, axis=0) ** 2).sum(axis=1)
+    if size <= WHOLE:
+        heights = triangular(sums)
+    else:
+        first = size - RANK
+        values, vectors = eigh(sums, subset_by_index=[first, size - 1], check_finite=False)
+        heights = vectors * np.sqrt(np.maximum(values, 0.0))
+    factor = as_stored(np.diff(heights, axis=0, prepend=0.0))
+    explained = (running_sums(factor) ** 2).sum(axis=1)
     remainder = np.maximum(np.diag(sums) - explained, 0.0)
     return Covariance(np.zeros(size), factor, np.ones(factor.shape[1])), remainder
 
 
+def as_stored(columns: Vector) -> Vector:
+    """Return columns as a file gives them back, so that a loaded band is the same band.
+
+    Files hold them as float32, one after the other; sums over them depend on that order.
+    """
+    return np.asfortranarray(columns.astype(np.float32).astype(np.float64))
+
+
+def triangular(covariance: Vector, *, most: int | None = None) -> Vector:
+    """Return columns G with ``G G' = covariance``: a tenth of the time of eigenvectors.
+
+    Parameters
+    ----------
+    covariance : numpy.ndarray
+        float64 [size, size], positive semidefinite but for rounding.
+    most : int, optional
+        Columns kept, each of which explains one more of the largest variances left.
+    """
+    factor, pivots, rank, _ = dpstrf(covariance, lower=1)
+    kept = rank if most is None else min(rank, most)
+    # One column of zeros when nothing varies.
+    columns = np.zeros((covariance.shape[0], max(kept, 1)))
+    columns[pivots - 1, :kept] = np.tril(factor)[:, :kept]
+    return columns
+
+
 def _warn_when_weak(channel: Channel, estimate: Uncertainty) -> None:
-    if not channel.domain.ordered:
-        return
+    if channel.domain.ordered:
+        warn_when_weak(estimate, what="the exact 95 % band", stacklevel=5)
+
+
+def warn_when_weak(estimate: Uncertainty, *, what: str, stacklevel: int) -> None:
+    """Warn when a band of the CDF is so wide that the answer says little about the data."""
     widest = NormalDist().inv_cdf(0.975) * float(estimate.cdf_deviation("empirical").max())
     if widest > 0.5:
         warnings.warn(
-            f"{estimate.reports} reports say little: the exact 95 % band of the CDF is "
-            f"+-{widest:.2g} at its widest; collect more reports or use fewer bins",
+            f"{estimate.reports} reports say little: {what} of the CDF is +-{widest:.2g} at its "
+            "widest; collect more reports or use fewer bins",
             WeakAnswerWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Protocol
 
 from lapwing.channel import Channel
 from lapwing.distribution import Distribution
+from lapwing.heavy_hitters import HeavyHitters
 from lapwing.signed_estimate import SignedEstimate
-from lapwing.tally import Counts
+from lapwing.tally import Counts, ReportLog
 
 
 class Decoder(Protocol):
@@ -29,6 +30,20 @@ class Decoder(Protocol):
         TallyError
             When the tally holds no reports.
         """
+        ...
+
+
+class LogDecoder(Protocol):
+    """From a log of hashed reports to the values that stand out; a frozen dataclass of knobs."""
+
+    name: ClassVar[str]
+    """Kebab-case name in documents and on the command line."""
+
+    reads_log: ClassVar[bool]
+    """True: it decodes the log itself, not the counts that it gives."""
+
+    def decode(self, channel: Any, tally: ReportLog) -> HeavyHitters:
+        """Return the heavy hitters of a log's channel; errors as of a :class:`Decoder`."""
         ...
 
 

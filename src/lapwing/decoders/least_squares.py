@@ -13,9 +13,11 @@ from lapwing.band import Uncertainty
 from lapwing.channel import Channel
 from lapwing.decoders.bands import available_band, linear_estimate
 from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.hadamard_estimate import hadamard_estimate
 from lapwing.distribution import Distribution
 from lapwing.errors import ConvergenceWarning
 from lapwing.linear.compound_symmetric import CompoundSymmetric
+from lapwing.linear.hadamard_blocks import HadamardBlocks
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import Solution, projected_gradient
 from lapwing.linear.stacked import Stacked
@@ -40,12 +42,13 @@ class LeastSquares:
     Accuracy
     --------
     On randomised response and unary encoding all weights are equal and the answer is that of
-    Norm-Sub: the Euclidean projection of the unbiased estimate on the simplex. On a square wave
+    Norm-Sub: the Euclidean projection of the unbiased estimate on the simplex; on Hadamard response
+    it is near that. On a square wave
     it follows the noise, as the maximum of the likelihood does; prefer a smoothed decoder.
 
     Cost
     ----
-    O(k log k) for those two; otherwise two products with the channel a step (simplex) and one
+    O(k log k) for those; otherwise two products with the channel a step (simplex) and one
     O(k^3) factorisation for the unbiased estimate and for the band, up to 2048 symbols. Above
     that there is no band.
 
@@ -102,11 +105,18 @@ class LeastSquares:
         self, channel: Channel, tally: Counts
     ) -> tuple[Vector, Uncertainty | None, Solution | None]:
         operators = [block.operator for block in channel.blocks]
-        if len(operators) == 1 and isinstance(operators[0], CompoundSymmetric):
+        size = channel.domain.size
+        start = uniform = np.full(size, 1 / size)
+        only = operators[0] if len(operators) == 1 else None
+        if isinstance(only, CompoundSymmetric):
             estimate = linear_estimate(channel, tally)
             return estimate.plug_in, estimate, None
-        size = channel.domain.size
-        uniform = np.full(size, 1 / size)
+        if isinstance(only, HadamardBlocks):
+            # Columns of one block have equal lengths and products: with equal weights the
+            # projection is the answer, else it is near it.
+            start = hadamard_estimate(channel, tally).plug_in
+            if only.blocks == 1 and not self.weighted:
+                return start, available_band(channel, tally, start), None
         rates, weights = [], []
         for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
             rates.append(counts / max(reports, 1))
@@ -118,7 +128,7 @@ class LeastSquares:
             np.concatenate(rates),
             weights=stacked / stacked.max(),
             project=simplex,
-            start=uniform,
+            start=start,
             tolerance=1e-4 / size / np.sqrt(tally.total),
         )
         return solution.point, available_band(channel, tally, solution.point), solution

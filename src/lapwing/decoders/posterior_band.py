@@ -7,7 +7,8 @@ a floor of smooth shapes and of single bins costs 20 to 60 % in width and repair
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from lapwing.band import Uncertainty
 from lapwing.decoders.bands import compressed
 from lapwing.decoders.posterior import LearntPrior
 from lapwing.decoders.spectrum import Basis
+from lapwing.linear.covariance import Covariance
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -51,9 +53,9 @@ class Evidence:
 def widened_band(
     evidence: Evidence,
     fitted: LearntPrior,
-    mass: Vector,
-    basis: Basis,
-    joined: NDArray[np.int64],
+    floor: Matrix,
+    compress: Callable[[Vector, Matrix, float], tuple[Vector, Covariance, Vector]] | None = None,
+    plug_in: Vector | None = None,
 ) -> Uncertainty:
     """Return the error law under the widened prior, for both targets and both kinds of band.
 
@@ -62,12 +64,13 @@ def widened_band(
     evidence : Evidence
     fitted : LearntPrior
         The prior that was learnt.
-    mass : numpy.ndarray
-        float64 [size], the decoded distribution.
-    basis : Basis
-        Of the cells that touch.
-    joined : numpy.ndarray
-        int64, the symbols that touch.
+    floor : numpy.ndarray
+        float64 [size, size], from :func:`floors`: what is always allowed.
+    compress : callable, optional
+        Makes of the centre, the covariance and the factor of the floor the centre, columns and
+        remainder that are kept, when the law is kept on other symbols than the evidence has.
+    plug_in : numpy.ndarray, optional
+        float64 [symbols]: the pilot on those symbols.
 
     Notes
     -----
@@ -77,39 +80,65 @@ def widened_band(
     without cancellation; D, H and the pilot must belong together, or it can turn negative.
     """
     laws = {}
-    for kind, (amplify, floor) in (("pointwise", POINTWISE), ("simultaneous", SIMULTANEOUS)):
-        prior = amplify * (fitted.smooth + np.diag(fitted.single))
-        prior += floor * _floors(mass, basis, joined)
+    for kind, (amplify, share) in (("pointwise", POINTWISE), ("simultaneous", SIMULTANEOUS)):
+        prior = amplify * fitted.covariance + share * floor
         along = prior.sum(axis=1)
         prior -= np.outer(along, along) / along.sum()
         for target, (centre, covariance) in _error_laws(evidence, fitted.mean, prior).items():
-            noise, remainder = compressed(covariance)
+            if compress is None:
+                kept = (centre, *compressed(covariance))
+            else:
+                kept = compress(centre, covariance, share)
             laws[f"{target} {kind}"] = Uncertainty(
-                centre, noise, remainder, evidence.pilot, evidence.reports, METHOD
+                *kept, evidence.pilot if plug_in is None else plug_in, evidence.reports, METHOD
             )
-    first = laws["empirical pointwise"]
-    return Uncertainty(
-        first.centre,
-        first.noise,
-        first.remainder,
-        first.plug_in,
-        first.reports,
-        METHOD,
-        variants={name: law for name, law in laws.items() if name != "empirical pointwise"},
-    )
+    first = laws.pop("empirical pointwise")
+    return replace(first, variants=laws)
 
 
-def _floors(mass: Vector, basis: Basis, joined: NDArray[np.int64]) -> Matrix:
-    """Return the covariance of smooth shapes and of single bins that is always allowed."""
+def local_mass(mass: Vector, joined: NDArray[np.int64], *, blur: float) -> Vector:
+    """Return the masses averaged over neighbours, at least a fiftieth of a uniform one.
+
+    Parameters
+    ----------
+    mass : numpy.ndarray
+        float64 [size].
+    joined : numpy.ndarray
+        int64, the symbols that touch.
+    blur : float
+        Standard deviation of the filter, in cells.
+    """
     from scipy.ndimage import gaussian_filter1d  # slow to import
 
-    size = mass.size
-    local = np.maximum(mass, 0.02 / size)
-    local[joined] = np.maximum(gaussian_filter1d(mass[joined], 5), 0.02 / size)
+    local = np.maximum(mass, 0.02 / mass.size)
+    local[joined] = np.maximum(gaussian_filter1d(mass[joined], blur), 0.02 / mass.size)
+    return local
+
+
+def smooth_floor(local: Vector, basis: Basis, joined: NDArray[np.int64]) -> Matrix:
+    """Return columns G such that ``G G'`` is the covariance of shapes that are always allowed."""
+    size = local.size
     columns = np.zeros((size, basis.frequency.size))
     cells = basis.columns * np.sqrt(local[joined] * size)[:, None] / size
     columns[joined] = cells - cells.mean(axis=0)
-    return (columns / basis.frequency**2) @ columns.T + np.diag(local) / size
+    return columns / basis.frequency
+
+
+def floors(mass: Vector, basis: Basis, joined: NDArray[np.int64]) -> Matrix:
+    """Return the covariance of smooth shapes and of single bins that is always allowed.
+
+    Parameters
+    ----------
+    mass : numpy.ndarray
+        float64 [size], the decoded distribution.
+    basis : Basis
+        Of the cells that touch.
+    joined : numpy.ndarray
+        int64, the symbols that touch.
+    """
+    local = local_mass(mass, joined, blur=5)
+    columns = smooth_floor(local, basis, joined)
+    return columns @ columns.T + np.diag(local) / mass.size
 
 
 def _error_laws(

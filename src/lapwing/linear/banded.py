@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.linear.running_sums import running_sums
+
 
 class SlidingWindow(LinearOperator):  # type: ignore[misc]
     """Entry (j, i) is `inside` when ``i <= j <= i + width - 1``, else `outside`.
@@ -47,7 +49,7 @@ class SlidingWindow(LinearOperator):  # type: ignore[misc]
     def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         size, width = self.size, self.width
         gap = self.inside - self.outside
-        sums = np.cumsum(x, axis=0)
+        sums = running_sums(x)
         total = sums[-1]
         out: NDArray[np.float64] = np.empty((size + width - 1, *x.shape[1:]))
         out[:size] = sums
@@ -60,7 +62,7 @@ class SlidingWindow(LinearOperator):  # type: ignore[misc]
     def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
         size, width = self.size, self.width
         gap = self.inside - self.outside
-        sums = np.cumsum(r, axis=0)
+        sums = running_sums(r)
         out: NDArray[np.float64] = sums[width - 1 :].copy()
         out[1:] -= sums[: size - 1]
         out *= gap

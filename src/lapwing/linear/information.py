@@ -58,7 +58,8 @@ class WeightedInformation(LinearOperator):  # type: ignore[misc]
         Notes
         -----
         An operator that has a method ``weighted_gram(weights, lags)`` is asked: windows, circulant
-        and compound-symmetric matrices and their coarsenings answer in O(lags (outputs + size)).
+        and compound-symmetric matrices and their coarsenings answer in O(lags (outputs + size)),
+        sliding tables with a logarithm more.
         For others the matrix M is made a few columns at a time: O(lags outputs size).
         """
         if hasattr(self.operator, "weighted_gram"):

@@ -37,8 +37,10 @@ def simplex(
     Source: Held, Wolfe and Crowder 1974; Norm-Sub in Wang et al. 2020 (consistency).
     """
     if weights is None:
-        # Shifting by the maximum keeps the sums of tiny differences exact.
-        shifted = point - point.max()
+        # Shifting by the maximum keeps the sums of tiny differences exact. What lies further below
+        # it than the total gets nothing, however far, so it must not overflow the sums.
+        with np.errstate(over="ignore"):
+            shifted = np.maximum(point - point.max(), -total)
         ordered = np.sort(shifted)[::-1]
         levels = (np.cumsum(ordered) - total) / np.arange(1, point.size + 1)
         active = int(np.count_nonzero(ordered > levels))

@@ -60,6 +60,7 @@ def projected_gradient(
     start: Vector,
     tolerance: float = 1e-10,
     limit: int = 20_000,
+    lipschitz: float | None = None,
 ) -> Solution:
     """Minimise ``sum(weights * (operator x - target)^2) / 2`` over a convex set.
 
@@ -79,6 +80,9 @@ def projected_gradient(
         Stop when a step moves no entry by more than this.
     limit : int
         Most gradient steps.
+    lipschitz : float, optional
+        At least the largest eigenvalue of ``operator' diag(weights) operator``, where it is known;
+        else it costs fifty steps to find.
 
     Notes
     -----
@@ -90,7 +94,8 @@ def projected_gradient(
         product: Vector = operator.rmatvec(weights * operator.matvec(vector))
         return product
 
-    lipschitz = largest_eigenvalue(normal, start.size)
+    if lipschitz is None:
+        lipschitz = largest_eigenvalue(normal, start.size)
     if lipschitz == 0:
         return Solution(start, 0.0, 0, True)
     right = operator.rmatvec(weights * target)

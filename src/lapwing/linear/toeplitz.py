@@ -55,6 +55,29 @@ class SlidingTable(LinearOperator):  # type: ignore[misc]
         product: NDArray[np.float64] = raised[: self.size] + self.outside * r.sum(axis=0)
         return product
 
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return entries (i, i + lag) of ``M' diag(weights) M``: float64 [lags, size].
+
+        Two bumps that overlap multiply to a table of its own for each lag, which slides along
+        the weights: O(lags size log size).
+        """
+        bump = self.table - self.outside
+        products = np.zeros((lags, bump.size))
+        for lag in range(min(lags, bump.size)):
+            products[lag, lag:] = bump[lag:] * bump[: bump.size - lag]
+        spectra = np.fft.rfft(products, self._length, axis=1).conj()
+        spectra *= np.fft.rfft(weights, self._length)
+        bands: NDArray[np.float64] = np.fft.irfft(spectra, self._length, axis=1)[:, : self.size]
+        # Each bump on the floor of the other, and both floors.
+        total = weights.sum()
+        single = self.outside * (self._rmatvec(weights) - self.outside * total)
+        for lag in range(min(lags, self.size)):
+            inside = self.size - lag
+            bands[lag, :inside] += single[:inside] + single[lag:] + self.outside**2 * total
+            bands[lag, inside:] = 0.0
+        bands[self.size :] = 0.0
+        return bands
+
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._matmat(x.reshape(self.size))
 

@@ -29,7 +29,7 @@ from lapwing.randomizer import (
 )
 from lapwing.randomness import RandomSource, secure
 from lapwing.reports import Reports
-from lapwing.tally import Counts
+from lapwing.tally import Counts, Tally
 
 COIN = 2**32
 """Shares of the groups are whole parts of this, so that the coin is exact."""
@@ -197,8 +197,13 @@ class Grouped:
         DomainError
             With the position of the first value that the domain refuses. Nothing is randomised.
         """
+        return self.randomize_symbols(self.domain.index(values), rng=rng)
+
+    def randomize_symbols(
+        self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
+    ) -> Reports:
+        """Return one report per symbol of the domain."""
         source = secure() if rng is None else rng
-        symbols = self.domain.index(values)
         coins = source.words(symbols.size) >> np.uint64(32)
         group = np.searchsorted(self._limits, coins, side="right")
         data = np.zeros((symbols.size, self.report_width), dtype=np.uint8)
@@ -245,6 +250,17 @@ class Grouped:
             group cannot have sent.
         """
         data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
+        parts = self._tallies(data)
+        counted = [part for part in parts if isinstance(part, Counts)]
+        assert len(counted) == len(parts), "a group counts its reports"
+        return Counts(
+            [counts for part in counted for counts in part.blocks],
+            [number for part in counted for number in part.reports],
+            self.fingerprint,
+        )
+
+    def _tallies(self, data: NDArray[np.uint8]) -> list[Tally]:
+        """Return the tally of each group's reports; ReportError as of :meth:`tally`."""
         beyond = data[:, 0] >= len(self.groups)
         if beyond.any():
             position = int(np.argmax(beyond))
@@ -253,8 +269,7 @@ class Grouped:
                 f"position {position} is not; the batch was not counted",
                 position=position,
             )
-        blocks: list[NDArray[np.int64]] = []
-        numbers: list[int] = []
+        tallies: list[Tally] = []
         for number, part in enumerate(self.groups):
             (members,) = np.nonzero(data[:, 0] == number)
             width = part.randomizer.report_width
@@ -269,7 +284,7 @@ class Grouped:
                 )
             batch = Reports(np.ascontiguousarray(payload[:, :width]), part.randomizer.fingerprint)
             try:
-                counts = part.randomizer.tally(batch)
+                tallies.append(part.randomizer.tally(batch))
             except ReportError as error:
                 position = int(members[error.position or 0])
                 raise ReportError(
@@ -277,6 +292,4 @@ class Grouped:
                     "the batch was not counted",
                     position=position,
                 ) from None
-            blocks += counts.blocks
-            numbers += counts.reports
-        return Counts(blocks, numbers, self.fingerprint)
+        return tallies

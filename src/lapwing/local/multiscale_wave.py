@@ -12,9 +12,12 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+import numpy as np
+
 from lapwing.categories import Categories
 from lapwing.domain import Integers
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.guarantee import exact_epsilon
 from lapwing.local.grouped import Grouped, Part, whole_shares
 from lapwing.local.randomized_response import GeneralizedRandomizedResponse
 from lapwing.local.square_wave import SquareWave, mutual_information_width
@@ -28,57 +31,70 @@ WHOLE = 256
 """In a table, subsets of this many cells stand for the finest: on more bins half of their share
 goes to subsets of all bins."""
 
-L2S: dict[float, tuple[Wave, ...]] = {
-    0.5: (
-        ("wave", 0.4, 0.28),
-        ("wave", 0.75, 0.36),
-        ("subset", 8, 0.07),
-        ("subset", 16, 0.06),
-        ("subset", 32, 0.05),
-        ("subset", 64, 0.05),
-        ("subset", 128, 0.04),
-        ("subset", 256, 0.09),
-    ),
-    1.0: (
-        ("wave", 0.4, 0.25),
-        ("wave", 0.75, 0.40),
-        ("subset", 16, 0.07),
-        ("subset", 32, 0.06),
-        ("subset", 64, 0.05),
-        ("subset", 128, 0.05),
-        ("subset", 256, 0.12),
-    ),
-    2.0: (
-        ("wave", 0.35, 0.15),
-        ("wave", 0.6, 0.25),
-        ("wave", 1.0, 0.23),
-        ("wave", 1.4, 0.13),
-        ("subset", 64, 0.08),
-        ("subset", 256, 0.16),
-    ),
-    3.0: (
-        ("wave", 0.35, 0.13),
-        ("wave", 0.75, 0.20),
-        ("wave", 1.1, 0.26),
-        ("wave", 1.6, 0.26),
-        ("subset", 256, 0.15),
-    ),
-    4.0: (
-        ("wave", 0.45, 0.13),
-        ("wave", 0.95, 0.17),
-        ("wave", 1.5, 0.28),
-        ("wave", 2.2, 0.29),
-        ("subset", 256, 0.13),
-    ),
+SUBSETS = (8, 16, 64, WHOLE)
+"""Cells of the subsets in the ladder, in the order of their shares."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A row of the ladder: the same four waves and four subsets at every epsilon.
+
+    Parameters
+    ----------
+    multiples, waves : tuple of float
+        Width of each wave as a multiple of the mutual-information width, and its share.
+    subsets : tuple of float
+        Share of each of :data:`SUBSETS`; 0 for none. All shares of a row sum to 1.
+    """
+
+    multiples: tuple[float, ...]
+    waves: tuple[float, ...]
+    subsets: tuple[float, ...]
+
+
+LADDER = {
+    0.5: Rung((0.35, 0.7, 0.7, 0.7), (0.15, 0.20, 0.20, 0.18), (0.06, 0.04, 0.05, 0.12)),
+    1.0: Rung((0.35, 0.7, 0.7, 0.7), (0.17, 0.19, 0.19, 0.19), (0, 0.08, 0, 0.18)),
+    2.0: Rung((0.35, 0.6, 1.0, 1.4), (0.15, 0.25, 0.23, 0.13), (0, 0, 0.08, 0.16)),
+    3.0: Rung((0.35, 0.75, 1.1, 1.6), (0.13, 0.20, 0.26, 0.26), (0, 0, 0, 0.15)),
+    4.0: Rung((0.45, 0.95, 1.5, 2.2), (0.13, 0.17, 0.28, 0.29), (0, 0, 0, 0.13)),
 }
 """The ladder by epsilon, designed against the error about the people who reported, for smooth,
-rough and atomic priors at once. The row nearest in log epsilon is used."""
+rough and atomic columns at once, from the information of the reports and without drawing any."""
+
+_LEAST = 0.01
+"""Interpolated shares below this are left out."""
 
 
 def ladder(epsilon: float) -> tuple[Wave, ...]:
-    """Return the row of the table that is nearest to epsilon on a logarithmic scale."""
-    nearest = min(L2S, key=lambda row: abs(math.log(row / epsilon)))
-    return L2S[nearest]
+    """Return the parts for an epsilon: linear in its logarithm between the rows of the table.
+
+    Below the first row and above the last one these are used. Waves of the same width are one
+    part; shares sum to 1 within 1e-9.
+
+    Notes
+    -----
+    Multiples are rounded to 0.001 and shares to 0.0001, so that machines whose logarithms differ
+    in the last digit agree on the parts.
+
+    Examples
+    --------
+    >>> ladder(1)
+    (('wave', 0.35, 0.17), ('wave', 0.7, 0.57), ('subset', 16, 0.08), ('subset', 256, 0.18))
+    """
+    table = np.array([[*row.multiples, *row.waves, *row.subsets] for row in LADDER.values()])
+    place = math.log(epsilon)
+    row = [np.interp(place, np.log(list(LADDER)), column) for column in table.T]
+    waves = (len(row) - len(SUBSETS)) // 2
+    kinds = [("wave", round(float(width), 3)) for width in row[:waves]]
+    parts: dict[tuple[str, float], float] = {}
+    for key, share in zip(
+        [*kinds, *(("subset", cells) for cells in SUBSETS)], row[waves:], strict=True
+    ):
+        parts[key] = parts.get(key, 0.0) + round(float(share), 4)
+    kept = {key: share for key, share in parts.items() if share >= _LEAST}
+    total = math.fsum(kept.values())
+    return tuple((kind, size, round(share / total, 9)) for (kind, size), share in kept.items())
 
 
 @dataclass(frozen=True)
@@ -95,7 +111,8 @@ class MultiscaleWave(Grouped):
     parts : sequence of (kind, size, share), optional
         ``("wave", c, share)``: a square wave of c times the mutual-information width;
         ``("subset", cells, share)``: subset selection on so many equal groups of symbols. Shares
-        sum to 1 (within 1e-9, or to any total: they are divided by it). Default: the ladder L2s.
+        sum to 1 (within 1e-9, or to any total: they are divided by it). Default: :func:`ladder`,
+        which the document then spells out, so that a survey outlives a better table.
 
     Accuracy
     --------
@@ -113,7 +130,7 @@ class MultiscaleWave(Grouped):
     >>> from lapwing.domain import Interval
     >>> mixture = MultiscaleWave(Interval(0, 1, bins=256), 1)
     >>> len(mixture.groups), mixture.certificate().holds
-    (7, True)
+    (4, True)
     """
 
     _: KW_ONLY
@@ -127,17 +144,17 @@ class MultiscaleWave(Grouped):
             raise DomainError(
                 "a multiscale wave needs an Interval or Integers of at least 8 symbols"
             )
-        if self.parts is not None:
-            object.__setattr__(self, "parts", tuple(_part(part) for part in self.parts))
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        parts = self.parts
+        if parts is None:
+            parts = _fitted(ladder(float(self.epsilon)), self.domain.size)
+        object.__setattr__(self, "parts", tuple(_part(part) for part in parts))
         super().__post_init__()
 
     @cached_property
     def groups(self) -> tuple[Part, ...]:
         """The parts, in the order of their numbers."""
-        size = self.domain.size
-        table = ladder(float(self.epsilon)) if self.parts is None else tuple(self.parts)
-        if self.parts is None:
-            table = _fitted(table, size)
+        table = self.parts or ()
         total = math.fsum(share for _, _, share in table)
         shares = whole_shares([share / total for _, _, share in table])
         return tuple(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.linear.compound_symmetric import CompoundSymmetric
 from lapwing.local.two_level import TwoLevel
+from lapwing.randomness import WORD
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class GeneralizedRandomizedResponse(TwoLevel):
     def outputs(self) -> int:
         """As many as symbols."""
         return self.domain.size
+
+    @property
+    def total_variation(self) -> Fraction:
+        """Total variation distance of the reports of two values, the same for every two."""
+        return Fraction(self.threshold, WORD) - Fraction(WORD - self.threshold, WORD * self.far)
 
     def locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]

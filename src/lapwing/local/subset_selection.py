@@ -179,6 +179,16 @@ class SubsetSelection:
         return Certificate(self.epsilon, max(ratio, 1 / ratio))
 
     @property
+    def total_variation(self) -> Fraction:
+        """Total variation distance of the reports of two values, the same for every two.
+
+        It is the difference of the probabilities of a set that holds the one and not the other.
+        """
+        own = Fraction(self.threshold, WORD)
+        others = self.domain.size - 1
+        return (own * (self.domain.size - self.members) - (1 - own) * self.members) / others
+
+    @property
     def report_width(self) -> int:
         """Bytes per report: symbol s is bit ``s % 8`` of byte ``s // 8``; spare bits are 0."""
         return (self.domain.size + 7) // 8

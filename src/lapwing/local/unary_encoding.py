@@ -139,6 +139,15 @@ class UnaryEncoding:
         return Certificate(self.epsilon, Fraction(own * (WORD - other), other * (WORD - own)))
 
     @property
+    def total_variation(self) -> Fraction:
+        """Total variation distance of the reports of two values, the same for every two.
+
+        Reports with the one bit set and the other not are p (1 - q) against q (1 - p).
+        """
+        own, other = self._thresholds
+        return Fraction(own - other, WORD)
+
+    @property
     def report_width(self) -> int:
         """Bytes per report: symbol s is bit ``s % 8`` of byte ``s // 8``; spare bits are 0."""
         return (self.domain.size + 7) // 8

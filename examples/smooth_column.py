@@ -1,0 +1,52 @@
+"""A smooth column: when 260,000 taxi trips began, with an interval on every answer.
+
+Run it with `python examples/smooth_column.py [picture.png]`. The day is a circle, so 23:59 is
+beside 00:00. Each trip sends one report at epsilon 1; the truth is known here and drawn beside.
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import lapwing as lw
+from lapwing.plotting import figure_of
+from lapwing.units import to_text
+
+TABLE = Path(__file__).parent / "data" / "nyc_taxi_pickup_minutes.csv"
+PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "smooth_column.png")
+
+rows = np.array(list(csv.reader(TABLE.open()))[1:], dtype=np.int64)
+seconds = np.repeat(60 * rows[:, 0], rows[:, 1])
+
+day = lw.Interval("00:00", "24:00", bins=240, unit="time-of-day", circular=True)
+survey = lw.Survey("taxi pick-up time", lw.MultiscaleWave(day, epsilon=1))
+tally = survey.tally(survey.randomize(seconds))
+result = survey.decode(tally, decoder=lw.SpectralPrior())
+truth = lw.Distribution.of_values(seconds, day)
+
+
+def clock(number: float) -> str:
+    return to_text(number, unit="time-of-day")[:5]
+
+
+print(f"{result.reports:,} trips, {result.guarantee}")
+print(f"{'':24}estimate   95 % interval        truth")
+for name, start, stop in (("before 06:00", 0, 6), ("17:00 to 20:00", 17, 20)):
+    low, high = result.probability_interval(3600 * start, 3600 * stop)
+    share, true = (one.probability(3600 * start, 3600 * stop) for one in (result, truth))
+    print(f"{name:24}{share:8.2%}   {low:6.2%} to {high:6.2%}   {true:8.2%}")
+for name, probability in (("a quarter by", 0.25), ("half by", 0.5), ("three quarters by", 0.75)):
+    low, high = result.quantile_interval(probability)
+    estimate, true = (float(one.quantile(probability)) for one in (result, truth))
+    print(f"{name:24}{clock(estimate):>8}   {clock(low):>6} to {clock(high):>6}   {clock(true):>8}")
+
+bounds = result.range_error_bounds()
+print(f"with 95 %, the share of any range of hours is off by at most {bounds.worst:.1%},")
+print(f"and on average over ranges by at most {bounds.average:.1%}")
+
+figure = figure_of(result, truth=truth)
+figure.suptitle(f"New York taxi trips by pick-up time\n{result.reports:,} trips, epsilon = 1 each")
+figure.savefig(PICTURE, dpi=110)
+print(f"drawn: {PICTURE}")

@@ -1,0 +1,63 @@
+"""Two periods compared: how the hours of taxi trips moved in the pandemic of 2020.
+
+Run it with `python examples/two_periods.py [picture.png]`. Reports carry a public label, the
+period, and are counted by it; nothing else about a trip is known. No trip is in both periods, but
+the same people may ride in both: what each trip was promised holds for each trip.
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+
+import lapwing as lw
+from lapwing.plotting import figure_of_difference
+
+DATA = Path(__file__).parent / "data"
+PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "two_periods.png")
+FILES = {
+    "before": "nyc_taxi_pickup_minutes.csv",  # 2018-01 to 2020-02
+    "pandemic": "nyc_taxi_pickup_minutes_2020.csv",  # 2020-03 to 2020-12
+}
+
+
+def read(file: str) -> np.ndarray:
+    rows = np.array(list(csv.reader((DATA / file).open()))[1:], dtype=np.int64)
+    return np.repeat(60 * rows[:, 0], rows[:, 1])
+
+
+values = {name: read(file) for name, file in FILES.items()}
+labels = [name for name, seconds in values.items() for _ in seconds]
+
+day = lw.Interval("00:00", "24:00", bins=144, unit="time-of-day")
+survey = lw.Survey("taxi pick-up time", lw.MultiscaleWave(day, epsilon=1))
+reports = survey.randomize(np.concatenate(list(values.values())))
+tallies = lw.tally_by_group(survey, reports, labels, minimum=1000)
+results = {
+    name: survey.decode(tally, decoder=lw.SpectralPrior()) for name, tally in tallies.items()
+}
+change = results["pandemic"].difference(results["before"], people="different")
+truths = {name: lw.Distribution.of_values(seconds, day) for name, seconds in values.items()}
+true_change = truths["pandemic"].difference(truths["before"])
+
+print(f"{change.first.reports:,} trips less {change.second.reports:,} earlier ones")
+print(f"promise to each trip: {change.guarantee}")
+print(f"{'share of trips':18}  change    95 % interval          truth")
+for start, stop in ((0, 5), (5, 10), (10, 17), (17, 21), (21, 24)):
+    span = (3600 * start, 3600 * stop)
+    low, high = change.probability_interval(*span)
+    print(
+        f"{start:02d}:00 to {stop:02d}:00    {change.probability(*span):+8.2%}   "
+        f"{low:+7.2%} to {high:+7.2%}   {true_change.probability(*span):+8.2%}"
+    )
+low, high = change.mean_interval()
+shift, true = change.mean() / 60, true_change.mean() / 60
+print(f"mean: {shift:+.0f} minutes ({low / 60:+.0f} to {high / 60:+.0f}), truth {true:+.0f}")
+differ = change.confidence_band(0.95, kind="simultaneous").leaves_zero
+print("the two periods differ" if differ else "no difference is shown")
+
+figure = figure_of_difference(change, names=("pandemic", "before"))
+figure.suptitle("Taxi trips of the pandemic less those before, by time of day; epsilon = 1 each")
+figure.savefig(PICTURE, dpi=110)
+print(f"drawn: {PICTURE}")

@@ -1,0 +1,51 @@
+"""Which words are common when nobody can list them: a scan of 2^26 hashes, and candidates.
+
+Each of 200,000 people sends one word that they typed, by linear hashing with epsilon 2: four bytes
+that hide it. The collector keeps the sorted reports. The analyst scans every hash there is, without
+any list, and finds how many words are common and how common they are; a list of candidates, made
+without the reports, then says which they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import lapwing as lw
+
+PEOPLE = 200_000
+COMMON = {"lapwing": 0.12, "curlew": 0.08, "plover": 0.05, "godwit": 0.03}
+CANDIDATES = ["avocet", "curlew", "dunlin", "godwit", "knot", "lapwing", "plover", "ruff"]
+
+
+def typed_words(rng: np.random.Generator) -> list[str]:
+    """Return a word for each person: four common ones, all others rare."""
+    words = [f"typo {number}" for number in rng.integers(0, 10**6, PEOPLE)]
+    start = 0
+    for word, share in COMMON.items():
+        stop = start + round(share * PEOPLE)
+        words[start:stop] = [word] * (stop - start)
+        start = stop
+    return words
+
+
+def show(title: str, found: lw.HeavyHitters) -> None:
+    """Print a list with its intervals."""
+    band = found.confidence_band(0.95)
+    print(f"{title}: {len(found)} of {found.searched:,} at or above {found.threshold:.1%}")
+    for value, share, low, high in zip(
+        found.values, found.shares, band.low, band.high, strict=True
+    ):
+        print(f"  {value!s:>10}  {share:6.1%}  ({low:.1%} to {high:.1%})")
+    print(f"  {'all others':>10}  {found.remainder:6.1%}")
+
+
+def main() -> None:
+    survey = lw.Survey("word", lw.LinearHashing(lw.HashedTexts(26), epsilon=2))
+    reports = survey.randomize(typed_words(np.random.default_rng(1)), rng=lw.seeded(1))
+    tally = survey.tally(reports)
+    show("every hash", survey.decode(tally, decoder=lw.ExhaustiveScan()))
+    show("candidates", survey.decode(tally, decoder=lw.Candidates(CANDIDATES)))
+
+
+if __name__ == "__main__":
+    main()

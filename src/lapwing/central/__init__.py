@@ -1,0 +1,1 @@
+"""Mechanisms: what a curator who holds the values runs. One file each."""

@@ -1,0 +1,246 @@
+"""Adaptive quantiles: always ask for the share below the middle of the largest gap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.central.linear_release import part_of
+from lapwing.channel import Block, Channel
+from lapwing.domain import Domain
+from lapwing.errors import ArgumentError, MismatchError, PrivacyError
+from lapwing.integer_noise import Kind, Noise, Sensitivity, calibrated
+from lapwing.linear.prefix_counts import PrefixCounts
+from lapwing.noise_law import AdditiveNoise
+from lapwing.privacy_loss import PrivacyLoss
+from lapwing.promise import Promise, kept
+from lapwing.randomness import RandomSource, secure
+from lapwing.releases import Release
+from lapwing.summary import Summary
+
+MOST_STEPS = 1000
+
+
+def next_place(places: list[int], heights: list[float], *, guarded: bool = True) -> int | None:
+    """Return the middle of the gap to ask about, or None when none can be split.
+
+    Parameters
+    ----------
+    places : list of int
+        Increasing, in symbols; at least two.
+    heights : list of float
+        The distribution function there, as far as it is known; sorted.
+    guarded : bool
+        True: a gap of one symbol is not split. False: the method as published, which halves an
+        atom for ever; here it asks for the upper end of its symbol again and again.
+
+    Notes
+    -----
+    The largest gap in height wins, the first of equals.
+    """
+    least = 2 if guarded else 1
+    best, chosen = -1.0, None
+    for i in range(len(places) - 1):
+        gap = heights[i + 1] - heights[i]
+        if places[i + 1] - places[i] >= least and gap > best:
+            best, chosen = gap, (places[i] + places[i + 1] + 2 - least) // 2
+    return chosen
+
+
+def question(
+    asked: list[int], answers: list[int], *, held: int, people: int, guarded: bool = True
+) -> int | None:
+    """Return the place to ask about next, or None when every gap is a symbol.
+
+    Parameters
+    ----------
+    asked : list of int
+        Places asked about so far.
+    answers : list of int
+        The noisy numbers of rows below them.
+    held : int
+        Present symbols.
+    people : int
+    guarded : bool
+        See :func:`next_place`.
+
+    Notes
+    -----
+    Noise may put shares out of order: they are clipped and sorted against the places.
+    """
+    heights = sorted(min(max(answer / people, 0.0), 1.0) for answer in answers)
+    return next_place([0, *sorted(asked), held], [0.0, *heights, 1.0], guarded=guarded)
+
+
+@dataclass(frozen=True)
+class AdaptiveQuantiles:
+    """Bisect the largest gap of the distribution function, step by step.
+
+    Parameters
+    ----------
+    steps : int
+        Questions, in 1..1000.
+    noise : {"normal", "laplace"}, optional
+        "laplace" is the basic composition of the paper, whose noise grows with the steps;
+        "normal" grows with their root, and is less from 8 steps on. Default: the lesser.
+    guarded : bool
+        False: as published, bisecting inside an atom for ever.
+
+    Privacy
+    -------
+    Every question is the number of rows below a place that depends on earlier noisy answers
+    only. One row changes each answer by at most one, so `steps` adaptive answers cost what one
+    answer of squared sensitivity `steps` does (Gaussian), or `steps` times one (Laplace).
+
+    Accuracy
+    --------
+    Needs the number of people to be public. Prefix sums are 1.7 to 14 times closer in
+    Kolmogorov-Smirnov distance; kept for comparison.
+
+    Cost
+    ----
+    As many numbers as steps, which are asked in order: sites need a round of messages a step.
+
+    Source: Tao et al. 2026, section II-B2. Differs: one count a step instead of two, clipping
+    before sorting, no bisection inside a symbol, Gaussian composition.
+    """
+
+    steps: int = 80
+    noise: Kind | None = None
+    guarded: bool = True
+
+    name: ClassVar[str] = "adaptive-quantiles"
+    linear: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the knobs."""
+        if isinstance(self.steps, bool) or self.steps not in range(1, MOST_STEPS + 1):
+            raise ArgumentError(f"steps must be in 1..{MOST_STEPS}, got {self.steps}")
+        if self.noise not in (None, "normal", "laplace"):
+            raise ArgumentError(f"noise must be 'normal' or 'laplace', got {self.noise!r}")
+
+    @property
+    def _sensitivity(self) -> Sensitivity:
+        return Sensitivity(self.steps, self.steps)
+
+    def check(self, domain: Domain) -> None:
+        """Raise ArgumentError unless there are at least two symbols."""
+        if domain.left.size < 2:
+            raise ArgumentError("adaptive quantiles need a domain of at least 2 symbols")
+
+    def _noise(self, promise: Promise) -> Noise:
+        if promise.neighbours != "replace-one":
+            raise PrivacyError(
+                "adaptive quantiles divide by the number of people, so it must be public: use "
+                "neighbours 'replace-one', or a linear mechanism"
+            )
+        return calibrated(promise, self._sensitivity, kind=self.noise)
+
+    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
+        """Return what a release will cost, before anything is drawn."""
+        return self._noise(promise).loss(self._sensitivity)
+
+    def release(
+        self,
+        summary: Summary,
+        promise: Promise,
+        *,
+        rng: RandomSource | None = None,
+        identifier: str | None = None,
+    ) -> Release:
+        """Return the private release of a summary; fewer answers where all gaps are symbols."""
+        self.check(summary.domain)
+        source = secure() if rng is None else rng
+        noise = self._noise(promise)
+        people = max(1, summary.people)
+        part = part_of(
+            noise,
+            promise,
+            self._sensitivity,
+            summary.people,
+            source=source,
+            identifier=identifier,
+        )
+        drawn = noise.draw(self.steps, source)
+        held = summary.domain.left.size
+        # Missing rows count at the upper end.
+        below = np.concatenate([[0], np.cumsum(summary.counts[:held])])
+        answers = noisy_answers(below, drawn, people=people, guarded=self.guarded)
+        return Release(self, summary.domain, np.array(answers, dtype=np.int64), [part])
+
+    def verify(self, release: Release) -> None:
+        """Raise PrivacyError unless the noise of a release keeps its promise."""
+        for part in release.parts:
+            if part.loss != part.noise.loss(self._sensitivity):
+                raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
+            if not kept(part.promise, part.loss) or release.answers.size > self.steps:
+                raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+
+    def places(self, release: Release) -> list[int]:
+        """Return the places that were asked about: they follow from the answers alone."""
+        asked: list[int] = []
+        answers: list[int] = release.answers.tolist()
+        for number in range(len(answers)):
+            place = question(
+                asked,
+                answers[:number],
+                held=release.domain.left.size,
+                people=release.total,
+                guarded=self.guarded,
+            )
+            if place is None:
+                raise MismatchError("this release holds more answers than there were questions")
+            asked.append(place)
+        return asked
+
+    def channel(self, release: Release) -> Channel:
+        """Return what a decoder knows of a release."""
+        operator = PrefixCounts(self.places(release), release.domain.size)
+        return Channel(
+            release.domain,
+            [Block(operator, AdditiveNoise(release.variance))],
+            release.fingerprint,
+            release.guarantee,
+        )
+
+    def estimated_people(self, release: Release) -> int:
+        """Return the public number of people; there is no release without one."""
+        return release.people or 1
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "class": self.name,
+            "steps": self.steps,
+            "noise": self.noise,
+            "guarded": self.guarded,
+        }
+
+
+def noisy_answers(
+    below: NDArray[np.int64], drawn: NDArray[np.int64], *, people: int, guarded: bool = True
+) -> list[int]:
+    """Return the answers in the order of the questions that they lead to.
+
+    Parameters
+    ----------
+    below : numpy.ndarray
+        int64 [symbols + 1]: exact numbers of rows before each place.
+    drawn : numpy.ndarray
+        int64 [steps]: noise; zeros give the method without privacy, for reference curves.
+    people : int
+    guarded : bool
+        See :func:`next_place`.
+    """
+    answers: list[int] = []
+    asked: list[int] = []
+    for noise in drawn.tolist():
+        place = question(asked, answers, held=below.size - 1, people=people, guarded=guarded)
+        if place is None:
+            break
+        asked.append(place)
+        answers.append(int(below[place]) + noise)
+    return answers

@@ -1,0 +1,433 @@
+"""Matching pursuit: choose the functions that fit best, one by one, and release their weights."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.central.private_selection import exponential_mechanism, noisy_maximum
+from lapwing.channel import Block, Channel
+from lapwing.domain import Domain
+from lapwing.errors import ArgumentError, FormatError, PrivacyError
+from lapwing.gaussian_dp import scale_up
+from lapwing.integer_noise import Noise
+from lapwing.linear.curve_answers import CurveAnswers
+from lapwing.linear.dictionaries import UNIT, Dictionary
+from lapwing.linear.function_families import (
+    fourier,
+    legendre,
+    normal_curves,
+    orthonormal,
+    splines,
+)
+from lapwing.noise_law import AdditiveNoise
+from lapwing.privacy_loss import PrivacyLoss, concentrated_epsilon
+from lapwing.promise import Promise, kept
+from lapwing.randomness import RandomSource, iterate, secure
+from lapwing.releases import Part, Release
+from lapwing.summary import Summary
+
+Form = Literal["repaired", "published"]
+Dictionaries = str | tuple[tuple[float, ...], ...]
+
+FAMILIES = ("legendre", "splines", "normal-curves", "fourier")
+MOST_SYMBOLS = 1024
+MOST_ATOMS = 1000
+
+SELECTION_SHARE = Fraction(35, 100)
+"""Part of the budget that choosing gets; the weights get the rest."""
+
+
+@dataclass(frozen=True)
+class MatchingPursuit:
+    """Fit the distribution function by a few functions of a dictionary, chosen privately.
+
+    Parameters
+    ----------
+    terms : int
+        Functions to choose, in 1..64.
+    dictionary : str or tuple of tuples of float
+        "legendre", "splines", "normal-curves", "fourier"; or functions of your own, such as
+        distribution functions of public data, each by its values at the middles of the symbols.
+        It must not come from the data that are released.
+    atoms : int
+        Functions in the dictionary, at most 1000.
+    degree : int
+        Of splines.
+    orthogonal : bool
+        True: the dictionary is orthonormalised first, in its order.
+    form : {"repaired", "published"}
+        "repaired": Gumbel noise for the choice, each function's own sensitivity for its weight.
+        "published": Laplace noise of one size for both, as in algorithm 2 of the paper, but
+        charged what it costs, which is up to 1.5 times what the paper says.
+    monotone : bool
+        False: without the isotonic step when it is decoded.
+
+    Privacy
+    -------
+    A round chooses among absolute residuals, which one replaced row can move against each other:
+    the difference of two moves by up to R, the range sensitivity, computed in whole numbers over
+    all pairs of symbols. Then it releases the chosen product, which moves by that function's own
+    range. Repaired and with a delta: ``rounds * ((R / scale)^2 / 8 + range^2 / (2 sigma^2))``
+    zero-concentrated. Pure: ``rounds * (R / scale + range / b)``. Published: the same sum with
+    the paper's noise. The tests find the worst log-ratio of a transcript by brute force: 6.68
+    for the 6 that the paper claims, and less than what is charged here.
+
+    Accuracy
+    --------
+    Kept for comparison: the same functions fitted to a release of prefix sums cost nothing more
+    and are closer.
+
+    Cost
+    ----
+    Two numbers a term; at most 1024 symbols. The choice takes a time that depends on the data.
+
+    Source: Tao et al. 2026, section V, algorithm 2. Differs: see `form`; no function is chosen
+    twice.
+    """
+
+    terms: int = 6
+    dictionary: Dictionaries = "legendre"
+    atoms: int = 40
+    degree: int = 1
+    orthogonal: bool = False
+    form: Form = "repaired"
+    monotone: bool = True
+
+    name: ClassVar[str] = "matching-pursuit"
+    linear: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the knobs."""
+        if isinstance(self.dictionary, str):
+            if self.dictionary not in FAMILIES:
+                raise ArgumentError(f"dictionary must be one of {', '.join(FAMILIES)}")
+        else:
+            given = tuple(tuple(map(float, function)) for function in self.dictionary)
+            object.__setattr__(self, "dictionary", given)
+            object.__setattr__(self, "atoms", len(given))
+        if isinstance(self.atoms, bool) or self.atoms not in range(1, MOST_ATOMS + 1):
+            raise ArgumentError(f"atoms must be in 1..{MOST_ATOMS}, got {self.atoms}")
+        if isinstance(self.terms, bool) or self.terms not in range(1, min(64, self.atoms) + 1):
+            raise ArgumentError(
+                f"terms must be in 1..{min(64, self.atoms)}, at most the atoms, got {self.terms}"
+            )
+        if self.form not in ("repaired", "published"):
+            raise ArgumentError(f"form must be 'repaired' or 'published', got {self.form!r}")
+        if not 0 <= self.degree <= 5:
+            raise ArgumentError(f"the degree of splines must be in 0..5, got {self.degree}")
+
+    def check(self, domain: Domain) -> None:
+        """Raise ArgumentError unless there are 2..1024 symbols, as many as own functions have."""
+        held = domain.left.size
+        if not 2 <= held <= MOST_SYMBOLS:
+            raise ArgumentError(
+                f"matching pursuit is for 2..{MOST_SYMBOLS} symbols, got {held}; use fewer bins"
+            )
+        if not isinstance(self.dictionary, str) and len(self.dictionary[0]) != held:
+            raise ArgumentError(
+                f"every function of the dictionary must have {held} values, one a symbol, got "
+                f"{len(self.dictionary[0])}"
+            )
+
+    def curves(self, domain: Domain) -> Dictionary:
+        """Return the dictionary on the symbols of a domain."""
+        self.check(domain)
+        return _dictionary(self, domain.left.size)
+
+    def plan(self, domain: Domain, promise: Promise) -> Plan:
+        """Return the noise of every round and what it costs; PrivacyError if it cannot be."""
+        if promise.neighbours != "replace-one":
+            raise PrivacyError(
+                "matching pursuit divides by the number of people, so it must be public: use "
+                "neighbours 'replace-one', or a linear mechanism"
+            )
+        facts = _facts(self, domain.left.size)
+        if self.form == "published":
+            return _published(self.terms, facts, promise)
+        return _repaired(self.terms, facts, promise)
+
+    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
+        """Return what a release will cost, before anything is drawn."""
+        self.check(domain)
+        return self.plan(domain, promise).loss
+
+    def claimed_epsilon(self, domain: Domain, promise: Promise) -> Fraction:
+        """Return the epsilon that the paper's theorem 4 would state for the published form."""
+        if self.form != "published":
+            raise ArgumentError("only the published form has a claim that differs from its cost")
+        facts = _facts(self, domain.left.size)
+        return 2 * self.terms * facts.published / self.plan(domain, promise).selection
+
+    def release(
+        self,
+        summary: Summary,
+        promise: Promise,
+        *,
+        rng: RandomSource | None = None,
+        identifier: str | None = None,
+    ) -> Release:
+        """Return the private release of a summary."""
+        dictionary = self.curves(summary.domain)
+        plan = self.plan(summary.domain, promise)
+        source = secure() if rng is None else rng
+        held = summary.domain.left.size
+        # A missing value counts as the upper end, where a step has no product with any curve.
+        exact = dictionary.products @ summary.counts[:held]
+        drawn = source.words(2).astype("<u8").tobytes().hex()
+        part = Part(identifier or drawn, promise, plan.record, plan.loss, summary.people)
+        chosen, answers = pursue(exact, dictionary, terms=self.terms, plan=plan, source=source)
+        return Release(
+            self, summary.domain, np.array(answers, dtype=np.int64), [part], {"atoms": chosen}
+        )
+
+    def verify(self, release: Release) -> None:
+        """Raise PrivacyError unless the noise of a release keeps its promise."""
+        self._chosen(release)
+        for part in release.parts:
+            plan = self.plan(release.domain, part.promise)
+            if part.loss != plan.loss or part.noise != plan.record:
+                raise PrivacyError(
+                    "the noise of a part is not that of its promise; do not trust it"
+                )
+            if not kept(part.promise, part.loss):
+                raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+
+    def _chosen(self, release: Release) -> list[int]:
+        atoms = release.choices.get("atoms")
+        if not isinstance(atoms, list) or len(atoms) != self.terms:
+            raise FormatError("a release of matching pursuit must name the functions it chose")
+        if any(type(atom) is not int or not 0 <= atom < self.atoms for atom in atoms):
+            raise FormatError("a release of matching pursuit names a function that is not there")
+        if len(set(atoms)) != len(atoms):
+            raise FormatError("a release of matching pursuit must choose each function once")
+        return atoms
+
+    def channel(self, release: Release) -> Channel:
+        """Return what a decoder knows of a release: the chosen functions and their curve."""
+        chosen = self._chosen(release)
+        dictionary = self.curves(release.domain)
+        curves = dictionary.curves[chosen]
+        weights = triangular(dictionary.gram, chosen)
+        ends = np.column_stack([(curves[:, :-1] + curves[:, 1:]) / 2, curves[:, -1]])
+        matrix = np.zeros((len(chosen), release.domain.size))
+        matrix[:, : ends.shape[1]] = dictionary.products[chosen]
+        operator = CurveAnswers(
+            matrix, curve=ends.T @ weights / UNIT, start=np.zeros(ends.shape[1])
+        )
+        law = AdditiveNoise(release.variance)
+        return Channel(
+            release.domain, [Block(operator, law)], release.fingerprint, release.guarantee
+        )
+
+    def estimated_people(self, release: Release) -> int:
+        """Return the public number of people; there is no release without one."""
+        return release.people or 1
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        own = not isinstance(self.dictionary, str)
+        return {
+            "class": self.name,
+            "terms": self.terms,
+            "dictionary": [list(f) for f in self.dictionary] if own else self.dictionary,
+            "atoms": self.atoms,
+            "degree": self.degree,
+            "orthogonal": self.orthogonal,
+            "form": self.form,
+            "monotone": self.monotone,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The noise of every round.
+
+    Parameters
+    ----------
+    rounds : int
+    selection : Fraction
+        Scale of the noise of the scores.
+    gumbel : bool
+        Whether it is Gumbel noise; otherwise discrete Laplace.
+    record : Noise
+        Of a weight whose function has the largest own range; others have it in proportion.
+    ranges : tuple of int or None
+        Own ranges of all functions; None for the same noise in every weight.
+    loss : PrivacyLoss
+        Of all rounds.
+    """
+
+    rounds: int
+    selection: Fraction
+    gumbel: bool
+    record: Noise
+    ranges: tuple[int, ...] | None
+    loss: PrivacyLoss
+
+    def choose(self, scores: NDArray[np.int64], source: RandomSource) -> int:
+        """Return the place of a large score, chosen privately."""
+        if self.gumbel:
+            return exponential_mechanism(scores, self.selection, iterate(source))
+        return noisy_maximum(scores, Noise("laplace", self.selection).draw(scores.size, source))
+
+    def weight_noise(self, atom: int) -> Noise:
+        """Return the noise of one function's weight."""
+        if self.ranges is None:
+            return self.record
+        share = Fraction(self.ranges[atom], max(self.ranges))
+        return Noise(self.record.kind, scale_up(float(self.record.scale * share) * (1 + 2.0**-50)))
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """Sensitivities of a dictionary, in whole numbers."""
+
+    ranges: tuple[int, ...]
+    range_of_differences: int
+    published: int
+
+
+@lru_cache(maxsize=16)
+def _dictionary(mechanism: MatchingPursuit, held: int) -> Dictionary:
+    middles = (2 * np.arange(held) + 1) / held - 1
+    count = mechanism.atoms
+    if not isinstance(mechanism.dictionary, str):
+        functions: NDArray[Any] = np.array(mechanism.dictionary)
+    elif mechanism.dictionary == "legendre":
+        functions = legendre(count, middles)
+    elif mechanism.dictionary == "splines":
+        functions = splines(count, middles, degree=min(mechanism.degree, count - 1))
+    elif mechanism.dictionary == "fourier":
+        functions = fourier(count, middles)
+    else:
+        functions = normal_curves(count, middles)
+    try:
+        return Dictionary.of(orthonormal(functions) if mechanism.orthogonal else functions)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
+
+
+@lru_cache(maxsize=16)
+def _facts(mechanism: MatchingPursuit, held: int) -> _Facts:
+    dictionary = _dictionary(mechanism, held)
+    return _Facts(
+        tuple(dictionary.own_sensitivity().tolist()),
+        dictionary.range_sensitivity(),
+        dictionary.published_sensitivity(),
+    )
+
+
+def _published(terms: int, facts: _Facts, promise: Promise) -> Plan:
+    each = facts.range_of_differences + max(facts.ranges)
+    scale = scale_up(float(terms * each / _pure_epsilon(promise)) * (1 + 2.0**-50))
+    loss = PrivacyLoss(epsilon=terms * each / scale)
+    return Plan(terms, scale, False, Noise("laplace", scale), None, loss)
+
+
+def _pure_epsilon(promise: Promise) -> Fraction:
+    if promise.mu is not None:
+        raise PrivacyError("matching pursuit is not Gaussian; promise epsilon, or rho")
+    if promise.epsilon is not None:
+        return promise.epsilon
+    assert promise.rho is not None
+    return Fraction(math.isqrt(math.floor(2 * promise.rho * 2**80)), 2**40)
+
+
+def _repaired(terms: int, facts: _Facts, promise: Promise) -> Plan:
+    moved, own = facts.range_of_differences, max(facts.ranges)
+    if promise.pure:
+        epsilon = _pure_epsilon(promise) / terms
+        selection = _up(moved / (SELECTION_SHARE * epsilon))
+        scale = _up(own / ((1 - SELECTION_SHARE) * epsilon))
+        loss = PrivacyLoss(epsilon=terms * (moved / selection + own / scale))
+        return Plan(terms, selection, True, Noise("laplace", scale), facts.ranges, loss)
+    rho = float(_largest_rho(promise)) / terms
+    selection = _up(moved / math.sqrt(8 * float(SELECTION_SHARE) * rho))
+    scale = _up(own / math.sqrt(2 * float(1 - SELECTION_SHARE) * rho))
+    loss = PrivacyLoss(rho=terms * ((moved / selection) ** 2 / 8 + (own / scale) ** 2 / 2))
+    return Plan(terms, selection, True, Noise("normal", scale), facts.ranges, loss)
+
+
+def _up(number: float | Fraction) -> Fraction:
+    # A little above, so that rounding in the formulas before it cannot take from the promise.
+    return scale_up(float(number) * (1 + 2.0**-40))
+
+
+@lru_cache(maxsize=64)
+def _largest_rho(promise: Promise) -> Fraction:
+    """Return the largest rho, to nine digits, that keeps the promise."""
+    if promise.rho is not None:
+        return promise.rho
+    if promise.epsilon is None:
+        raise PrivacyError("matching pursuit is not Gaussian; promise epsilon, or rho")
+    low, high = Fraction(0), promise.epsilon**2 / 2 + promise.epsilon
+    for _ in range(40):
+        middle = (low + high) / 2
+        kept_ = concentrated_epsilon(middle, promise.delta) <= promise.epsilon
+        low, high = (middle, high) if kept_ else (low, middle)
+    return low
+
+
+def pursue(
+    exact: NDArray[np.int64],
+    dictionary: Dictionary,
+    *,
+    terms: int,
+    plan: Plan | None = None,
+    source: RandomSource | None = None,
+) -> tuple[list[int], list[int]]:
+    """Return the chosen functions and their products with the data, times UNIT.
+
+    Parameters
+    ----------
+    exact : numpy.ndarray
+        int64 [atoms]: exact products with the data, times UNIT.
+    dictionary : Dictionary
+    terms : int
+        Functions to choose.
+    plan : Plan, optional
+        None: without noise and without privacy, for reference curves.
+    source : RandomSource, optional
+        Needed with a plan.
+
+    Notes
+    -----
+    The residual's products follow from the released products and the Gram matrix, which are
+    public, so only the choice and the new product are paid for.
+    """
+    gram = dictionary.gram
+    chosen: list[int] = []
+    answers: list[int] = []
+    explained = np.zeros(exact.size, dtype=np.int64)
+    for _ in range(terms):
+        free = np.setdiff1d(np.arange(exact.size), chosen)
+        scores = np.abs(exact - explained)[free]
+        noise = 0
+        if plan is None:
+            atom = int(free[np.argmax(scores)])
+        else:
+            assert source is not None
+            atom = int(free[plan.choose(scores, source)])
+            noise = int(plan.weight_noise(atom).draw(1, source)[0])
+        chosen.append(atom)
+        answers.append(int(exact[atom]) + noise)
+        weights = triangular(gram, chosen) @ answers
+        explained = np.rint(weights @ gram[chosen]).astype(np.int64)
+    return chosen, answers
+
+
+def triangular(gram: NDArray[np.float64], chosen: list[int]) -> NDArray[np.float64]:
+    """Return the matrix from products with the data to weights.
+
+    A function's weight is its product with what those before it have left over.
+    """
+    before = np.tril(gram[np.ix_(chosen, chosen)], -1)
+    weights: NDArray[Any] = np.linalg.inv(before + np.eye(len(chosen)))
+    return weights

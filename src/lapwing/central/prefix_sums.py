@@ -1,0 +1,159 @@
+"""Prefix sums through their square root: the default release of a distribution function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.central.linear_release import (
+    linear_channel,
+    linear_loss,
+    release_linear,
+    verify_linear,
+)
+from lapwing.channel import Channel
+from lapwing.domain import Domain
+from lapwing.errors import ArgumentError
+from lapwing.guarantee import Neighbours
+from lapwing.integer_noise import Sensitivity
+from lapwing.linear.square_root_sums import UNIT, SquareRootSums, coefficients
+from lapwing.privacy_loss import PrivacyLoss
+from lapwing.promise import Promise
+from lapwing.randomness import RandomSource
+from lapwing.releases import Release
+from lapwing.summary import Summary
+
+MOST_SYMBOLS = 2**14
+
+
+@dataclass(frozen=True)
+class SquareRootStrategy:
+    """The square root of the prefix sums over the symbols of a domain, in whole numbers.
+
+    Parameters
+    ----------
+    size : int
+        Symbols, in 2..2^14.
+    """
+
+    size: int
+
+    @property
+    def operator(self) -> SquareRootSums:
+        """The matrix in floating point."""
+        return SquareRootSums(self.size)
+
+    @property
+    def largest(self) -> int:
+        """The first coefficient; the others are smaller."""
+        return UNIT
+
+    def answers(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the exact answers, by a convolution of whole numbers. O(size^2)."""
+        return np.convolve(counts, coefficients(self.size))[: self.size]
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Return the exact sensitivity: of the first column, or of its difference from another."""
+        return _sensitivity(self.size, neighbours)
+
+
+@lru_cache(maxsize=32)
+def _sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
+    f = coefficients(size)
+    squares = np.cumsum(f * f)
+    if neighbours == "add-or-remove-one":
+        return Sensitivity(int(squares[-1]), int(f.sum()))
+    # Moving a row from symbol i to i + u changes answer i + t by f_t - f_(t - u). Fewer answers
+    # lie behind a later i, so i = 0 is the worst; the tests compare with all pairs.
+    lags = np.arange(1, size)
+    cross = np.correlate(f, f, "full")[size:]
+    squared = squares[-1] + squares[size - 1 - lags] - 2 * cross
+    # f decreases: before u the change is f, from u on it is negative, and sums telescope.
+    sums = np.cumsum(f)
+    absolute = sums[lags - 1] + sums[size - 1 - lags] - (sums[-1] - sums[lags - 1])
+    return Sensitivity(int(squared.max()), int(absolute.max()))
+
+
+@dataclass(frozen=True)
+class PrefixSums:
+    """All prefix sums of the counts at once, by the square-root factorisation.
+
+    Privacy
+    -------
+    The exact counts h are multiplied by a fixed matrix A of whole numbers, and independent
+    rounded normal noise (Laplace where delta is 0) is added to every answer. One row moved from
+    one symbol to another changes ``A h`` by a difference of two columns, whose largest norm is
+    computed in whole numbers; rounding A happens before, so it costs nothing. The tests compare
+    the norm with all pairs of symbols, and the noise with its exact law.
+
+    Accuracy
+    --------
+    The root mean square error of the prefix sums is 3.89 standard deviations of unit noise at
+    1024 symbols, and grows by about 0.3 a doubling: 5.3 % above the best that any linear
+    mechanism with normal noise can do, where that is known (64 and 128 symbols).
+
+    Cost
+    ----
+    Time O(symbols^2) for the exact answers, at most 2^14 symbols; one number a symbol.
+
+    Source: Henzinger, Upadhyay and Upadhyay 2023; Fichtenberger, Henzinger and Upadhyay 2023.
+
+    Examples
+    --------
+    >>> from lapwing.domain import Interval
+    >>> from lapwing.randomness import seeded
+    >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=16))
+    >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
+    >>> PrefixSums().release(summary, promise, rng=seeded(1))
+    <Release of prefix-sums, 1 part(s), 17 numbers, epsilon = 1, delta = 1e-06, neighbours \
+replace-one, central model>
+    """
+
+    name: ClassVar[str] = "prefix-sums"
+    linear: ClassVar[bool] = True
+
+    def check(self, domain: Domain) -> None:
+        """Raise ArgumentError unless the domain has 2..2^14 symbols."""
+        if not 2 <= domain.size <= MOST_SYMBOLS:
+            raise ArgumentError(
+                f"prefix sums are released for 2..{MOST_SYMBOLS} symbols, got {domain.size}; use "
+                "fewer bins, or a sum tree"
+            )
+
+    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
+        """Return what a release will cost, before anything is drawn."""
+        return linear_loss(SquareRootStrategy(domain.size), promise)
+
+    def release(
+        self,
+        summary: Summary,
+        promise: Promise,
+        *,
+        rng: RandomSource | None = None,
+        identifier: str | None = None,
+    ) -> Release:
+        """Return the private release of a summary."""
+        self.check(summary.domain)
+        strategy = SquareRootStrategy(summary.domain.size)
+        return release_linear(self, strategy, summary, promise, rng=rng, identifier=identifier)
+
+    def verify(self, release: Release) -> None:
+        """Raise PrivacyError unless the noise of a release keeps its promises."""
+        verify_linear(release, SquareRootStrategy(release.domain.size))
+
+    def channel(self, release: Release) -> Channel:
+        """Return what a decoder knows of a release."""
+        return linear_channel(release, SquareRootStrategy(release.domain.size))
+
+    def estimated_people(self, release: Release) -> int:
+        """Return the last prefix sum: the private number of people."""
+        strategy = SquareRootStrategy(release.domain.size)
+        return round(float(strategy.operator.matvec(release.answers / UNIT)[-1]) / UNIT)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {"class": self.name}

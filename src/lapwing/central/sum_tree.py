@@ -1,0 +1,256 @@
+"""Sum trees: noisy counts at several resolutions, the release for pure epsilon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from lapwing.central.linear_release import (
+    linear_channel,
+    linear_loss,
+    release_linear,
+    verify_linear,
+)
+from lapwing.channel import Channel
+from lapwing.domain import Domain
+from lapwing.errors import ArgumentError
+from lapwing.guarantee import Neighbours
+from lapwing.integer_noise import Kind, Sensitivity
+from lapwing.linear.cell_sums import CellSums
+from lapwing.linear.stacked import Stacked
+from lapwing.privacy_loss import PrivacyLoss
+from lapwing.promise import Promise
+from lapwing.randomness import RandomSource
+from lapwing.releases import Release
+from lapwing.summary import Summary
+
+HAAR_UNIT = 2**20
+
+
+@dataclass(frozen=True)
+class TreeStrategy:
+    """Counts of the nodes of every level below the root; with hidden people, of the root too.
+
+    Parameters
+    ----------
+    cells : tuple of int
+        Nodes of every level, each number dividing the next, the last being all symbols.
+    """
+
+    cells: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        """Symbols."""
+        return self.cells[-1]
+
+    def _starts(self, cells: int) -> list[int]:
+        return [-(-node * self.size // cells) for node in range(cells)]
+
+    @property
+    def operator(self) -> LinearOperator:
+        """The matrix in floating point."""
+        return Stacked([CellSums(self._starts(cells), self.size) for cells in self.cells])
+
+    @property
+    def largest(self) -> int:
+        """Counts are taken as they are."""
+        return 1
+
+    def answers(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the exact counts of all nodes, level by level."""
+        return np.concatenate(
+            [np.add.reduceat(counts, self._starts(cells)) for cells in self.cells]
+        )
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Return it: a row is in one node of every level."""
+        changed = len(self.cells)
+        if neighbours == "replace-one":
+            changed = sum(2 for cells in self.cells if cells > 1)
+        return Sensitivity(changed, changed)
+
+
+@dataclass(frozen=True)
+class HaarStrategy:
+    """Weighted differences of the halves of every node of a binary tree, in whole numbers.
+
+    Parameters
+    ----------
+    size : int
+        Symbols; the tree has the next power of two of leaves, of which the last stay empty.
+    """
+
+    size: int
+
+    @property
+    def matrix(self) -> NDArray[np.int64]:
+        """The matrix: int64 [nodes, symbols]; levels are weighted to have equal column norms."""
+        return _haar_matrix(self.size)
+
+    @property
+    def operator(self) -> LinearOperator:
+        """The matrix in floating point."""
+        from scipy.sparse.linalg import aslinearoperator
+
+        return aslinearoperator(self.matrix.astype(np.float64))
+
+    @property
+    def largest(self) -> int:
+        """The largest entry."""
+        return int(np.abs(self.matrix).max())
+
+    def answers(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the exact answers."""
+        return self.matrix @ counts
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Return the largest norms of a column, or of the difference of two, exactly."""
+        return _haar_sensitivity(self.size, neighbours)
+
+
+@lru_cache(maxsize=8)
+def _haar_matrix(size: int) -> NDArray[np.int64]:
+    leaves = 1 << (size - 1).bit_length()
+    rows = [np.full(leaves, HAAR_UNIT // 2)]
+    width = leaves
+    while width > 1:
+        # All differences weigh the same; the total, which is often known, weighs half.
+        half = np.concatenate([np.ones(width // 2), -np.ones(width // 2)]) * HAAR_UNIT
+        rows += [np.roll(np.pad(half, (0, leaves - width)), s) for s in range(0, leaves, width)]
+        width //= 2
+    matrix: NDArray[np.int64] = np.array(rows)[:, :size].astype(np.int64)
+    used: NDArray[np.int64] = matrix[np.abs(matrix).sum(axis=1) > 0]
+    return used
+
+
+@lru_cache(maxsize=8)
+def _haar_sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
+    matrix = _haar_matrix(size)
+    if neighbours == "add-or-remove-one":
+        return Sensitivity(
+            int((matrix**2).sum(axis=0).max()), int(np.abs(matrix).sum(axis=0).max())
+        )
+    squared = absolute = 0
+    for column in range(size):
+        apart = matrix - matrix[:, column : column + 1]
+        squared = max(squared, int((apart**2).sum(axis=0).max()))
+        absolute = max(absolute, int(np.abs(apart).sum(axis=0).max()))
+    return Sensitivity(squared, absolute)
+
+
+@dataclass(frozen=True)
+class SumTree:
+    """Noisy counts of the nodes of a tree over the symbols, or of its Haar differences.
+
+    Parameters
+    ----------
+    branching : int
+        Children of a node, at least 2.
+    strategy : {"counts", "haar"}
+        "haar": differences of halves (binary, whatever `branching` says), at most 2048 symbols.
+    noise : {"normal", "laplace"}, optional
+        Default: the one of less variance that keeps the promise.
+
+    Privacy
+    -------
+    A row is in one node of every level. Replacing it changes two counts of each level by one, so
+    the L1 sensitivity is 2 levels and the squared L2 sensitivity too. The tests compare both with
+    all pairs of symbols.
+
+    Accuracy
+    --------
+    For pure epsilon the best release here: two levels of branching 32 at 1024 symbols. With a
+    delta, prefix sums have 16 % less noise than the Haar strategy and 20 % less than a tree.
+
+    Cost
+    ----
+    One number a node; decoding inverts a matrix, at most 2048 symbols.
+
+    Source: Hay et al. 2010; Qardaji et al. 2013 (branching); Xiao et al. 2011 (Haar).
+    """
+
+    branching: int = 32
+    strategy: Literal["counts", "haar"] = "counts"
+    noise: Kind | None = None
+
+    name: ClassVar[str] = "sum-tree"
+    linear: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the knobs."""
+        if isinstance(self.branching, bool) or not isinstance(self.branching, int):
+            raise ArgumentError("branching must be a whole number")
+        if self.branching < 2:
+            raise ArgumentError(f"branching must be at least 2, got {self.branching}")
+        if self.strategy not in ("counts", "haar"):
+            raise ArgumentError(f"strategy must be 'counts' or 'haar', got {self.strategy!r}")
+        if self.noise not in (None, "normal", "laplace"):
+            raise ArgumentError(f"noise must be 'normal' or 'laplace', got {self.noise!r}")
+
+    def check(self, domain: Domain) -> None:
+        """Raise ArgumentError unless the domain has 2..2048 symbols."""
+        if not 2 <= domain.size <= 2048:
+            raise ArgumentError(
+                f"a sum tree is decoded at 2..2048 symbols, got {domain.size}; use fewer bins, or "
+                "prefix sums"
+            )
+
+    def _strategy(self, domain: Domain, neighbours: Neighbours) -> TreeStrategy | HaarStrategy:
+        self.check(domain)
+        if self.strategy == "haar":
+            return HaarStrategy(domain.size)
+        levels = max(1, round(math.log(domain.size, self.branching)))
+        inner = [self.branching**level for level in range(1, levels)]
+        cells = [cells for cells in inner if cells < domain.size] + [domain.size]
+        return TreeStrategy((*([1] if neighbours == "add-or-remove-one" else []), *cells))
+
+    def _strategy_of(self, release: Release) -> TreeStrategy | HaarStrategy:
+        return self._strategy(release.domain, release.parts[0].promise.neighbours)
+
+    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
+        """Return what a release will cost, before anything is drawn."""
+        return linear_loss(self._strategy(domain, promise.neighbours), promise, kind=self.noise)
+
+    def release(
+        self,
+        summary: Summary,
+        promise: Promise,
+        *,
+        rng: RandomSource | None = None,
+        identifier: str | None = None,
+    ) -> Release:
+        """Return the private release of a summary."""
+        strategy = self._strategy(summary.domain, promise.neighbours)
+        return release_linear(
+            self, strategy, summary, promise, kind=self.noise, rng=rng, identifier=identifier
+        )
+
+    def verify(self, release: Release) -> None:
+        """Raise PrivacyError unless the noise of a release keeps its promises."""
+        verify_linear(release, self._strategy_of(release))
+
+    def channel(self, release: Release) -> Channel:
+        """Return what a decoder knows of a release."""
+        return linear_channel(release, self._strategy_of(release))
+
+    def estimated_people(self, release: Release) -> int:
+        """Return the noisy count of the root, or of the last level's sum for Haar differences."""
+        if self.strategy == "haar":
+            return round(2 * int(release.answers[0]) / HAAR_UNIT)
+        return int(release.answers[0])
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "class": self.name,
+            "branching": self.branching,
+            "strategy": self.strategy,
+            "noise": self.noise,
+        }

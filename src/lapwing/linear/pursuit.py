@@ -1,0 +1,166 @@
+"""Orthogonal matching pursuit: take the best column, fit all taken ones, repeat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+from scipy.sparse.linalg import LinearOperator
+
+from lapwing.linear.projections import simplex
+from lapwing.linear.solvers import projected_gradient
+
+Vector = NDArray[np.float64]
+
+_DEPENDENT = 1e-10
+"""Square of the part of a column outside the span of the others below which it adds nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pursuit:
+    """Where a pursuit ended.
+
+    Parameters
+    ----------
+    support : numpy.ndarray
+        int64 [taken], columns in the order in which they were taken.
+    values : numpy.ndarray
+        float64 [taken], their coefficients.
+    triangle, right : numpy.ndarray
+        Lower triangle L and vector b with ``|B_S x - target|^2 = |L' x - b|^2 + constant``.
+    exhausted : bool
+        Whether it ended because nothing was left to take, and not at its limit.
+    """
+
+    support: NDArray[np.int64]
+    values: Vector
+    triangle: Vector
+    right: Vector
+    exhausted: bool
+
+    def on_simplex(self) -> Vector:
+        """Return the best coefficients that are not negative and sum to one: float64 [taken]."""
+        from scipy.sparse.linalg import aslinearoperator
+
+        size = self.support.size
+        if size < 2:
+            return np.ones(size)
+        return projected_gradient(
+            aslinearoperator(self.triangle.T),
+            self.right,
+            weights=np.ones(size),
+            project=simplex,
+            start=simplex(self.values),
+            tolerance=1e-12,
+        ).point
+
+
+def matching_pursuit(
+    operator: LinearOperator,
+    target: Vector,
+    *,
+    norms: Vector,
+    most: int,
+    threshold: float = 0.0,
+    nonnegative: bool = True,
+) -> Pursuit:
+    """Return a sparse x for which ``operator x`` is near the target.
+
+    Parameters
+    ----------
+    operator : LinearOperator
+        Shape [rows, columns].
+    target : numpy.ndarray
+        float64 [rows].
+    norms : numpy.ndarray
+        float64 [columns], lengths of the columns of the operator; columns of length 0 are left out.
+    most : int
+        Columns to take, at least 1.
+    threshold : float
+        Stop when no column correlates with what is left by more than this, in units of the target
+        for a column of length 1.
+    nonnegative : bool
+        Take only columns that correlate positively, and fit coefficients that are not negative.
+
+    Notes
+    -----
+    Two products with the operator for each column taken, one if it has a method `column`; the
+    least squares are kept as a Cholesky factor that grows by a row, O(rows taken + taken^2) a step.
+
+    Source: Tropp 2004; Bruckstein, Elad and Zibulevsky 2008 for the non-negative form.
+    """
+    rows = operator.shape[0]
+    available = norms > 1e-12 * norms.max(initial=0.0)
+    inverse = np.where(available, 1 / np.where(available, norms, 1.0), 0.0)
+    taken: list[int] = []
+    columns = np.empty((rows, 16))
+    triangle, right = np.zeros((16, 16)), np.zeros(16)
+    values = np.zeros(0)
+    residual = target
+    exhausted = False
+    while len(taken) < most:
+        correlation = operator.rmatvec(residual) * inverse
+        if not nonnegative:
+            np.abs(correlation, out=correlation)
+        correlation[~available] = -np.inf
+        best = int(np.argmax(correlation))
+        if not correlation[best] > threshold:
+            exhausted = True
+            break
+        available[best] = False
+        column = _column(operator, best)
+        size = len(taken)
+        if size == columns.shape[1]:
+            columns = np.hstack([columns, np.empty_like(columns)])
+            triangle = np.pad(triangle, (0, size))
+            right = np.pad(right, (0, size))
+        inner = columns[:, :size].T @ column
+        row = _solved(triangle[:size, :size], inner)
+        rest = float(column @ column - row @ row)
+        if rest <= _DEPENDENT * float(column @ column):
+            continue
+        columns[:, size] = column
+        triangle[size, :size], triangle[size, size] = row, np.sqrt(rest)
+        right[size] = (float(column @ target) - row @ right[:size]) / triangle[size, size]
+        taken.append(best)
+        size += 1
+        values = _fitted(triangle[:size, :size], right[:size], nonnegative=nonnegative)
+        residual = target - columns[:, :size] @ values
+    size = len(taken)
+    return Pursuit(
+        np.array(taken, dtype=np.int64),
+        values,
+        triangle[:size, :size].copy(),
+        right[:size].copy(),
+        exhausted,
+    )
+
+
+def _column(operator: LinearOperator, number: int) -> Vector:
+    """Return one column, from an operator that knows it or by a product."""
+    if hasattr(operator, "column"):
+        known: Vector = operator.column(number)
+        return known
+    unit = np.zeros(operator.shape[1])
+    unit[number] = 1.0
+    column: Vector = operator.matvec(unit)
+    return column
+
+
+def _solved(triangle: Vector, vector: Vector) -> Vector:
+    if vector.size == 0:
+        return vector
+    solution: Vector = solve_triangular(triangle, vector, lower=True, check_finite=False)
+    return solution
+
+
+def _fitted(triangle: Vector, right: Vector, *, nonnegative: bool) -> Vector:
+    values: Vector = solve_triangular(triangle, right, lower=True, trans="T", check_finite=False)
+    if not nonnegative or values.min() >= 0:
+        return values
+    from scipy.optimize import nnls  # not needed to import lapwing
+
+    values = nnls(triangle.T, right)[0]
+    return values

@@ -1,0 +1,133 @@
+"""What the papers' figures rest on: laws, verdicts, split budgets, exact variances."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from benchmarks.accuracy import convolution_columns, figure_columns, figure_runs, splits
+from benchmarks.accuracy.methods import Method
+
+
+def figure(mean: float, error: float = 0.0) -> dict[str, float]:
+    return {"mean": mean, "standard_error": error}
+
+
+class TestLaws:
+    @pytest.mark.parametrize("population", [figure_columns.beta52(), figure_columns.blocks(4)])
+    def test_a_law_of_fewer_bins_is_that_of_more_added_up(self, population):
+        fine, coarse = population.law(256), population.law(32)
+        np.testing.assert_allclose(fine.reshape(32, 8).sum(axis=1), coarse, atol=1e-15)
+        assert coarse.sum() == pytest.approx(1)
+
+    def test_blocks_are_half_and_one_and_a_half_in_turn(self):
+        density = 64 * figure_columns.blocks(4).law(64)
+        np.testing.assert_allclose(density[[0, 15, 16, 31, 32, 48]], [0.5, 0.5, 1.5, 1.5, 0.5, 1.5])
+        with pytest.raises(ValueError, match="multiple of the 16 parts"):
+            figure_columns.blocks(16).law(24)
+
+    def test_permuted_masses_are_the_same_in_another_order(self):
+        whole = figure_columns.beta52()
+        mixed = figure_columns.permuted(whole, seed=1).law(64)
+        np.testing.assert_array_equal(np.sort(mixed), np.sort(whole.law(64)))
+        assert not np.array_equal(mixed, whole.law(64))
+
+    def test_the_truth_of_drawn_people_is_their_own(self):
+        counts = figure_columns.beta52(1000).draw(16, np.random.default_rng(1))
+        assert counts.sum() == 1000
+        np.testing.assert_allclose(
+            figure_columns.truth(counts).at(np.arange(1, 17) / 16), np.cumsum(counts) / 1000
+        )
+        assert figure_columns.coarser(counts, 4)[0] == counts[:4].sum()
+
+
+class TestVerdicts:
+    def test_all_most_and_few_cells(self):
+        yes, near, no = (True, True), (False, False), (False, True)
+        assert "Here: agrees, in 2 of 2" in figure_runs.claim("x", [yes, yes])
+        assert "agrees within two standard errors, in 1 of 2" in figure_runs.claim("x", [yes, near])
+        assert "agrees in part, in 2 of 3 cells (1 of" in figure_runs.claim("x", [yes, yes, no])
+        assert "disagrees, in 1 of 2" in figure_runs.claim("x", [yes, no])
+        assert "Here: agrees, in 2 of 3" in figure_runs.claim("x", [yes, yes, no], most=True)
+        assert "disagrees, in 1 of 3" in figure_runs.claim("x", [yes, no, no], most=True)
+
+    def test_without_errors_none_are_spoken_of(self):
+        assert "standard errors" not in figure_runs.claim("x", [True, False])
+        assert figure_runs.claim("x", []) == "- *x* Here: not measured."
+
+    def test_less_compares_with_the_nearest_rival(self):
+        row = {"methods": {n: {"w1": figure(m, 0.1)} for n, m in (("a", 1), ("b", 1.1), ("c", 9))}}
+        assert figure_runs.less(row, "w1", "a", ["a", "b", "c"]) == (True, False)
+        assert figure_runs.less(row, "w1", "c", ["a"]) == (False, True)
+        assert figure_runs.best(row["methods"], "w1") == "a"
+
+    def test_apart_is_in_errors_of_the_difference(self):
+        assert not figure_runs.apart(figure(1, 0.3), figure(2, 0.4))  # exactly two
+        assert figure_runs.apart(figure(1, 0.3), figure(2.01, 0.4))
+
+
+class TestCompare:
+    def test_methods_of_one_randomizer_get_the_same_reports(self):
+        plain = lw.LeastSquares()
+        methods = [Method("a", lw.SquareWave, plain), Method("b", lw.SquareWave, plain)]
+        found = figure_runs.compare(
+            methods, figure_columns.beta52(), {"w1": lw.wasserstein}, bins=16, epsilon=2, repeats=3
+        )
+        assert found["a"]["w1"] == found["b"]["w1"]
+        assert len(set(found["a"]["w1"])) == 3  # and each repeat new ones
+
+    def test_a_method_is_judged_only_by_what_it_is_allowed(self):
+        found = figure_runs.compare(
+            [Method("a", lw.SquareWave, lw.LeastSquares())],
+            figure_columns.beta52(),
+            {"w1": lw.wasserstein, "ks": lw.kolmogorov_smirnov},
+            bins=16,
+            epsilon=2,
+            repeats=1,
+            allowed={"a": ["ks"]},
+        )
+        assert set(found["a"]) == {"ks"}
+
+
+class TestSplits:
+    @pytest.mark.parametrize("members", [1, 2, 3])
+    def test_the_variance_of_plain_sets_against_all_of_them(self, members):
+        coordinates, epsilon = 2, 1.0
+        sets = list(itertools.combinations(range(2 * coordinates), members))
+        weight = np.array([math.exp(epsilon) if 0 in one else 1.0 for one in sets])
+        law = weight / weight.sum()
+        signed = np.array(
+            [[(2 * k in s) - (2 * k + 1 in s) for k in range(coordinates)] for s in sets], float
+        )
+        mean = law @ signed
+        variance = (law @ signed**2 - mean**2).sum() / mean[0] ** 2
+        found = splits.plain_variance(coordinates, members, epsilon)
+        assert found == pytest.approx(variance, rel=1e-9)
+        assert found != pytest.approx(splits.plain_variance(coordinates, members, 1.01), rel=1e-3)
+
+    def test_everybody_reports_in_every_group(self):
+        tree = lw.Hierarchical(figure_columns.interval(16), 1)
+        counts = np.full(16, 100)
+        tally = splits.everybody(tree, counts, np.random.default_rng(1))
+        assert tally.reports == (1600,) * len(tree.groups)
+
+    def test_a_fine_wave_decoded_at_its_bins_finds_the_people(self):
+        wave = lw.SquareWave(figure_columns.interval(64), 8)
+        counts = np.repeat([0, 3000, 1000, 0], 16) * 10
+        decoder = splits.AtBins(wave, 4, lw.LeastSquares())
+        answer = decoder.decode(wave.channel, lw.simulate(wave, counts, rng=1))
+        np.testing.assert_allclose(answer.mass, [0, 0.75, 0.25, 0], atol=0.01)
+
+
+@pytest.mark.parametrize(("oracle", "stated", "plain"), [("OUE", 1806, 763), ("KRR", 3965, 1676)])
+def test_significance_thresholds_with_and_without_the_division(oracle, stated, plain):
+    found = [
+        convolution_columns.significance(oracle, 4, bins=1000, people=2_834_264, divided=divided)
+        for divided in (True, False)
+    ]
+    assert found == pytest.approx([stated, plain], abs=1)
+    assert convolution_columns.PRINTED[oracle] == plain

@@ -1,0 +1,292 @@
+"""Groups on the command line: --by and difference; and what decode says of atoms."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import lapwing as lw
+from lapwing.cli.report_store import read_labelled_reports
+from tests.cli.running import Program
+
+ODD = 'Île, "de"'
+"""A label that a CSV must quote."""
+
+
+@pytest.fixture
+def survey(tmp_path: Path) -> lw.Survey:
+    made = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=20), epsilon=2))
+    (tmp_path / "survey.json").write_text(made.to_json())
+    return made
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> pa.Table:
+    """900 people in three groups and some without, as people.parquet and people.csv."""
+    rng = np.random.default_rng(3)
+    labels = ["north"] * 500 + ["south"] * 300 + [ODD] * 60 + [None] * 40
+    ages = np.round(rng.gamma(4, 8, 900), 1)
+    order = rng.permutation(900)
+    table = pa.table({"age": ages[order], "region": [labels[i] for i in order]})
+    parquet.write_table(table, tmp_path / "people.parquet")
+    quoted = ODD.replace('"', '""')
+    rows = [
+        f'{age},"{quoted}"' if label == ODD else f"{age},{label or ''}"
+        for age, label in zip(table["age"].to_pylist(), table["region"].to_pylist(), strict=True)
+    ]
+    (tmp_path / "people.csv").write_text("\n".join(["age,region", *rows]) + "\n", "utf-8")
+    return table
+
+
+@pytest.mark.parametrize("values", ["people.csv", "people.parquet"])
+@pytest.mark.parametrize("reports", ["reports.csv", "reports.parquet"])
+def test_labels_stand_beside_their_reports(
+    done: Program, survey: lw.Survey, people: pa.Table, values: str, reports: str
+) -> None:
+    run = done("randomize", "survey.json", values, "-c", "age", "--by", "region", "-o", reports)
+    assert "in the clear" in run.out and "region" in run.out
+    found = [
+        label
+        for _, labels in read_labelled_reports(Path(reports), survey, by="region")
+        for label in labels
+    ]
+    assert [label or None for label in found] == people["region"].to_pylist()
+    # Without --by it is an ordinary file of reports.
+    done("tally", "survey.json", reports, "-o", "all.json")
+    options = ("--by", "region", "--minimum", 100, "-o", "tally.json", "--json")
+    document = done("tally", "survey.json", reports, *options).document
+    assert [(row["group"], row["reports"], row["output"]) for row in document["groups"]] == [
+        ("north", 500, "tally-north.json"),
+        ("south", 300, "tally-south.json"),
+        ("other", 100, "tally-other.json"),
+    ]
+    assert document["labels"] == 4 and document["reports"] == 900
+    tallies = [
+        lw.Counts.from_document(json.loads(Path(row["output"]).read_text()))
+        for row in document["groups"]
+    ]
+    assert sum(tallies) == lw.Counts.from_document(json.loads(Path("all.json").read_text()))
+    by_hand = [
+        batch.data[[label == "north" for label in labels]]
+        for batch, labels in read_labelled_reports(Path(reports), survey, by="region")
+    ]
+    data = np.vstack(by_hand)
+    assert tallies[0] == survey.tally(lw.Reports(data, survey.randomizer.fingerprint))
+
+
+def test_a_small_rest_is_kept_and_said(done: Program, survey: lw.Survey, people: pa.Table) -> None:
+    made = ("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region")
+    done(*made, "-o", "reports.csv")
+    run = done(
+        "tally", "survey.json", "reports.csv", "--by", "region", "--minimum", 200, "-o", "t.json"
+    )
+    assert "'other' has 100 reports, fewer than 200" in run.err
+    assert Path("t-other.json").exists()
+
+
+def test_labels_become_safe_names_of_files(
+    done: Program, survey: lw.Survey, people: pa.Table
+) -> None:
+    made = ("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region")
+    done(*made, "-o", "reports.csv")
+    options = ("--by", "region", "--minimum", 50, "-o", "tally.json", "--json")
+    document = done("tally", "survey.json", "reports.csv", *options).document
+    names = {row["group"]: row["output"] for row in document["groups"]}
+    assert names[ODD] == "tally-Île_de_.json" and Path(names[ODD]).exists()
+
+
+def test_two_groups_of_one_file_name_are_refused(
+    lapwing: Program, done: Program, survey: lw.Survey
+) -> None:
+    Path("p.csv").write_text("age,g\n1,a/b\n2,a b\n3,A B\n")
+    done("randomize", "survey.json", "p.csv", "-c", "age", "--by", "g", "-o", "r.csv")
+    before = sorted(Path().iterdir())
+    run = lapwing("tally", "survey.json", "r.csv", "--by", "g", "--minimum", 1, "-o", "t.json")
+    assert run.code == 2 and "one file; rename one" in run.complaint
+    assert sorted(Path().iterdir()) == before
+
+
+def test_groups_may_be_numbers_or_days_but_no_fractions(
+    lapwing: Program, done: Program, survey: lw.Survey
+) -> None:
+    import datetime
+
+    table = pa.table(
+        {
+            "age": [1.0, 2.0],
+            "version": [7, 8],
+            "day": [datetime.date(2026, 1, 1)] * 2,
+            "weight": [0.5, 0.7],
+        }
+    )
+    parquet.write_table(table, "p.parquet")
+    for column, expected in (("version", ["7", "8"]), ("day", ["2026-01-01"])):
+        made = ("randomize", "survey.json", "p.parquet", "-c", "age", "--by", column)
+        done(*made, "-o", "r.parquet")
+        options = ("--by", column, "--minimum", 1, "-o", "t.json", "--json")
+        document = done("tally", "survey.json", "r.parquet", *options).document
+        assert [row["group"] for row in document["groups"]] == expected
+    made = ("randomize", "survey.json", "p.parquet", "-c", "age", "--by", "weight")
+    run = lapwing(*made, "-o", "r.csv")
+    assert run.code == 2 and "texts, whole numbers or dates" in run.complaint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region", "-o", "r.lwr"),
+         "must end in .parquet or .csv"),
+        (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "age", "-o", "r.csv"),
+         "another column"),
+        (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "x", "-o", "r.csv"),
+         "no column 'x'"),
+        (("tally", "survey.json", "plain.csv", "--by", "region", "-o", "t.json"),
+         "no column 'region' beside the reports"),
+        (("tally", "survey.json", "labelled.csv", "--by", "place", "-o", "t.json"),
+         "the column of labels 'region'"),
+        (("tally", "survey.json", "plain.lwr", "--by", "region", "-o", "t.json"),
+         "randomize --by"),
+        (("tally", "survey.json", "plain.csv", "--minimum", "5", "-o", "t.json"),
+         "--by"),
+        (("tally", "survey.json", "plain.csv", "--by", "region", "--salvage", "-o", "t.json"),
+         "--salvage"),
+        (("tally", "survey.json", "labelled.csv", "--by", "region", "--minimum", "0",
+          "-o", "t.json"), "at least 1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_grouped_is_refused(
+    lapwing: Program,
+    done: Program,
+    survey: lw.Survey,
+    people: pa.Table,
+    arguments: tuple[str, ...],
+    complaint: str,
+) -> None:
+    made = ("randomize", "survey.json", "people.csv", "-c", "age")
+    for name, by in (("plain.csv", ()), ("plain.lwr", ()), ("labelled.csv", ("--by", "region"))):
+        done(*made, *by, "-o", name)
+    before = {path.name for path in Path().iterdir()}
+    run = lapwing(*arguments)
+    assert run.code == 2 and complaint in run.complaint
+    assert {path.name for path in Path().iterdir()} == before
+
+
+def test_a_report_that_cannot_occur_is_named_by_its_row(
+    lapwing: Program, done: Program, survey: lw.Survey, people: pa.Table
+) -> None:
+    made = ("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region")
+    done(*made, "-o", "r.csv")
+    lines = Path("r.csv").read_text("utf-8").splitlines()
+    lines[2 + 41] = "ff," + lines[2 + 41].partition(",")[2]
+    Path("r.csv").write_text("\n".join(lines) + "\n", "utf-8")
+    run = lapwing("tally", "survey.json", "r.csv", "--by", "region", "-o", "t.json")
+    assert "row 42 " in run.complaint and not list(Path().glob("t*.json"))
+
+
+# difference
+
+
+def decoded(name: str, counts: list[int], domain: lw.Interval | lw.Categories) -> lw.Distribution:
+    response = lw.GeneralizedRandomizedResponse(domain, 4)
+    made = lw.LeastSquares().decode(response.channel, lw.simulate(response, counts, rng=len(name)))
+    assert isinstance(made, lw.Distribution)
+    Path(name).write_text(made.to_json())
+    return made
+
+
+def test_the_difference_shown_is_that_of_the_library(done: Program) -> None:
+    domain = lw.Interval(0, 4, bins=4)
+    first = decoded("a.json", [400, 300, 200, 100], domain)
+    second = decoded("bb.json", [1000, 2000, 3000, 4000], domain)
+    made = first.difference(second, people="different")
+    options = ("--people", "different", "--level", ".9")
+    document = done("difference", "a.json", "bb.json", *options, "--json").document
+    assert document["mean"]["shift"] == pytest.approx(made.mean())
+    low, high = made.mean_interval(level=0.9) or (0, 0)
+    # Read back, the law has a last digit that the fresh one has not.
+    assert (document["mean"]["low"], document["mean"]["high"]) == pytest.approx((low, high))
+    for row in document["quantiles"]:
+        assert row["shift"] == pytest.approx(float(made.quantile(row["probability"])))
+        found = made.quantile_interval(row["probability"], level=0.9)
+        assert (row["low"], row["high"]) == found
+    assert document["differ"] is True and document["reports"] == [1000, 10_000]
+    assert document["guarantee"]["epsilon"] == "4"
+    same = done("difference", "a.json", "bb.json", "--json").document
+    assert same["people"] == "same" and same["guarantee"]["epsilon"] == "8"
+    shown = done("difference", "a.json", "bb.json").out
+    assert "a minus bb" in shown and "leaves zero" in shown
+
+
+def test_equal_groups_are_not_said_to_differ(done: Program) -> None:
+    domain = lw.Interval("00:00", "24:00", bins=4, unit="time-of-day")
+    decoded("a.json", [500, 500, 500, 500], domain)
+    decoded("bb.json", [500, 500, 500, 500], domain)
+    run = done("difference", "a.json", "bb.json", "-o", "d.png")
+    assert "holds zero everywhere" in run.out
+    assert Path("d.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_labels_are_compared_by_their_shares(done: Program) -> None:
+    domain = lw.Categories(["x", "y", "z"])
+    first = decoded("a.json", [500, 300, 100], domain)
+    second = decoded("bb.json", [300, 300, 300], domain)
+    document = done("difference", "a.json", "bb.json", "-o", "d.svg", "--json").document
+    gaps = {row["label"]: row["difference"] for row in document["shares"]}
+    assert gaps == pytest.approx(dict(zip("xyz", first.mass - second.mass, strict=True)))
+    assert "<?xml" in Path("d.svg").read_text()
+    assert "difference" in done("difference", "a.json", "bb.json").out
+
+
+def test_without_an_error_law_that_is_said(done: Program) -> None:
+    domain = lw.Interval(0, 1, bins=2)
+    for name in ("a.json", "b.json"):
+        Path(name).write_text(lw.Distribution.of_counts([1, 1], domain).to_json())
+    run = done("difference", "a.json", "b.json")
+    assert "not known" in run.out
+    assert done("difference", "a.json", "b.json", "--json").document["differ"] is None
+
+
+def test_what_cannot_be_compared_is_refused(lapwing: Program) -> None:
+    decoded("a.json", [1, 2], lw.Interval(0, 1, bins=2))
+    decoded("b.json", [1, 2, 3], lw.Interval(0, 1, bins=3))
+    run = lapwing("difference", "a.json", "b.json")
+    assert run.code == 4 and "a.json and b.json" in run.complaint and "same bins" in run.complaint
+    run = lapwing("difference", "a.json", "a.json", "--people", "both")
+    assert run.code == 2 and "'same' or 'different'" in run.complaint
+    for output, complaint in (("d.gif", ".png or .svg"), ("a.json", ".png or .svg")):
+        run = lapwing("difference", "a.json", "b.json", "-o", output)
+        assert run.code == 2 and complaint in run.complaint
+
+
+# decode
+
+
+def test_decode_tells_of_intervals_and_atoms(done: Program) -> None:
+    domain = lw.Interval(0, 64, bins=32, atoms=(0,))
+    counts = np.full(domain.size, 400)
+    counts[0], counts[21] = 3000, 6000
+    survey = lw.Survey("s", lw.GeneralizedRandomizedResponse(domain, 6))
+    Path("s.json").write_text(survey.to_json())
+    tally = lw.simulate(survey.randomizer, counts, rng=1)
+    Path("t.json").write_text(json.dumps(tally.to_document()))
+    decode = ("decode", "s.json", "t.json", "--decoder", "least-squares", "-o", "r.json")
+    document = done(*decode, "--json").document
+    result = lw.Distribution.from_json(Path("r.json").read_text())
+    # Read back, the law has a last digit that the fresh one has not.
+    assert document["mean_interval"] == pytest.approx(result.mean_interval())
+    assert document["variance_interval"] == pytest.approx(result.variance_interval())
+    bounds = result.range_error_bounds()
+    assert bounds is not None
+    assert document["range_error_bounds"] == pytest.approx(bounds._asdict())
+    assert [(atom["left"], atom["right"], atom["declared"]) for atom in document["atoms"]] == [
+        (0, 0, True),
+        (40, 42, False),
+    ]
+    shown = done(*decode).out
+    assert "in 40 to 42" in shown and "found" in shown and "declared" in shown
+    assert "standard deviation" in shown and "shares of ranges" in shown

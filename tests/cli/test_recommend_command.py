@@ -1,0 +1,126 @@
+"""`lapwing recommend`, and the survey that `lapwing new --randomizer recommended` writes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+import lapwing as lw
+from tests.cli.running import Program
+
+
+def as_json(document: dict[str, Any]) -> dict[str, Any]:
+    """A document as it is read back: lists for tuples."""
+    found: dict[str, Any] = json.loads(json.dumps(document))
+    return found
+
+
+ASK = ("--bounds", "0", "100", "--bins", "256", "--epsilon", "1")
+
+
+def test_it_says_what_the_library_says(done: Program) -> None:
+    found = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
+    document = done("recommend", *ASK, "--users", "100000", "--json").document
+    assert document == {"command": "recommend", **as_json(found.to_document()), "warnings": []}
+    shown = done("recommend", *ASK, "--users", "100000").out
+    for word in ("multiscale-wave", "spectral-prior", "100,000", "spiky", found.reason[:40]):
+        assert word in shown
+    assert f"{found.expected_error['wasserstein'].typical:.2g}" in shown
+    assert done("recommend", *ASK, "--users", "100000", "--quiet").out == ""
+
+
+def test_people_needed(done: Program) -> None:
+    found = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, error=0.005)
+    document = done("recommend", *ASK, "--error", "0.005", "--json").document
+    assert document["users"] == found.users
+    assert document["expected_error"]["wasserstein"]["typical"] <= 0.005
+    ks = ("--distance", "kolmogorov-smirnov", "--kind", "smooth")
+    other = done("recommend", *ASK, "--error", "0.005", *ks, "--json").document
+    assert other["expected_error"]["kolmogorov_smirnov"]["by_kind"]["smooth"] <= 0.005
+    assert f"people needed     {found.users:,}" in done("recommend", *ASK, "--error", "0.005").out
+
+
+@pytest.mark.parametrize(("epsilon", "bins"), [("1", 256), ("2", 1024)])
+def test_without_bins_an_interval_gets_those_that_suit_epsilon(
+    done: Program, epsilon: str, bins: int
+) -> None:
+    asked = ("--low", "0", "--high", "9", "--epsilon", epsilon, "--users", "1000", "--json")
+    assert done("recommend", *asked).document["randomizer"]["domain"]["bins"] == bins
+
+
+@pytest.mark.parametrize(
+    ("options", "domain"),
+    [
+        (("--integers", "1", "6"), lw.Integers(1, 6)),
+        (("--categories", "a,b,c"), lw.Categories(["a", "b", "c"])),
+        (
+            ("--bounds", "00:00", "24:00", "--unit", "time-of-day", "--circular", "--bins", "24"),
+            lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True),
+        ),
+    ],
+)
+def test_domains_are_told_as_to_new(
+    done: Program, options: tuple[str, ...], domain: object
+) -> None:
+    asked = (*options, "--epsilon", "1/2", "--users", "5000")
+    document = done("recommend", *asked, "--json").document
+    found = lw.recommend(domain, epsilon="1/2", users=5000)  # type: ignore[arg-type]
+    assert document["randomizer"] == as_json(found.to_document())["randomizer"]
+    name = ("-o", "survey.json", "--name", "n", "--randomizer", "recommended")
+    done("new", *name, *asked)
+    assert lw.Survey.read("survey.json") == lw.Survey("n", found.randomizer)
+
+
+def test_a_recommended_survey_runs_to_its_answer(done: Program, ages: object) -> None:
+    name = ("-o", "survey.json", "--name", "age", "--randomizer", "recommended")
+    done("new", *name, "--epsilon", "2", "--bounds", "0", "100", "--bins", "64")
+    assert isinstance(lw.Survey.read("survey.json").randomizer, lw.MultiscaleWave)
+    done("randomize", "survey.json", "ages.csv", "-c", "age", "-o", "reports.lwr")
+    done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
+    done("decode", "survey.json", "tally.json", "-o", "result.json")
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "arguments"),
+    [
+        (2, "users must be a whole number in 1..", (*ASK, "--users", "0")),
+        (2, "error must be a number between 0 and 1", (*ASK, "--error", "0")),
+        (2, "error must be a number between 0 and 1", (*ASK, "--error", "-1")),
+        (2, "the least that is predicted here is", (*ASK, "--error", "1e-9")),
+        (2, "either users", ASK),
+        (2, "either users", (*ASK, "--users", "9", "--error", "0.1")),
+        (2, "distance of numbers", (*ASK, "--users", "9", "--distance", "l7")),
+        (2, "kind must be", (*ASK, "--users", "9", "--kind", "rough")),
+        (5, "epsilon must be", ("--integers", "0", "9", "--epsilon", "25", "--users", "9")),
+        (5, "epsilon must be", ("--integers", "0", "9", "--epsilon", "0", "--users", "9")),
+        (2, "needs one domain", ("--epsilon", "1", "--users", "9")),
+        (2, "--bounds is --low and --high", (*ASK, "--low", "0", "--users", "9")),
+        (3, "low < high", ("--bounds", "9", "0", "--epsilon", "1", "--users", "9")),
+        (3, "2..4096", ("--bounds", "0", "9", "--bins", "9999", "--epsilon", "1", "--users", "9")),
+    ],
+)
+def test_bad_input_is_refused_in_a_line(
+    lapwing: Program, code: int, said: str, arguments: tuple[str, ...]
+) -> None:
+    run = lapwing("recommend", *arguments)
+    assert run.code == code
+    assert said in run.complaint
+
+
+@pytest.mark.parametrize(
+    ("said", "options"),
+    [
+        ("takes no knobs", ("--randomizer", "recommended", "--width", "0.2")),
+        ("takes no knobs", ("--randomizer", "recommended", "--set", "size=3")),
+        ("--users goes with", ("--randomizer", "square-wave", "--users", "5")),
+        ("users must be", ("--randomizer", "recommended", "--users", "0")),
+    ],
+)
+def test_new_refuses_what_does_not_go_together(
+    lapwing: Program, said: str, options: tuple[str, ...]
+) -> None:
+    run = lapwing("new", "-o", "survey.json", "--name", "n", *ASK, *options)
+    assert run.code == 2
+    assert said in run.complaint

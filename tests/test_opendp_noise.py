@@ -1,0 +1,101 @@
+"""The noise and its accounting beside OpenDP's, an independent implementation in Rust."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from lapwing import seeded
+from lapwing.integer_noise import Noise, Sensitivity
+from lapwing.privacy_loss import concentrated_epsilon
+from tests.false_alarms import accepts, multinomial_tail
+
+dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
+
+DRAWS = 60_000
+
+
+@pytest.fixture(autouse=True)
+def _contributed() -> None:
+    dp.enable_features("contrib")
+
+
+def laplace(scale: float):
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
+    return dp.m.make_laplace(*space, scale=scale)
+
+
+def gaussian(scale: float):
+    # i64, not the default i32: that saturates silently at the scales of a release.
+    space = dp.vector_domain(dp.atom_domain(T="i64")), dp.l2_distance(T="f64")
+    return dp.m.make_gaussian(*space, scale=scale)
+
+
+def histogram(draws, reach: int) -> np.ndarray:
+    return np.bincount(np.clip(draws, -reach, reach) + reach, minlength=2 * reach + 1)
+
+
+def law_of(weights: np.ndarray, reach: int) -> np.ndarray:
+    """Return a law on -10 reach..10 reach with its tails folded into -reach and reach."""
+    mass = weights / weights.sum()
+    folded = mass[9 * reach : 11 * reach + 1].copy()
+    folded[0] += mass[: 9 * reach].sum()
+    folded[-1] += mass[11 * reach + 1 :].sum()
+    return folded
+
+
+@pytest.mark.parametrize("scale", [0.5, 3.0])
+def test_both_draw_the_same_discrete_laplace_law(scale: float) -> None:
+    reach = 12
+    k = np.arange(-10 * reach, 10 * reach + 1)
+    law = law_of(np.exp(-np.abs(k) / scale), reach)
+    ours = Noise("laplace", Fraction(scale)).draw(DRAWS, seeded(1))
+    theirs = np.array(laplace(scale)([0] * DRAWS))
+    assert accepts(multinomial_tail(histogram(ours, reach), law))
+    assert accepts(multinomial_tail(histogram(theirs, reach), law))
+    other = law_of(np.exp(-np.abs(k) / (1.1 * scale)), reach)
+    assert not accepts(multinomial_tail(histogram(theirs, reach), other))
+
+
+def test_normal_noise_of_a_release_s_scale_is_theirs_up_to_rounding() -> None:
+    # On a fine grid the rounded and the discrete normal law are one: compare shares of classes.
+    scale = 4.25 * 2**20
+    edges = np.linspace(-3, 3, 25)[1:-1] * scale
+    from scipy import stats
+
+    law = np.diff(stats.norm.cdf(edges / scale), prepend=0.0, append=1.0)
+    ours = Noise("normal", Fraction(scale)).draw(DRAWS, seeded(2))
+    theirs = np.array(gaussian(scale)([0] * DRAWS))
+    for draws in (ours, theirs):
+        counts = np.bincount(np.searchsorted(edges, draws), minlength=law.size)
+        assert accepts(multinomial_tail(counts, law))
+        wide = np.bincount(np.searchsorted(edges, 1.1 * draws), minlength=law.size)
+        assert not accepts(multinomial_tail(wide, law))
+
+
+@pytest.mark.parametrize("scale", [2, 10, 1000])
+@pytest.mark.parametrize("moved", [1, 3])
+def test_both_say_the_same_loss(scale: int, moved: int) -> None:
+    sensitivity = Sensitivity(moved**2, moved)
+    pure = Noise("laplace", Fraction(scale)).loss(sensitivity)
+    assert laplace(float(scale)).map(moved) == pytest.approx(float(pure.epsilon), rel=1e-12)
+    normal = Noise("normal", Fraction(scale)).loss(sensitivity)
+    rho = gaussian(float(scale)).map(float(moved))
+    assert rho == pytest.approx(float(normal.mu_squared) / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("delta", [1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize("scale", [3.0, 30.0])
+def test_both_turn_rho_into_the_same_epsilon(scale: float, delta: float) -> None:
+    theirs = dp.c.make_zCDP_to_approxDP(gaussian(scale)).map(1.0).epsilon(delta)
+    rho = Fraction(1) / (2 * Fraction(scale) ** 2)
+    ours = float(concentrated_epsilon(rho, Fraction(str(delta))))
+    # Whole orders on our side, any on theirs: ours is at most a little above.
+    assert theirs - 1e-9 <= ours <= theirs * (1 + 1e-2)
+    # The analytic epsilon of normal noise is less than either.
+    normal = Noise("normal", Fraction(scale)).loss(Sensitivity(1, 1))
+    assert float(normal.epsilon_at(Fraction(str(delta)))) < theirs
+    assert not math.isclose(theirs, float(normal.epsilon_at(Fraction(str(delta)))), rel_tol=0.01)
