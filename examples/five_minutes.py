@@ -24,3 +24,7 @@ low, high = result.confidence_band(0.95).quantile(0.5)
 print(f"median, 95 %:     {low:,.0f} to {high:,.0f}")
 
 result.plot().figure.savefig("income.png")
+
+# A curator who does hold the values publishes them once instead, with noise.
+published = lw.release(values, domain, epsilon=1, delta=1e-6, neighbours="replace-one")
+print(f"published median: {published.distribution.quantile(0.5):,.0f}")

@@ -59,6 +59,8 @@ def test_the_example_prints_what_the_readme_shows(
             float(number.replace(",", "")) for number in re.findall(r"[0-9,]+", lines[4][17:])
         )
         assert low < high <= 524_288
+        published = float(lines[5].split()[-1].replace(",", ""))
+        assert abs(published - 30_000) < 4_100  # a bin
     assert (checkout / "income.png").read_bytes().startswith(b"\x89PNG")
 
 
