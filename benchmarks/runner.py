@@ -38,6 +38,7 @@ BENCHMARKS = {
     "accuracy/predicted_labels": "what `recommend` predicts for labels, beside simulation",
     "accuracy/predicted_error": "what recommend predicts, and what is seen (needs the data folder)",
     "accuracy/central_figures": "the central model: the default beside the paper's four methods",
+    "accuracy/central_coverage": "coverage of the central model's bands",
     "accuracy/central_projection": "the functional-approximation paper's figures 2 and 10-12",
     "accuracy/central_pursuit": "the functional-approximation paper's figures 3 and 13-15",
     "accuracy/central_dictionaries": "its figures 9, 26, 27 (needs the data folder)",
@@ -47,6 +48,7 @@ BENCHMARKS = {
     "speed/categorical": "hashing, Hadamard response, subsets; a scan of 2^32 values",
     "speed/decoding": "an iteration of EM, and EMS to convergence, beside a dense matrix",
     "speed/numeric": "the spectral prior with its band, a large tree, the wavelet, grouped EM",
+    "speed/central": "exact noise, a release with its decode, counting a large table",
     "speed/starting": "import, and the command line from cold",
     "speed/streaming": "memory of tallying 100 million reports",
 }

@@ -42,6 +42,13 @@ def for_curator(domain: Domain) -> Domain:
     return replace(domain, outside="clip", missing="bin")
 
 
+def counts_of(values: ArrayLike, domain: Domain) -> NDArray[np.int64]:
+    """Return how many values fall on each symbol of a curator's domain: int64 [domain.size]."""
+    if isinstance(domain, Integers):
+        values = np.rint(to_numbers(values, unit=domain.unit))
+    return np.bincount(domain.index(values), minlength=domain.size)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Summary:
     """How many people hold each symbol: exact and secret.
@@ -92,9 +99,7 @@ class Summary:
         Missing values (NaN, None) are counted in the domain's last symbol. O(n) time.
         """
         domain = for_curator(domain)
-        if isinstance(domain, Integers):
-            values = np.rint(to_numbers(values, unit=domain.unit))
-        return cls(domain, np.bincount(domain.index(values), minlength=domain.size))
+        return cls(domain, counts_of(values, domain))
 
     @property
     def people(self) -> int:

@@ -141,7 +141,9 @@ TINY: dict[str, dict[str, Any]] = {
         "columns": ["uniform"],
         "column_points": [[16, 4, 1000]],
     },
+    "speed/central": {"rounds": 1, "draws": 2000, "rows": 5000, "tables": 1, "sizes": [32]},
     "accuracy/central_figures": {"repeats": 2, "people": 300, "epsilons": [1]},
+    "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
     "accuracy/central_projection": {
         "repeats": 2,
         "functions": [4, 6],

@@ -9,7 +9,7 @@ import numpy as np
 from lapwing.cli.column_values import ColumnValues
 from lapwing.cli.console import Output
 from lapwing.domain import Domain
-from lapwing.summary import MAGIC, Summary
+from lapwing.summary import MAGIC, Summary, counts_of
 
 
 def is_summary(path: Path) -> bool:
@@ -24,8 +24,6 @@ def summary_of(path: Path, column: str | None, domain: Domain, out: Output) -> S
         values = ColumnValues.of(path, column, domain)
         counts = np.zeros(domain.size, dtype=np.int64)
         with out.progress("count", values.table.rows) as advance:
-            for part in values.map(
-                lambda batch: Summary.of_values(batch, domain).counts, advance=advance
-            ):
+            for part in values.map(lambda batch: counts_of(batch, domain), advance=advance):
                 counts += part
     return Summary(domain, counts)
