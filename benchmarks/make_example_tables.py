@@ -24,8 +24,11 @@ INCOME_FILE = "acs_income_2019.csv"
 TAXI_2020_FILE = "nyc_taxi_pickup_minutes_2020.csv"
 HOURS_FILE = "adult_hours_per_week.csv"
 FLIGHTS_FILE = "houston_departure_minutes.csv"
+CLICKS_FILE = "kosarak_clicks.csv"
 
 _MINUTES_A_DAY = 1_440
+_PAGES = 4_096
+"""Most-clicked pages of the click table; all other clicks are left out."""
 
 
 def taxi_table(seconds: NDArray[np.int64]) -> str:
@@ -55,6 +58,12 @@ def income_table(dollars: NDArray[np.int64]) -> str:
     return _csv("income", *np.unique(dollars, return_counts=True))
 
 
+def clicks_table(counts: NDArray[np.int64]) -> str:
+    """Return the clicks on the most-clicked pages, by the number of the page."""
+    pages = np.sort(np.argsort(-counts, kind="stable")[:_PAGES])
+    return _csv("page", pages + 1, counts[pages])
+
+
 def _csv(name: str, values: NDArray[Any], counts: NDArray[Any]) -> str:
     lines = (f"{value},{count}\n" for value, count in zip(values, counts, strict=True))
     return f"{name},count\n{''.join(lines)}"
@@ -78,6 +87,10 @@ def main() -> None:
         # Bytes, so that no platform changes the line ends.
         (choice.out / file).write_bytes(table(column.values).encode("ascii"))
         print(f"{file}: {column.kept:,} people, {column.dropped:,} rows left out; {column.rule}")
+    clicks = load("kosarak", choice.folder)
+    assert clicks.counts is not None
+    (choice.out / CLICKS_FILE).write_bytes(clicks_table(clicks.counts).encode("ascii"))
+    print(f"{CLICKS_FILE}: the {_PAGES:,} most-clicked pages; {clicks.rule}")
 
 
 if __name__ == "__main__":

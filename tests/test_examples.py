@@ -35,6 +35,7 @@ def run(example: str, *arguments: str, folder: Path) -> str:
 def test_every_example_is_run_by_a_test() -> None:
     """five_minutes.py by test_readme.py, the others here."""
     assert [path.name for path in EXAMPLES] == [
+        "click_counts.py",
         "demo.py",
         "five_minutes.py",
         "multimodal_column.py",
@@ -190,3 +191,16 @@ def test_common_words_are_found_without_a_list(tmp_path: Path) -> None:
         low, high = float(row[2]), float(row[3])
         assert low <= share <= high and abs(float(row[1]) - share) < 1
     assert "knot" not in candidates
+
+
+def test_click_counts(tmp_path: Path) -> None:
+    printed = run("click_counts.py", folder=tmp_path)
+    ours, usual = (
+        float(line.split()[-1])
+        for line in printed.splitlines()
+        if "decoder" in line or "simplex" in line
+    )
+    assert ours < 0.6 * usual
+    pairs = re.findall(r"page \d+ +([0-9.]+)% +([0-9.]+)%", printed)
+    assert len(pairs) == 10
+    assert all(abs(float(a) - float(b)) < 0.5 for a, b in pairs)

@@ -7,10 +7,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from lapwing import seeded
-from lapwing.integer_noise import Noise, Sensitivity
+from lapwing import Interval, PrefixSums, Promise, Summary, seeded
+from lapwing.errors import PrivacyError
+from lapwing.integer_noise import SMOOTHING, Noise, Sensitivity, calibrated
 from lapwing.privacy_loss import concentrated_epsilon
+from lapwing.publication import decode_release, release_from_document
 from tests.false_alarms import accepts, multinomial_tail
 
 dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
@@ -99,3 +102,42 @@ def test_both_turn_rho_into_the_same_epsilon(scale: float, delta: float) -> None
     normal = Noise("normal", Fraction(scale)).loss(Sensitivity(1, 1))
     assert float(normal.epsilon_at(Fraction(str(delta)))) < theirs
     assert not math.isclose(theirs, float(normal.epsilon_at(Fraction(str(delta)))), rel_tol=0.01)
+
+
+class TestAsBackend:
+    PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
+
+    def test_a_release_keeps_its_promise_and_can_be_read(self) -> None:
+        summary = Summary.of_values(np.linspace(0, 1, 5000), Interval(0, 1, bins=64))
+        mechanism = PrefixSums(noise="discrete-normal")
+        release = mechanism.release(summary, self.PROMISE)
+        part = release.parts[0]
+        assert part.loss.within(self.PROMISE.epsilon, self.PROMISE.delta)
+        # The loss in noise against the rounded normal is far below a millionth.
+        normal = PrefixSums().release(summary, self.PROMISE).parts[0].noise
+        assert float(part.noise.scale / normal.scale) == pytest.approx(1, abs=1e-6)
+        again = release_from_document(release.to_document())
+        assert float(decode_release(again).quantile(0.5)) == pytest.approx(0.5, abs=0.05)
+
+    def test_it_draws_its_law(self) -> None:
+        drawn = Noise("discrete-normal", Fraction(2000)).draw(20_000, seeded(1))
+        edges = np.array([-4000, -2000, -500, 0, 500, 2000, 4000])
+        counts = np.bincount(np.searchsorted(edges, drawn), minlength=8)
+        law = np.diff(np.concatenate([[0], stats.norm.cdf((edges + 0.5) / 2000), [1]]))
+        assert accepts(multinomial_tail(counts, law))
+        wide = np.diff(np.concatenate([[0], stats.norm.cdf((edges + 0.5) / 2400), [1]]))
+        assert not accepts(multinomial_tail(counts, wide))
+
+    def test_where_it_cannot_be_accounted_it_is_refused(self) -> None:
+        with pytest.raises(PrivacyError, match="scale of at least 1024"):
+            calibrated(self.PROMISE, Sensitivity(2, 2), kind="discrete-normal")
+        for promise in (Promise("replace-one", epsilon=1), Promise("replace-one", mu=1)):
+            with pytest.raises(PrivacyError, match="epsilon and delta"):
+                calibrated(promise, Sensitivity(2**40, 2**30), kind="discrete-normal")
+        with pytest.raises(PrivacyError, match="at most"):
+            Noise("discrete-normal", Fraction(2000)).draw(2**20 + 1, seeded(1))
+
+    def test_theorem_b_bounds_the_ripple(self) -> None:
+        """Smoothing whole numbers by a normal of width 2 leaves less than the bound, 2^20 times."""
+        ripple = 2 * math.exp(-2 * math.pi**2 * 4)
+        assert 2**20 * 2.1 * ripple < float(SMOOTHING)

@@ -19,7 +19,7 @@ from lapwing.channel import Channel
 from lapwing.domain import Domain
 from lapwing.errors import ArgumentError
 from lapwing.guarantee import Neighbours
-from lapwing.integer_noise import Sensitivity
+from lapwing.integer_noise import KINDS, Kind, Sensitivity
 from lapwing.linear.square_root_sums import UNIT, SquareRootSums, coefficients
 from lapwing.privacy_loss import PrivacyLoss
 from lapwing.promise import Promise
@@ -82,6 +82,11 @@ def _sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
 class PrefixSums:
     """All prefix sums of the counts at once, by the square-root factorisation.
 
+    Parameters
+    ----------
+    noise : {"normal", "laplace", "discrete-normal"}, optional
+        Default: normal where delta allows it. "discrete-normal" is drawn by OpenDP.
+
     Privacy
     -------
     The exact counts h are multiplied by a fixed matrix A of whole numbers, and independent
@@ -113,8 +118,15 @@ class PrefixSums:
 replace-one, central model>
     """
 
+    noise: Kind | None = None
+
     name: ClassVar[str] = "prefix-sums"
     linear: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        """Check the noise."""
+        if self.noise is not None and self.noise not in KINDS:
+            raise ArgumentError(f"noise must be one of {', '.join(KINDS)}, got {self.noise!r}")
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has 2..2^14 symbols."""
@@ -126,7 +138,7 @@ replace-one, central model>
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return what a release will cost, before anything is drawn."""
-        return linear_loss(SquareRootStrategy(domain.size), promise)
+        return linear_loss(SquareRootStrategy(domain.size), promise, kind=self.noise)
 
     def release(
         self,
@@ -139,7 +151,9 @@ replace-one, central model>
         """Return the private release of a summary."""
         self.check(summary.domain)
         strategy = SquareRootStrategy(summary.domain.size)
-        return release_linear(self, strategy, summary, promise, rng=rng, identifier=identifier)
+        return release_linear(
+            self, strategy, summary, promise, kind=self.noise, rng=rng, identifier=identifier
+        )
 
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its promises."""
@@ -156,4 +170,4 @@ replace-one, central model>
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {"class": self.name}
+        return {"class": self.name, "noise": self.noise}
