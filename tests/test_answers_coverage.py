@@ -19,7 +19,8 @@ truth in at least 138 but for P(Bin(160, .95) < 138) = 5e-6. One of half the wid
 
 
 def column(file: str, high: float, bins: int) -> tuple[Interval, np.ndarray]:
-    rows = np.array(list(csv.reader((DATA / file).open()))[1:], dtype=np.int64)
+    with (DATA / file).open(newline="") as stream:
+        rows = np.array(list(csv.reader(stream))[1:], dtype=np.int64)
     domain = Interval(0, high, bins=bins)
     counts = np.bincount(domain.index(rows[:, 0]), weights=rows[:, 1], minlength=bins)
     return domain, counts.astype(np.int64)
