@@ -18,7 +18,7 @@ from lapwing.plotting import figure_of
 TABLE = Path(__file__).parent / "data" / "houston_departure_minutes.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "multimodal_column.png")
 
-rows = np.array(list(csv.reader(TABLE.open()))[1:], dtype=np.int64)
+rows = np.array(list(csv.reader(TABLE.read_text().splitlines()))[1:], dtype=np.int64)
 seconds = np.repeat(60 * rows[:, 0], rows[:, 1])
 day = lw.Interval("00:00", "24:00", bins=144, unit="time-of-day", circular=True)
 truth = lw.Distribution.of_values(seconds, day)

@@ -17,7 +17,7 @@ from lapwing.units import to_text
 TABLE = Path(__file__).parent / "data" / "nyc_taxi_pickup_minutes.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "smooth_column.png")
 
-rows = np.array(list(csv.reader(TABLE.open()))[1:], dtype=np.int64)
+rows = np.array(list(csv.reader(TABLE.read_text().splitlines()))[1:], dtype=np.int64)
 seconds = np.repeat(60 * rows[:, 0], rows[:, 1])
 
 day = lw.Interval("00:00", "24:00", bins=240, unit="time-of-day", circular=True)

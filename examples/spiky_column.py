@@ -17,7 +17,7 @@ from lapwing.plotting import figure_of
 TABLE = Path(__file__).parent / "data" / "adult_hours_per_week.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "spiky_column.png")
 
-rows = np.array(list(csv.reader(TABLE.open()))[1:], dtype=np.int64)
+rows = np.array(list(csv.reader(TABLE.read_text().splitlines()))[1:], dtype=np.int64)
 hours = np.repeat(rows[:, 0], rows[:, 1])
 
 domain = lw.Interval(0, 100, bins=200)  # half hours, so that whole hours have empty bins between

@@ -23,7 +23,7 @@ FILES = {
 
 
 def read(file: str) -> np.ndarray:
-    rows = np.array(list(csv.reader((DATA / file).open()))[1:], dtype=np.int64)
+    rows = np.array(list(csv.reader((DATA / file).read_text().splitlines()))[1:], dtype=np.int64)
     return np.repeat(60 * rows[:, 0], rows[:, 1])
 
 
