@@ -143,6 +143,13 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "speed/central": {"rounds": 1, "draws": 2000, "rows": 5000, "tables": 1, "sizes": [32]},
     "accuracy/central_figures": {"repeats": 2, "people": 300, "epsilons": [1]},
+    "accuracy/posterior_coverage": {
+        "repeats": 1,
+        "linear_repeats": 1,
+        "bins": 16,
+        "epsilons": [4],
+        "columns": ["beta52"],
+    },
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
     "accuracy/central_projection": {
         "repeats": 2,
