@@ -26,6 +26,8 @@ ASKED = 1.3
 
 IMPORTS = {
     "lapwing": "import lapwing",
+    "survey": "import lapwing; lapwing.Survey",
+    "names": "import lapwing; [getattr(lapwing, name) for name in lapwing.__all__]",
     "scipy": "import numpy, scipy.sparse.linalg",
 }
 
@@ -65,6 +67,8 @@ def measure(*, pairs: int, commands: int, bins: int) -> dict[str, Any]:
     found: dict[str, Any] = {
         "imports": {name: times.summaries() for name, times in imports.items()},
         "ratio_cpu": ratio_of_pairs(imports["lapwing"].cpu, imports["scipy"].cpu),
+        "ratio_survey": ratio_of_pairs(imports["survey"].cpu, imports["scipy"].cpu),
+        "ratio_names": ratio_of_pairs(imports["names"].cpu, imports["scipy"].cpu),
         "ratio_wall": ratio_of_pairs(imports["lapwing"].wall, imports["scipy"].wall),
     }
     return found | {"commands": _commands(commands, bins)}
@@ -123,10 +127,21 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             [
                 ["`" + IMPORTS["scipy"] + "`", *_cells(imports["scipy"]), "1", "–"],
                 ["`" + IMPORTS["lapwing"] + "`", *_cells(imports["lapwing"]), ratio, f"{ASKED:g}"],
+                *(
+                    [
+                        f"`{IMPORTS[name]}`",
+                        *_cells(imports[name]),
+                        f"{measured[f'ratio_{name}']['ratio']:.2f} ± "
+                        f"{measured[f'ratio_{name}']['standard_error']:.2f}",
+                        "–",
+                    ]
+                    for name in ("survey", "names")
+                ),
             ],
         ),
         f"The import costs {ratio} times the other in CPU seconds and {wall['ratio']:.2f} ± "
-        f"{wall['standard_error']:.2f} by the clock; {ASKED:g} asked: {reached}.",
+        f"{wall['standard_error']:.2f} by the clock; {ASKED:g} asked: {reached}. A name's file is "
+        "read when the name is first used, with what it needs in turn: the other rows.",
     ]
     if measured["commands"] is None:
         parts.append("**Skipped: the command line, which this installation does not have.**")
