@@ -31,10 +31,10 @@ FULL: dict[str, Any] = {
 QUICK: dict[str, Any] = {"repeats": 3, "repeats_of_em": 2, "bins": 256, "epsilons": [1, 4]}
 
 ASKED = 0.02
-"""Issue A: W1 and KS within 2 % of the reference."""
+"""Asked: W1 and KS within 2 % of the reference."""
 
 PUBLIC = {0.5: (0.0092, 0.0007), 1: (0.0049, 0.0004), 2: (0.0023, 0.0002), 4: (0.0011, 0.0001)}
-"""W1 of the best public code that issue A names, and the standard error of its 10 repeats."""
+"""W1 of the best public code that is known, and the standard error of its 10 repeats."""
 
 
 def measure(

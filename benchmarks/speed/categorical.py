@@ -43,10 +43,10 @@ LINEAR = "linear hashing: randomize, tally, decode"
 SUBSET = "subset selection: randomize"
 
 ASKED = {OLH: 0.3, HADAMARD: 0.1, LINEAR: 1.0, SUBSET: 1.0}
-"""Issue C: CPU seconds, kernels warm."""
+"""Asked: CPU seconds, kernels warm."""
 
 OTHERS = {OLH: "350 to 630 s", HADAMARD: "3 to 5 s", LINEAR: "not possible", SUBSET: "1.4 to 5 s"}
-"""Other software today, as issue C states it."""
+"""Other software today, as stated when this was planned."""
 
 ASKED_SCAN, ASKED_MEMORY = 60.0, 1000.0
 

@@ -40,13 +40,13 @@ QUICK: dict[str, Any] = {
 
 ASKED_DECODE = {256: 0.25, 1024: 0.5, 4096: 2.0}
 ASKED_BAND = 1.2
-"""Issue B: CPU seconds of a decode with its band, kernels warm; and how much longer it may take
+"""Asked: CPU seconds of a decode with its band, kernels warm; and how much longer it may take
 with the band than without."""
 
 ADMM, WAVELET, WAVELET_SIMULATED = "tree, ADMM", "wavelet", "wavelet, simulated"
 EM_WAVES, EM_TREE = "EM, multiscale wave", "EM, hierarchy"
 ASKED = {ADMM: 0.5, WAVELET: 3.0, WAVELET_SIMULATED: 0.1, EM_WAVES: 1e-3, EM_TREE: 1e-3}
-"""Issue B: the same of the other works, EM per iteration."""
+"""Asked: the same of the other works, EM per iteration."""
 
 EPSILON = Fraction(1)
 

@@ -22,14 +22,14 @@ RANDOMIZERS: dict[str, Callable[..., Any]] = {
 }
 
 ASKED = {"square wave": 0.05, "GRR": 0.03, "OUE": 1.0}
-"""Issue A: CPU seconds of both together, for 1e6 people at d = 1024."""
+"""Asked: CPU seconds of both together, for 1e6 people at d = 1024."""
 
 OTHERS = {
     "square wave": "0.2 s, not exact",
     "GRR": "0.04 to 9 s, not exact",
     "OUE": "23 to 26 s",
 }
-"""Other software today, as issue A states it."""
+"""Other software today, as stated when this was planned."""
 
 ASKED_MEMORY, OTHERS_MEMORY = 250, "8 GB"
 ASKED_RATE, OTHERS_RATE = 5.0, "0.2 to 0.4 GB/s"

@@ -22,7 +22,7 @@ FULL: dict[str, Any] = {"pairs": 25, "commands": 7, "bins": 1024}
 QUICK: dict[str, Any] = {"pairs": 3, "commands": 2, "bins": 1024}
 
 ASKED = 1.3
-"""Issue A: the import, as a multiple of the one it stands beside."""
+"""Asked: the import, as a multiple of the one it stands beside."""
 
 IMPORTS = {
     "lapwing": "import lapwing",

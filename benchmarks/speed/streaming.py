@@ -24,7 +24,7 @@ FULL: dict[str, Any] = {"reports": 100_000_000, "bins": 1024}
 QUICK: dict[str, Any] = {"reports": 1_000_000, "bins": 1024}
 
 ASKED = 500
-"""Issue A: megabytes in which the command must tally 100 million reports."""
+"""Asked: megabytes in which the command must tally 100 million reports."""
 
 _BATCH = 1_000_000
 
