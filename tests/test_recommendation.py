@@ -420,3 +420,10 @@ def test_nothing_is_warned_of() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         lw.recommend(WIDE, epsilon=0.1, users=3, refine=True, repeats=2)
+
+
+def test_beyond_the_limit_of_the_prior_a_mixture_is_still_decoded() -> None:
+    small, large = (lw.MultiscaleWave(lw.Interval(0, 1, bins=2**k), 1) for k in (16, 17))
+    assert isinstance(recommended_decoder(small), lw.SpectralPrior)
+    chosen = recommended_decoder(large)
+    assert isinstance(chosen, lw.ExpectationMaximization) and chosen.smoothed

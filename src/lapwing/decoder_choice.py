@@ -12,6 +12,7 @@ from lapwing.decoders.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.least_squares import LeastSquares
 from lapwing.decoders.mixture_prior import MixturePrior
 from lapwing.decoders.sparse_recovery import SparseRecovery
+from lapwing.decoders.spectral_prior import LARGEST as MOST_SYMBOLS
 from lapwing.decoders.spectral_prior import SpectralPrior
 from lapwing.decoders.wavelet_clip import WaveletClip
 from lapwing.local.compressive_privatization import CompressivePrivatization
@@ -60,7 +61,9 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
     """
     symbols = randomizer.domain.size if size is None else size
     if isinstance(randomizer, MultiscaleWave):
-        return SpectralPrior()
+        # Its blocks together are what the prior was made for; beyond its limit EMS still answers.
+        fits = symbols <= MOST_SYMBOLS
+        return SpectralPrior() if fits else ExpectationMaximization(smoothed=True)
     if isinstance(randomizer, SquareWave | GeneralWave | Piecewise):
         return SpectralPrior() if symbols <= LARGEST else ExpectationMaximization(smoothed=True)
     if isinstance(randomizer, Hierarchical):
