@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -41,8 +41,9 @@ def measure(
     bins: int,
     epsilons: Sequence[float],
     columns: Sequence[str],
+    kind_of: Any = lw.MultiscaleWave,
 ) -> dict[str, Any]:
-    """Return what the bands of the default pair cover over 0.02 < F < 0.98, and their width."""
+    """Return what the bands of a randomizer cover over 0.02 < F < 0.98, and their width."""
     cells = []
     for name in columns:
         column = people(name)
@@ -51,7 +52,7 @@ def measure(
         heights = np.cumsum(counts) / counts.sum()
         inner = (heights > 0.02) & (heights < 0.98)
         for epsilon in epsilons:
-            randomizer = lw.MultiscaleWave(domain, epsilon)
+            randomizer = kind_of(domain, epsilon)
             covered: dict[Kind, list[float]] = {"pointwise": [], "simultaneous": []}
             widths, linear = [], []
             for repeat in range(repeats):
@@ -88,7 +89,13 @@ def measure(
     return {"cells": cells}
 
 
-def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
+def section(
+    measured: dict[str, Any],
+    settings: dict[str, Any],
+    *,
+    name: str = "multiscale wave",
+    asked: Mapping[float, float] = ASKED_WIDTH,
+) -> str:
     """Return the coverage and width of every cell beside those asked."""
     cells = measured["cells"]
     rows = [
@@ -98,7 +105,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{100 * one['pointwise']:.1f}",
             f"{100 * one['simultaneous']:.1f}",
             f"{one['width_to_linear']:.2f}",
-            f"{ASKED_WIDTH.get(one['epsilon'], 1.0):g}",
+            f"{asked.get(one['epsilon'], 1.0):g}",
         ]
         for one in cells
     ]
@@ -106,10 +113,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         POINTWISE[0] <= one["pointwise"] <= POINTWISE[1] and one["simultaneous"] >= SIMULTANEOUS
         for one in cells
     )
-    narrow = all(one["width_to_linear"] <= ASKED_WIDTH.get(one["epsilon"], 1.0) for one in cells)
+    narrow = all(one["width_to_linear"] <= asked.get(one["epsilon"], 1.0) for one in cells)
     return "\n\n".join(
         [
-            f"The multiscale wave with the spectral prior, {settings['bins']} bins, "
+            f"The {name} with the spectral prior, {settings['bins']} bins, "
             f"{settings['repeats']} tallies a cell; nominal 95 %, about the people who reported, "
             "bins with 0.02 < F < 0.98. Width beside the exact linear band of the same reports "
             f"({settings['linear_repeats']} tallies).",

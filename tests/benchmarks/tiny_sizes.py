@@ -150,6 +150,13 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [4],
         "columns": ["beta52"],
     },
+    "accuracy/wave_coverage": {
+        "repeats": 1,
+        "linear_repeats": 1,
+        "bins": 16,
+        "epsilons": [4],
+        "columns": ["beta52"],
+    },
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
     "accuracy/central_projection": {
         "repeats": 2,
