@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.randomness import WORD, RandomSource
+from lapwing.randomness import WORD, RandomSource, uniform_below
 
 _LANES = 4096
 """Words worked on together: 32 KiB, which stay in a core's L1 cache."""
@@ -80,6 +80,66 @@ def _compare(source: RandomSource, pattern: list[bool], below: NDArray[np.uint64
         where = left if where is None else where[left]
         open_lanes, found = open_lanes[left], below[where]
         scratch = np.empty_like(open_lanes)
+
+
+def write_bits(
+    plane: NDArray[np.uint8], position: NDArray[np.int64], bit: NDArray[np.bool_]
+) -> None:
+    """Set one bit of every row to a given value."""
+    row, byte = np.arange(position.size), position >> 3
+    mask = np.left_shift(1, position & 7).astype(np.uint8)
+    plane[row, byte] = (plane[row, byte] & ~mask) | (mask * bit)
+
+
+def random_sets(
+    source: RandomSource,
+    own: NDArray[np.int64],
+    inside: NDArray[np.bool_],
+    *,
+    items: int,
+    members: int,
+) -> NDArray[np.uint8]:
+    """Return sets of a fixed size, each uniform among those that hold the own item or do not.
+
+    Parameters
+    ----------
+    source : RandomSource
+    own : numpy.ndarray
+        int64 [rows]: the item of each row, in 0..items-1.
+    inside : numpy.ndarray
+        bool [rows]: whether it is in.
+    items, members : int
+        2 or more items, of which 1..items-1 are in.
+
+    Returns
+    -------
+    numpy.ndarray
+        uint8 [rows, ceil(items / 8)]; item i is bit ``i % 8`` of byte ``i // 8``.
+
+    Notes
+    -----
+    Every item is first drawn independently with about the right probability, and the own one set;
+    then uniformly random others are added or taken away until the size is right. Each step treats
+    all others alike, so the set is exactly uniform whatever the first probability.
+    """
+    width = -(-items // 8)
+    sets = random_bits(source, threshold=WORD * members // items, size=own.size * width)
+    sets = sets.reshape(own.size, width)
+    sets[:, -1] &= 0xFF >> (8 * width - items)
+    write_bits(sets, own, inside)
+    held = np.bitwise_count(sets).sum(axis=1, dtype=np.int64)
+    row = np.arange(own.size)
+    while row.size:
+        short = members - held[row]
+        row, short = row[short != 0], short[short != 0]
+        # Any item but the own one; it changes only in the wanted direction.
+        chosen = uniform_below(source, bounds=items - 1, count=row.size)
+        chosen += chosen >= own[row]
+        byte, mask = chosen >> 3, np.left_shift(1, chosen & 7).astype(np.uint8)
+        change = ((sets[row, byte] & mask) != 0) == (short < 0)
+        sets[row[change], byte[change]] ^= mask[change]
+        held[row[change]] += np.sign(short[change])
+    return sets
 
 
 def count_bits(data: NDArray[np.uint8]) -> NDArray[np.int64]:

@@ -8,8 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-import lapwing.local.subset_selection as module
-from lapwing import Categories, LapwingError
+from lapwing import Categories, LapwingError, bits
 from lapwing.local.subset_selection import SubsetSelection, optimal_size
 from lapwing.randomness import seeded
 from tests.false_alarms import accepts, multinomial_tail
@@ -64,14 +63,14 @@ def test_sets_are_uniform_whatever_bits_they_start_from(
     randomizer = SubsetSelection(Categories(8), 1, size=3)
     if start != "as it is":
         fill = {"empty": 0, "full": 255}
-        drawn = module.random_bits
+        drawn = bits.random_bits
 
         def begin(source, *, threshold, size):  # type: ignore[no-untyped-def]
             if start in fill:
                 return np.full(size, fill[start], dtype=np.uint8)
             return drawn(source, threshold=2**63, size=size)
 
-        monkeypatch.setattr(module, "random_bits", begin)
+        monkeypatch.setattr(bits, "random_bits", begin)
     counts = _sets_of(randomizer, 2, 100_000)
     assert counts.sum() == 100_000
     assert accepts(multinomial_tail(counts, _law_of(randomizer, 2)))

@@ -13,6 +13,7 @@ from lapwing.categories import Categories
 from lapwing.domain import Domain, Integers, Interval
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.hashed_texts import HashedTexts
+from lapwing.summary import for_curator
 
 _INTERVAL_ONLY = ("low", "high", "bins", "circular", "scale", "atoms", "unit")
 
@@ -81,6 +82,29 @@ Missing = Annotated[
         help="Missing values: refuse (default), or count them: bin, of categories: category.",
     ),
 ]
+
+
+CURATOR_BINS = 1024
+"""Bins of an interval in the central model when nobody says how many."""
+
+
+def curator_domain_of(
+    *, bins: int | None, integers: tuple[int, int] | None, **given: Any
+) -> Domain:
+    """Return the domain that the options of a curator's command mean, fit for a curator."""
+    if bins is None and integers is None:
+        bins = CURATOR_BINS
+    return for_curator(
+        domain_of(
+            bins=bins,
+            integers=integers,
+            categories=None,
+            categories_file=None,
+            outside=None,
+            missing=None,
+            **given,
+        )
+    )
 
 
 def domain_of(

@@ -20,7 +20,7 @@ from lapwing.cli.domain_options import (
     Scale,
     UnitName,
     WholeNumbers,
-    domain_of,
+    curator_domain_of,
 )
 from lapwing.cli.dry_run import show_expected_error
 from lapwing.cli.knobs import make_with_knobs, pick
@@ -34,7 +34,7 @@ from lapwing.ledger_file import LedgerFile
 from lapwing.promise import Promise, exact_delta
 from lapwing.publication import MECHANISMS, Publication, recommended_mechanism
 from lapwing.releases import Mechanism
-from lapwing.summary import Summary, for_curator
+from lapwing.summary import Summary
 
 NeighboursName = Annotated[
     str,
@@ -140,22 +140,16 @@ def release(
         summary = Summary.read(data)
         domain: Domain = summary.domain
     else:
-        domain = for_curator(
-            domain_of(
-                low=low,
-                high=high,
-                bounds=bounds,
-                bins=1024 if bins is None and integers is None else bins,
-                unit=unit,
-                circular=circular,
-                scale=scale,
-                atom=atom,
-                integers=integers,
-                categories=None,
-                categories_file=None,
-                outside=None,
-                missing=None,
-            )
+        domain = curator_domain_of(
+            low=low,
+            high=high,
+            bounds=bounds,
+            bins=bins,
+            unit=unit,
+            circular=circular,
+            scale=scale,
+            atom=atom,
+            integers=integers,
         )
     chosen = _mechanism(mechanism, domain, promise, settings)
     # Everything that can be refused is refused before the data are read or anything is paid.

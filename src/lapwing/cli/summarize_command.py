@@ -18,14 +18,14 @@ from lapwing.cli.domain_options import (
     Scale,
     UnitName,
     WholeNumbers,
-    domain_of,
+    curator_domain_of,
 )
 from lapwing.cli.options import AsJson, ColumnName, OutputFile, Quiet
 from lapwing.cli.outputs import check_output
 from lapwing.cli.raw_counts import is_summary, summary_of
 from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError
-from lapwing.summary import Summary, for_curator
+from lapwing.summary import Summary
 
 
 def summarize(
@@ -60,22 +60,16 @@ def summarize(
     elif any(stored):
         raise ArgumentError("give tables, or summaries, not both; summarize the tables first")
     else:
-        domain = for_curator(
-            domain_of(
-                low=low,
-                high=high,
-                bounds=bounds,
-                bins=1024 if bins is None and integers is None else bins,
-                unit=unit,
-                circular=circular,
-                scale=scale,
-                atom=atom,
-                integers=integers,
-                categories=None,
-                categories_file=None,
-                outside=None,
-                missing=None,
-            )
+        domain = curator_domain_of(
+            low=low,
+            high=high,
+            bounds=bounds,
+            bins=bins,
+            unit=unit,
+            circular=circular,
+            scale=scale,
+            atom=atom,
+            integers=integers,
         )
         parts = [summary_of(path, column, domain, out) for path in data]
     total = sum(parts[1:], start=parts[0])

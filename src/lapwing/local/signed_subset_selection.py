@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.bits import count_bits, random_bits
+from lapwing.bits import count_bits, random_bits, random_sets, write_bits
 from lapwing.channel import Block, Channel
 from lapwing.domain import Domain
 from lapwing.errors import ArgumentError, DomainError, ReportError
@@ -327,9 +327,7 @@ class SignedSubsetSelection:
 
         Notes
         -----
-        All coordinates get independent bits of about the right density, the own one the bit it
-        was drawn, and then uniformly chosen others are turned on or off until the size is right.
-        Coordinates other than the own are alike at every step, so the set is exactly uniform.
+        Fair signs for all, then a set of coordinates (:func:`lapwing.bits.random_sets`).
         """
         source = secure() if rng is None else rng
         symbols = self.domain.index(values)
@@ -347,38 +345,21 @@ class SignedSubsetSelection:
         signs = random_bits(source, threshold=WORD // 2, size=symbols.size * self._plane)
         signs = signs.reshape(symbols.size, self._plane)
         # Fair signs on all; the own one is then set, to the other sign when it is in but not near.
-        _write_bits(signs, coordinate, minus == near)
+        write_bits(signs, coordinate, minus == near)
         if self._all_in:
             signs[:, -1] &= 0xFF ^ self._spare
             part[:] = signs
             return
         kind = uniform_below(source, bounds=self._far, count=symbols.size)
-        present = self._choose(source, coordinate, near | (kind < self.members))
+        present = random_sets(
+            source,
+            coordinate,
+            near | (kind < self.members),
+            items=self.coordinates,
+            members=self.members,
+        )
         part[:, : self._plane] = present
         np.bitwise_and(signs, present, out=part[:, self._plane :])
-
-    def _choose(
-        self, source: RandomSource, own: NDArray[np.int64], inside: NDArray[np.bool_]
-    ) -> NDArray[np.uint8]:
-        """Return the planes of presence: uniform sets that hold the own coordinate or do not."""
-        guess = WORD * self.members // self.coordinates
-        present = random_bits(source, threshold=guess, size=own.size * self._plane)
-        present = present.reshape(own.size, self._plane)
-        present[:, -1] &= 0xFF ^ self._spare
-        _write_bits(present, own, inside)
-        held = np.bitwise_count(present).sum(axis=1, dtype=np.int64)
-        person = np.arange(own.size)
-        while person.size:
-            short = self.members - held[person]
-            person, short = person[short != 0], short[short != 0]
-            # Any coordinate but the own one; it changes only in the wanted direction.
-            chosen = uniform_below(source, bounds=self.coordinates - 1, count=person.size)
-            chosen += chosen >= own[person]
-            byte, mask = chosen >> 3, np.left_shift(1, chosen & 7).astype(np.uint8)
-            change = ((present[person, byte] & mask) != 0) == (short < 0)
-            present[person[change], byte[change]] ^= mask[change]
-            held[person[change]] += np.sign(short[change])
-        return present
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -465,12 +446,3 @@ class SignedSubsetSelection:
             wrong |= np.bitwise_count(present).sum(axis=1, dtype=np.int64) != self.members
             wrong |= (minus & ~present).any(axis=1)
         return wrong
-
-
-def _write_bits(
-    plane: NDArray[np.uint8], position: NDArray[np.int64], bit: NDArray[np.bool_]
-) -> None:
-    """Set one bit of every row to a given value."""
-    row, byte = np.arange(position.size), position >> 3
-    mask = np.left_shift(1, position & 7).astype(np.uint8)
-    plane[row, byte] = (plane[row, byte] & ~mask) | (mask * bit)

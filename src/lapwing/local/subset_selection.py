@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from lapwing.bits import count_bits, random_bits
+from lapwing.bits import count_bits, random_sets
 from lapwing.channel import Block, Channel
 from lapwing.domain import Domain
 from lapwing.errors import ArgumentError, DomainError, PrivacyError, ReportError
@@ -26,7 +26,7 @@ from lapwing.randomizer import (
     randomizer_document,
     randomizer_fingerprint,
 )
-from lapwing.randomness import WORD, RandomSource, bernoulli, scalar_below, secure, uniform_below
+from lapwing.randomness import WORD, RandomSource, bernoulli, scalar_below, secure
 from lapwing.reports import Reports
 from lapwing.tally import Counts
 
@@ -223,41 +223,19 @@ class SubsetSelection:
 
         Notes
         -----
-        Every other symbol is first drawn independently with about the right probability; then
-        uniformly random ones are added or taken away until the size is right. Each step treats
-        all other symbols alike, so the set is exactly uniform whatever the first probability.
+        See :func:`lapwing.bits.random_sets`: the set is exactly uniform.
         """
         source = secure() if rng is None else rng
         symbols = self.domain.index(values)
         data = np.empty((symbols.size, self.report_width), dtype=np.uint8)
         rows = max(1, _CHUNK_BYTES // self.report_width)
         for start in range(0, symbols.size, rows):
-            part = data[start : start + rows]
-            self._fill(source, symbols[start : start + rows], part)
+            part = symbols[start : start + rows]
+            own = bernoulli(source, threshold=self.threshold, count=part.size)
+            data[start : start + rows] = random_sets(
+                source, part, own, items=self.domain.size, members=self.members
+            )
         return Reports(data, self.fingerprint)
-
-    def _fill(
-        self, source: RandomSource, symbols: NDArray[np.int64], part: NDArray[np.uint8]
-    ) -> None:
-        first_guess = WORD * self.members // self.domain.size
-        part[:] = random_bits(source, threshold=first_guess, size=part.size).reshape(part.shape)
-        part[:, -1] &= 0xFF ^ self._spare
-        own = bernoulli(source, threshold=self.threshold, count=symbols.size)
-        person = np.arange(symbols.size)
-        byte, mask = symbols >> 3, np.left_shift(1, symbols & 7).astype(np.uint8)
-        part[person, byte] = (part[person, byte] & ~mask) | (mask * own)
-        held = np.bitwise_count(part).sum(axis=1, dtype=np.int64)
-        while person.size:
-            short = self.members - held[person]
-            person, short = person[short != 0], short[short != 0]
-            # A symbol other than the own one, uniformly; it changes only in the wanted direction.
-            chosen = uniform_below(source, bounds=self.domain.size - 1, count=person.size)
-            chosen += chosen >= symbols[person]
-            byte, mask = chosen >> 3, np.left_shift(1, chosen & 7).astype(np.uint8)
-            there = (part[person, byte] & mask) != 0
-            change = there == (short < 0)
-            part[person[change], byte[change]] ^= mask[change]
-            held[person[change]] += np.where(short[change] > 0, 1, -1)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
