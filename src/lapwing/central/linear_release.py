@@ -130,9 +130,3 @@ def linear_channel(release: Release, strategy: Strategy) -> Channel:
         release.fingerprint,
         release.guarantee,
     )
-
-
-def expected_deviation(strategy: Strategy, promise: Promise, *, kind: Kind | None = None) -> float:
-    """Return the standard deviation of the noise in each answer, before anything is spent."""
-    noise = calibrated(promise, strategy.sensitivity(promise.neighbours), kind=kind)
-    return float(np.sqrt(noise.variance))
