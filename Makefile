@@ -37,8 +37,9 @@ test soak: export OMP_NUM_THREADS := 1
 test: .venv/.installed-test  ## all tests but the long ones; more arguments in PYTEST_ARGS=
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 --doctest-modules tests src/lapwing $(PYTEST_ARGS)
 
-soak: .venv/.installed-test  ## the long tests: faults, fuzzing, band coverage
+soak: .venv/.installed-test  ## the long tests: faults, fuzzing, band coverage, planted errors
 	$(BIN)/python -m pytest -n auto --maxprocesses 8 -m soak $(PYTEST_ARGS)
+	$(BIN)/python -m tests.mutation --errors 300 --seed 1 --minutes 60
 
 lint: .venv/.installed-lint typecheck  ## style, format and types
 	$(BIN)/python -m ruff check .

@@ -11,10 +11,10 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from benchmarks import results
-from lapwing.reference_columns import KINDS
-from lapwing.risk_table import DISTANCES, FORMAT, VERSION
+from lapwing.planning.reference_columns import KINDS
+from lapwing.planning.risk_table import DISTANCES, FORMAT, VERSION
 
-PATH = Path(__file__).resolve().parents[1] / "src" / "lapwing" / "risk_table.json"
+PATH = Path(__file__).resolve().parents[1] / "src" / "lapwing" / "planning" / "risk_table.json"
 
 
 def falling(nodes: list[list[float]]) -> list[list[float]]:

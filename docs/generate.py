@@ -32,7 +32,7 @@ What holds for every command:
 - **Results** go to stdout as tables, or with `--json` as one JSON document; errors too. Warnings,
   errors and progress go to stderr. A progress bar is drawn only when stderr is a terminal.
 - **Errors** are one sentence, and never quote a value: they name the row (counted from 1, without
-  the header and without blank lines of a CSV).
+  the header, and without blank lines of a CSV of several columns).
 - **Output files** are written whole or not at all. They take their name when the work is done;
   after an error or Ctrl-C the file of that name is as it was, and no temporary file is left. An
   output must not be one of the inputs.
@@ -45,7 +45,8 @@ What holds for every command:
 |---|---|
 | `.parquet`, `.csv`, `.tsv`, `.csv.gz`, `.tsv.gz` | a table of values |
 | `.lwr`, `.parquet`, `.csv` | reports |
-| `.json` | a survey, a tally or a result |
+| `.json` | a survey, a tally, a result, a release or a ledger |
+| `.lws` | a summary: exact counts, as secret as the values |
 | `.png`, `.svg` | a picture |
 
 Parquet and tables of values need `pip install 'lapwing[data]'`, pictures `lapwing[plot]`.
@@ -55,9 +56,11 @@ empty fields and `NA`, `NaN`, `null`, `None` are missing values, unless a catego
 Numbers are read as numbers. For a survey with `--unit date`, `datetime` or
 `time-of-day`: columns of dates, timestamps and times of day, and texts such as `2026-11-21`,
 `2026-11-21T09:30` and `09:30`; a timestamp gives its date or its time of day, in its own time zone
-where it has one. Plain numbers then count as days since 1970-01-01, seconds since 1970-01-01T00:00
-UTC, or seconds since midnight. Labels are texts, whole numbers, or true and false. A column of
-another kind is refused.
+where it has one. A Parquet column of plain numbers then counts as days since 1970-01-01, seconds
+since 1970-01-01T00:00 UTC, or seconds since midnight, and a warning says so. In a CSV every cell is
+a text: such numbers need `--texts days` or `--texts seconds`, and are else missing values, or
+refused where the survey does not count those. Labels are texts, whole numbers, or true and false. A
+column of another kind is refused.
 
 **Reports.** `.lwr` is the compact format of [report-format.md](report-format.md): only there is a
 torn end told from a whole file, and only it is read from standard input (`lapwing tally SURVEY -`).

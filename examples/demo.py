@@ -23,8 +23,8 @@ from rich.padding import Padding
 from rich.table import Table
 
 import lapwing as lw
-from lapwing.plotting import figure_of
-from lapwing.units import to_text
+from lapwing.protocol.domains.units import to_text
+from lapwing.results.plotting import figure_of
 
 DATA = Path(__file__).parent / "data"
 BATCHES = 8

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 import lapwing as lw
-from lapwing.plotting import figure_of
+from lapwing.results.plotting import figure_of
 
 TABLE = Path(__file__).parent / "data" / "houston_departure_minutes.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "multimodal_column.png")

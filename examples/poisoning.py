@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 import lapwing as lw
-from lapwing.reports import pack_codes
+from lapwing.protocol.messages.reports import pack_codes
 
 TABLE = Path(__file__).parent / "data" / "acs_income_2019.csv"
 FAKES = (0.0, 0.001, 0.01, 0.05)

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import lapwing as lw
-from lapwing.plotting import figure_of
-from lapwing.units import to_text
+from lapwing.protocol.domains.units import to_text
+from lapwing.results.plotting import figure_of
 
 TABLE = Path(__file__).parent / "data" / "nyc_taxi_pickup_minutes.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "smooth_column.png")

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import lapwing as lw
-from lapwing.plotting import figure_of_difference
+from lapwing.results.plotting import figure_of_difference
 
 DATA = Path(__file__).parent / "data"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "two_periods.png")

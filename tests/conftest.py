@@ -30,3 +30,12 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     report = yield
     _fail_if_skipped(report)
     return report
+
+
+@pytest.fixture
+def registered_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is gone after it."""
+    from lapwing.survey.registry import GROUPS
+
+    for table in GROUPS.values():
+        monkeypatch.setattr(table, "_registered", dict(table._registered))

@@ -29,16 +29,21 @@ import math
 import numpy as np
 from scipy import stats
 
-LEVEL = 1e-12
-"""False alarms of one comparison."""
+from lapwing.testing.report_law import LEVEL, REPORTS_PER_VALUE, multinomial_tail
+
+__all__ = [
+    "LEVEL",
+    "REPORTS_PER_VALUE",
+    "accepts",
+    "binomial_tail",
+    "directions",
+    "moments_tail",
+    "multinomial_tail",
+    "two_sample_tail",
+]
 
 MOST_COMPARISONS = 50_000
 """A process makes no more than this many; the first count of a whole run was 1003."""
-
-REPORTS_PER_VALUE = 200_000
-"""Reports of each value in a test of their law. Enough for 1.1 epsilon to be told from epsilon = 1:
-the divergence is at least .0011 nats a report, so the statistic is about 220 or more, against a
-threshold near 53 for 10 outputs, and 340 against 142 for the 64 of a symmetric unary encoding."""
 
 REPEATS = 3_000
 """Tallies behind a test of means and covariances: a variance that is off by 20 % is 7.7 of its
@@ -77,27 +82,6 @@ def accepts(tail: float) -> bool:
     assert _made <= MOST_COMPARISONS, "too many comparisons for the stated rate of false alarms"
     assert not math.isnan(tail)
     return tail >= LEVEL
-
-
-def multinomial_tail(counts: np.ndarray, probabilities: np.ndarray) -> float:
-    """Return a bound of P(divergence >= that of the counts) under a multinomial law.
-
-    With n draws from k outputs, ``P(n KL(observed | law) >= g) <= e^-g (e g / (k - 1))^(k - 1)``
-    for g > k - 1. A count where the law has probability zero gives 0.
-    """
-    counts = np.asarray(counts, dtype=np.float64)
-    probabilities = np.asarray(probabilities, dtype=np.float64)
-    assert counts.shape == probabilities.shape and abs(probabilities.sum() - 1) < 1e-9
-    if counts[probabilities == 0].any():
-        return 0.0
-    used = probabilities > 0
-    freedom = int(used.sum()) - 1
-    held = counts > 0
-    expected = counts.sum() * probabilities[held]
-    divergence = float(np.dot(counts[held], np.log(counts[held] / expected)))
-    if freedom == 0 or divergence <= freedom:
-        return 1.0
-    return math.exp(-divergence + freedom * math.log(math.e * divergence / freedom))
 
 
 def binomial_tail(

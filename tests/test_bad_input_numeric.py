@@ -33,7 +33,6 @@ from lapwing import (
     seeded,
     simulate,
 )
-from lapwing.channel import Block, Channel
 from lapwing.errors import (
     ArgumentError,
     DomainError,
@@ -43,7 +42,8 @@ from lapwing.errors import (
     UnsupportedChannelError,
 )
 from lapwing.linear.projections import simplex
-from lapwing.local.grouped import whole_shares
+from lapwing.local.mixture import whole_shares
+from lapwing.protocol.channels.channel import Block, Channel
 
 
 def bins(number: int, *, circular: bool = False) -> Interval:

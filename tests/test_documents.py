@@ -15,10 +15,7 @@ from hypothesis import strategies as st
 
 from lapwing import Categories, HashedTexts, Integers, Interval, LapwingError
 from lapwing.documents import (
-    DOMAINS,
     MAXIMUM_DOCUMENT_BYTES,
-    build,
-    build_domain,
     canonical,
     fingerprint,
     parse,
@@ -26,8 +23,9 @@ from lapwing.documents import (
     require,
     require_format,
 )
-from lapwing.domain import Domain
 from lapwing.errors import FormatError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import DOMAINS, build, build_domain
 from tests.damaged_documents import damaged, junk
 
 STEADY = settings(deadline=None, max_examples=100, derandomize=True)
@@ -155,6 +153,15 @@ class Made:
     number: int
     _: KW_ONLY
     word: str = "x"
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "class": "made",
+            "domain": self.domain.to_document(),
+            "number": self.number,
+            "word": self.word,
+        }
 
 
 TABLE = {"made": Made}

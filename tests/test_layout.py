@@ -1,4 +1,4 @@
-"""The layout of the package: levels, names, sizes, and where which import may stand.
+"""The layout of the package: floors, names, sizes, and where which import may stand.
 
 `docs/layout.md` is the picture of it. After a change that is meant:
 ``python -m tests.test_layout`` writes the picture anew.
@@ -8,27 +8,46 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import pytest
 
-from tests.layout_tables import LEVELS, SAME_LEVEL
+from tests.package_imports import Source, cycles, imported, read_sources, running
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "lapwing"
+
 PICTURE = ROOT / "docs" / "layout.md"
 
+FLOORS = (
+    "__main__",
+    "cli",
+    "__init__",
+    "engines shuffle testing",
+    "survey",
+    "planning",
+    "central decoders",
+    "local results",
+    "protocol",
+    "privacy",
+    "documents linear",
+    "errors",
+)
+"""The folders of the package, and its files that stand in none, from the top to the ground.
+Imports go down, also those inside functions and those that only a type checker reads; folders of
+one floor know nothing of each other."""
+
 CONFINED: dict[str, tuple[str, ...]] = {
-    "numba": ("kernels", "noise_kernels", "hash_kernels"),
+    "numba": ("kernels", "kernel"),
     "matplotlib": ("plotting",),
     "pyarrow": ("cli/", "engines/"),
     "typer": ("cli/",),
     "rich": ("cli/",),
 }
-"""Packages that only these files import."""
+"""Packages that only these import: folders, and files whose names end so."""
 
 MOST_LINES = 500
 EMPTY_NAMES = {"utils", "util", "common", "misc", "helpers", "helper", "base", "core"}
@@ -42,92 +61,53 @@ FORBIDDEN_WORDS = {
 no second meaning in this code: "matrix" and "kernel" have, and "cell", several bins joined."""
 
 
-@dataclass(frozen=True)
-class Source:
-    """One file: its path below the package without ".py", and its text."""
-
-    name: str
-    text: str
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        return ast.parse(self.text)
-
-    def says(self, node: ast.AST, message: str) -> str:
-        return f"{self.name}.py:{getattr(node, 'lineno', 1)}: {message}"
-
-
-def read_sources(folder: Path) -> list[Source]:
-    paths = sorted(path for path in folder.rglob("*.py") if "__pycache__" not in path.parts)
-    if not paths:
-        raise AssertionError(f"no Python files below {folder}: nothing would be checked")
-    return [
-        Source(path.relative_to(folder).with_suffix("").as_posix(), path.read_text("utf-8"))
-        for path in paths
-    ]
-
-
-def running(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield all nodes but those that only a type checker reads."""
-    for child in ast.iter_child_nodes(node):
-        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        if typing_only and child in node.body:
-            continue
-        yield child
-        yield from running(child)
-
-
-def imported(source: Source, known: set[str]) -> Iterator[tuple[str, ast.AST]]:
-    """Yield every file of the package that a file imports, also inside functions."""
-    for node in running(source.tree):
-        if isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
-            names = [
-                f"{module}.{alias.name}"
-                if f"{module}.{alias.name}".removeprefix("lapwing.").replace(".", "/") in known
-                else module
-                for alias in node.names
-            ]
-        else:
-            continue
-        for name in dict.fromkeys(names):
-            if name == "lapwing":
-                yield "__init__", node
-            elif name.startswith("lapwing."):
-                path = name.removeprefix("lapwing.").replace(".", "/")
-                yield (path if path in known else f"{path}/__init__"), node
-
-
-def place(name: str) -> tuple[int, str] | None:
-    """Return level and entry of a file in :data:`LEVELS`."""
-    for level, entries in LEVELS.items():
-        for entry in entries:
-            if name == entry or (entry.endswith("/") and name.startswith(entry)):
-                return level, entry
-    return None
+def floor(name: str) -> int:
+    """Return the number of a file's floor, from 1 at the ground; 0 when it has none."""
+    room = name.partition("/")[0]
+    for number, rooms in enumerate(reversed(FLOORS), 1):
+        if room in rooms.split():
+            return number
+    return 0
 
 
 # Each rule takes all files of the package and returns what is wrong.
 
 
-def levels(sources: list[Source]) -> list[str]:
+def downward(sources: list[Source]) -> list[str]:
     known = {source.name for source in sources}
-    wrong = [f"{name} has no level: give it one in LEVELS" for name in known if not place(name)]
+    wrong = [
+        f"{name} is on no floor: give its folder one in FLOORS" for name in known if not floor(name)
+    ]
     for source in sources:
-        here = place(source.name)
         for target, node in imported(source, known):
-            there = place(target)
-            if here is None or there is None or there[0] < here[0]:
-                continue
-            in_folder = here[1] == there[1] and here[1].endswith("/")
-            if not in_folder and target not in SAME_LEVEL.get(source.name, ()):
-                wrong.append(
-                    source.says(
-                        node, f"level {here[0]} must not import {target} of level {there[0]}"
-                    )
-                )
+            same = source.name.partition("/")[0] == target.partition("/")[0]
+            if not same and floor(target) >= floor(source.name) > 0:
+                wrong.append(source.says(node, f"imports {target}, which is not below it"))
+    return wrong
+
+
+def rooms(sources: list[Source]) -> list[str]:
+    """Seen from any folder, no folder in it is part of a circle."""
+    known = {source.name for source in sources}
+    views: dict[str, dict[str, dict[str, str]]] = {}
+    for source in sources:
+        for target, _ in imported(source, known):
+            ours, theirs = source.name.split("/"), target.split("/")
+            pairs = zip(ours, theirs, strict=False)
+            shared = len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+            # A folder is written with its "/", so that it is told from a file.
+            first, second = (
+                part[shared] + "/" * (len(part) > shared + 1) for part in (ours, theirs)
+            )
+            view = views.setdefault("/".join(ours[:shared]), {})
+            view.setdefault(first, {})[second] = source.name
+    wrong = []
+    for view in views.values():
+        for cycle in cycles(view):
+            steps = cycle.partition(": ")[2].split(" -> ")
+            if "/" in cycle:
+                by = ", ".join(view[first][second] for first, second in pairwise(steps))
+                wrong.append(f"{cycle}, by {by}")
     return wrong
 
 
@@ -142,22 +122,9 @@ def absolute(sources: list[Source]) -> list[str]:
 
 def acyclic(sources: list[Source]) -> list[str]:
     known = {source.name for source in sources}
-    return cycles({source.name: {t for t, _ in imported(source, known)} for source in sources})
-
-
-def cycles(graph: Mapping[str, set[str] | tuple[str, ...]]) -> list[str]:
-    done: set[str] = set()
-
-    def visit(name: str, path: list[str]) -> list[str]:
-        if name in path:
-            return [f"import cycle: {' -> '.join([*path[path.index(name) :], name])}"]
-        if name in done:
-            return []
-        found = [c for target in graph.get(name, ()) for c in visit(target, [*path, name])]
-        done.add(name)
-        return found
-
-    return [cycle for name in sorted(graph) for cycle in visit(name, [])]
+    return cycles(
+        {source.name: {t for t, _ in imported(source, known, typing=False)} for source in sources}
+    )
 
 
 def unique_names(sources: list[Source]) -> list[str]:
@@ -194,14 +161,11 @@ def init_names_only(sources: list[Source]) -> list[str]:
             continue
         for node in source.tree.body:
             text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            named = isinstance(node, ast.Assign) and all(
-                isinstance(target, ast.Name) and target.id in ("__all__", "__version__", "_HOMES")
-                for target in node.targets
-            )
-            # Names that are read when they are first used (PEP 562), and their types.
-            lazy = isinstance(node, ast.FunctionDef) and node.name in ("__getattr__", "__dir__")
-            lazy |= isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-            if not (text or named or lazy or isinstance(node, ast.Import | ast.ImportFrom)):
+            # __getattr__ and __dir__: names of a stub, read when they are first used (PEP 562).
+            named = isinstance(node, ast.Assign) and {
+                name.id for name in ast.walk(node.targets[0]) if isinstance(name, ast.Name)
+            } <= {"__all__", "__version__", "__getattr__", "__dir__"}
+            if not (text or named or isinstance(node, ast.Import | ast.ImportFrom)):
                 wrong.append(source.says(node, "an __init__ holds names only"))
     return wrong
 
@@ -234,6 +198,27 @@ def asked_randomness(sources: list[Source]) -> list[str]:
     return wrong
 
 
+FILLED = {"dict", "list", "set", "OrderedDict", "defaultdict", "deque", "WeakKeyDictionary"}
+
+
+def nothing_kept(sources: list[Source]) -> list[str]:
+    """Below the survey no module fills a container of its own: threads would tear it."""
+    wrong = []
+    for source in sources:
+        for node in source.tree.body if floor(source.name) < floor("survey/x") else []:
+            value = node.value if isinstance(node, ast.Assign | ast.AnnAssign) else None
+            empty = isinstance(value, ast.Dict | ast.List) and not ast.unparse(value).strip("{}[]")
+            made = isinstance(value, ast.Call) and ast.unparse(value.func).split(".")[-1] in FILLED
+            if empty or (made and not value.args):
+                wrong.append(
+                    source.says(node, "keep what a pure function found by functools.lru_cache")
+                )
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.Global):
+                wrong.append(source.says(node, "a module's names do not change"))
+    return wrong
+
+
 def silent(sources: list[Source]) -> list[str]:
     return [
         source.says(node, "only the command line prints")
@@ -254,7 +239,9 @@ def confined(sources: list[Source]) -> list[str]:
             for module in modules:
                 places = CONFINED.get(module.partition(".")[0])
                 if places and not any(
-                    source.name == entry or (entry[-1] == "/" and source.name.startswith(entry))
+                    source.name.startswith(entry)
+                    if entry[-1] == "/"
+                    else source.name.endswith(entry)
                     for entry in places
                 ):
                     wrong.append(
@@ -282,22 +269,30 @@ def words(sources: list[Source]) -> list[str]:
     return wrong
 
 
+TYPING = (
+    "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from lapwing.survey.survey import S"
+)
+
 RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
-    levels: {
-        "domain": "from lapwing.tally import Counts",
-        "reports": "def f():\n    from lapwing.survey import Survey",
-        "local/x": "from lapwing.decoders import bands",
-        "decoders/x": "import lapwing.local.square_wave",
-        "laws": "from lapwing.distances import l1",
-        "tally": "from lapwing import Counts",
+    downward: {
+        "protocol/x": "from lapwing.results.distances import l1",
+        "privacy/x": "def f():\n    from lapwing.survey.survey import Survey",
+        "planning/x": TYPING,
+        "local/x": "from lapwing.results.distances import l1",
+        "decoders/x": "from lapwing.central import prefix_sums",
+        "survey/x": "from lapwing import Counts",
         "stray": "x = 1",
     },
+    rooms: {"privacy/sampling/x": "import lapwing.privacy.integer_noise"},
     absolute: {"laws": "from . import tally"},
     acyclic: {"local/x": "import lapwing.local.y", "local/y": "from lapwing.local import x"},
     unique_names: {"local/x": "", "decoders/x": ""},
     telling_names: {"decoders/utils": ""},
     short: {"x": "x = 1\n" * 501},
-    init_names_only: {"local/__init__": '"""Names."""\nimport x\n\ndef f(): ...'},
+    init_names_only: {
+        "local/__init__": '"""Names."""\nimport x\n\ndef f(): ...',
+        "central/__init__": "x, __all__ = 1, 2",
+    },
     asked_randomness: {
         "a": "np.random.seed(1)",
         "b": "rng = np.random.default_rng()",
@@ -305,6 +300,12 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
         "d": "import random",
         "e": "x = numpy.random.rand(3)",
         "f": "from random import shuffle",
+    },
+    nothing_kept: {
+        "decoders/x": "_roots: dict[str, int] = {}",
+        "local/x": "from collections import OrderedDict\n_kept = OrderedDict()",
+        "linear/x": "_seen = []",
+        "cli/x": "def f():\n    global x\n    x = 1",
     },
     silent: {"laws": "print(1)"},
     confined: {
@@ -326,7 +327,7 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
 TOGETHER = {acyclic, unique_names}
 """Rules whose broken files are wrong only side by side."""
 
-WHOLE = {levels, acyclic, unique_names}
+WHOLE = {downward, rooms, acyclic, unique_names}
 """Rules that look at all files at once."""
 
 EVERYTHING = read_sources(PACKAGE)
@@ -356,16 +357,17 @@ def test_the_rule_rejects_what_breaks_it(
     assert all(any(name in line for name in broken) for line in new)
 
 
-def test_type_checking_imports_are_free() -> None:
-    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from lapwing.survey import S"
+@pytest.mark.parametrize(("typing", "found"), [(True, ["survey/survey"]), (False, [])])
+def test_imports_for_types_are_seen_where_they_count(typing: bool, found: list[str]) -> None:
     known = {source.name for source in EVERYTHING}
-    assert list(imported(Source("domain", text), known)) == []
-    assert list(imported(Source("domain", text.replace("if TYPE_CHECKING", "if 1")), known))
+    source = Source("protocol/x", TYPING)
+    assert [target for target, _ in imported(source, known, typing=typing)] == found
 
 
 def test_the_else_of_type_checking_runs() -> None:
     text = "if TYPE_CHECKING:\n    import a\nelse:\n    import lapwing.survey"
-    assert [t for t, _ in imported(Source("domain", text), {"survey"})] == ["survey"]
+    found = imported(Source("protocol/x", text), {"survey"}, typing=False)
+    assert [target for target, _ in found] == ["survey"]
 
 
 @pytest.mark.parametrize("folder", ["tests", "benchmarks", "examples"])
@@ -378,46 +380,71 @@ def test_an_empty_scan_fails(tmp_path: Path) -> None:
         read_sources(tmp_path)
 
 
-def test_the_tables_are_tight() -> None:
-    known = {source.name for source in EVERYTHING}
-    entries = [entry for group in LEVELS.values() for entry in group]
-    assert len(entries) == len(set(entries))
-    for entry in entries:
-        assert any(n == entry or (entry[-1] == "/" and n.startswith(entry)) for n in known), entry
-    used = {source.name: {t for t, _ in imported(source, known)} for source in EVERYTHING}
-    for name, targets in SAME_LEVEL.items():
-        place_of = place(name)
-        assert place_of is not None and place_of[0] in (0, 1, 2, 4, 5)
-        assert set(targets) <= used[name], f"{name} no longer imports all of {targets}"
-    assert cycles(SAME_LEVEL) == []
-    assert cycles({"a": ("b",), "b": ("c",), "c": ("a",)}) != []
+def test_every_floor_is_lived_on() -> None:
+    names = [name for rooms in FLOORS for name in rooms.split()]
+    assert len(names) == len(set(names))
+    assert set(names) == {source.name.partition("/")[0] for source in EVERYTHING}
+
+
+def test_tests_stand_where_their_file_stands() -> None:
+    """A test named after a file that it imports: in the folder that mirrors its, or one above."""
+    homes = {source.name.rpartition("/")[2]: source.name for source in EVERYTHING}
+    seen = 0
+    for test in read_sources(ROOT / "tests"):
+        folder, _, name = test.name.rpartition("/")
+        home = homes.get(name.removeprefix("test_"), "")
+        dotted = f"lapwing.{home.replace('/', '.')}"
+        if not home or not name.startswith("test_") or folder == "contracts":
+            continue  # the contracts are for all classes of a kind
+        if re.search(rf"\b{dotted}\b", test.text):
+            seen += 1
+            assert home.startswith(f"{folder}/") if folder else "/" not in home, test.name
+    assert seen > 60
 
 
 def picture() -> str:
-    """Return `docs/layout.md` as it must be: one line per file, from its own first sentence."""
-    lines = [
-        "# Layout",
-        "",
-        "Imports go downward: a file may import from lower levels, from its own folder, and, on",
-        "levels 0 to 2, 4 and 5, along the few edges listed at the end. `tests/test_layout.py`",
-        "checks it and writes this page: `python -m tests.test_layout`.",
-    ]
-    for level, entries in LEVELS.items():
-        lines += ["", f"## Level {level}", "", "| file | what it is |", "|---|---|"]
-        for entry in entries:
-            for source in EVERYTHING:
-                if source.name == entry or (entry[-1] == "/" and source.name.startswith(entry)):
-                    says = (ast.get_docstring(source.tree) or "").partition("\n\n")[0]
-                    if source.name.endswith("/__init__"):
-                        continue
-                    says = " ".join(says.split()).replace("|", "\\|")
-                    lines.append(f"| `{source.name}.py` | {says} |")
-    lines += ["", "## Imports within a level", ""]
-    lines += [
-        f"- `{name}` imports {', '.join(f'`{target}`' for target in targets)}"
-        for name, targets in SAME_LEVEL.items()
-    ]
-    return "\n".join(lines) + "\n"
+    """Return `docs/layout.md` as it must be: the floors, and a line for each folder."""
+    known = {source.name for source in EVERYTHING}
+    says: dict[str, str] = {}
+    arrows: dict[str, Counter[str]] = {}
+    for source in EVERYTHING:
+        room = source.name.partition("/")[0]
+        if "/" not in source.name or source.name.endswith("/__init__"):
+            text = (ast.get_docstring(source.tree) or "").partition("\n\n")[0]
+            says[source.name.removesuffix("/__init__") + "/" * ("/" in source.name)] = text
+        below = {target.partition("/")[0] for target, _ in imported(source, known)} - {room}
+        arrows.setdefault(room, Counter()).update(below)
+    stairs, lines = [], []
+    for depth, rooms in enumerate(FLOORS):
+        shown = [room for room in says if room.removesuffix("/") in rooms.split()]
+        stairs.append(f"{len(FLOORS) - depth:2} {'  ' * depth}{', '.join(shown)}")
+        for room in shown:
+            counted = sorted(
+                arrows[room.removesuffix("/")].items(), key=lambda arrow: (-arrow[1], arrow)
+            )
+            below = ", ".join(f"{to} {number}" for to, number in counted)
+            lines.append(f"- **{room}**: {says[room]}" + f" Imports: {below}." * bool(below))
+            lines += [
+                f"  - {inner}: {says[inner]}" for inner in says if inner[:-1].startswith(room)
+            ]
+    return PAGE.format(stairs="\n".join(stairs), lines="\n".join(lines))
+
+
+PAGE = """# Layout
+
+Every file stands in a folder that names its duty. Imports go strictly downward, also those inside
+functions and those that only a type checker reads; folders of one floor know nothing of each other.
+`tests/test_layout.py` has the order of the floors, checks it, and writes this page:
+`python -m tests.test_layout`.
+
+```text
+{stairs}
+```
+
+What lives there. The numbers say how many of its files import from a folder below.
+
+{lines}
+"""
 
 
 def test_the_picture_is_up_to_date() -> None:

@@ -17,7 +17,7 @@ from numpy.polynomial import legendre, polynomial
 from scipy import optimize, stats
 
 import lapwing as lw
-from lapwing.local.square_wave import mutual_information_width
+from lapwing.local.numerical.square_wave import mutual_information_width
 
 # Wavelet expansion (Zhao 2026).
 

@@ -22,6 +22,7 @@ def failures(text: str, name: str) -> int:
     return runner.failures
 
 
+@pytest.mark.usefixtures("registered_before")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_print_what_it_says(
     page: Path, monkeypatch: pytest.MonkeyPatch
@@ -44,7 +45,7 @@ LINK = re.compile(r"\]\(([^)#]+)(#[^)]*)?\)")
 
 @pytest.mark.parametrize(
     "page",
-    [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))],
+    [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))],
     ids=lambda page: page.name,
 )
 def test_links_lead_somewhere(page: Path) -> None:

@@ -16,30 +16,57 @@ from typing import Any
 import pytest
 
 import lapwing as lw
-from lapwing.survey import DECODERS, RANDOMIZERS
+from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
-NAMES = lw.__all__
+NAMESPACES = ["central", "decoders", "local", "shuffle", "testing"]
+"""Modules among the public names."""
+
+NAMES = [name for name in lw.__all__ if name not in NAMESPACES]
 
 
 def test_the_list_is_sorted_complete_and_true() -> None:
-    assert sorted(NAMES) == sorted(set(NAMES))
-    assert list(NAMES) == sorted(NAMES)
-    assert {name for name in dir(lw) if not name.startswith("_")} == set(NAMES)
-    # Names are read when they are first used; what a type checker reads must be the same.
-    tree = ast.parse(Path(lw.__file__).read_text("utf-8"))
-    imported = {
-        alias.name: node.module
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("lapwing.")
-        for alias in node.names
-    }
-    assert imported == lw._HOMES
+    assert sorted(lw.__all__) == sorted({*NAMES, *NAMESPACES})
+    assert {name for name in dir(lw) if not name.startswith("_")} == set(lw.__all__)
     modules = {info.name for info in pkgutil.iter_modules(lw.__path__)}
     assert not modules & set(NAMES), "a file of this name would take the place of the name"
+    assert set(NAMESPACES) <= modules
+
+
+@pytest.mark.parametrize("name", NAMESPACES)
+def test_a_namespace_offers_what_it_says_and_is_documented(name: str) -> None:
+    namespace = getattr(lw, name)
+    assert namespace is importlib.import_module(f"lapwing.{name}")
+    assert namespace.__all__ and set(namespace.__all__) <= {*dir(namespace)}
+    for offered in namespace.__all__:
+        thing = getattr(namespace, offered)
+        assert thing.__name__ == offered and (inspect.getdoc(thing) or "").strip()
+
+
+@pytest.mark.parametrize("name", ["central", "decoders", "local"])
+def test_a_namespace_offers_all_public_classes_of_its_folder(name: str) -> None:
+    lives = {n for n in NAMES if getattr(lw, n).__module__.startswith(f"lapwing.{name}.")}
+    namespace = getattr(lw, name)
+    assert lives == set(namespace.__all__)
+    assert all(getattr(namespace, offered) is getattr(lw, offered) for offered in lives)
+
+
+def test_each_name_stands_in_a_stub_once() -> None:
+    """What a type checker and an editor read is what is imported."""
+    for name in ("", "central", "decoders", "local"):
+        package = importlib.import_module(f"lapwing.{name}".rstrip("."))
+        stub = Path(str(package.__file__)).with_suffix(".pyi")
+        tree = ast.parse(stub.read_text("utf-8"))
+        nodes = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+        offered = [alias for node in nodes for alias in node.names]
+        # Without "as", the name would be private to the stub.
+        assert all(alias.name == alias.asname for alias in offered)
+        assert sorted(alias.name for alias in offered) == sorted(package.__all__)
+        for node in nodes:
+            assert node.level == 1 and (node.module or not name)
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'fish'"):
+    with pytest.raises(AttributeError, match="attribute fish"):
         _ = lw.fish
 
 
@@ -58,6 +85,13 @@ def test_what_a_document_may_name_is_public(table: dict[str, type]) -> None:
         # JSON and command-line names are the class name in kebab case.
         assert name == re.sub(r"(?<!^)(?=[A-Z])", "-", made.__name__).lower() == made.name  # type: ignore[attr-defined]
         assert dataclasses.is_dataclass(made)
+
+
+def test_a_type_checker_lets_people_write_epsilon_as_they_may() -> None:
+    """A number or a text goes in, a Fraction comes out; one field has one type for both."""
+    for made in RANDOMIZERS.values():
+        (written,) = [field.type for field in dataclasses.fields(made) if field.name == "epsilon"]
+        assert written == "Any", f"{made.__name__}(domain, 1) would fail mypy --strict"
 
 
 KEYWORD, POSITIONAL = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD

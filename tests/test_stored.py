@@ -14,18 +14,33 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Distribution, Guarantee, HeavyHitters, Ledger, Reports, Survey
+from lapwing import (
+    Distribution,
+    Guarantee,
+    HeavyHitters,
+    Ledger,
+    Publication,
+    Reports,
+    Summary,
+    Survey,
+    read_release,
+)
 from lapwing.documents import read
 from lapwing.errors import FormatError
-from lapwing.report_file import read_blocks, read_header
-from lapwing.survey import RANDOMIZERS
-from lapwing.tally import tally_from_document
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.messages.report_file import read_blocks, read_header
+from lapwing.protocol.messages.tally import tally_from_document
+from lapwing.survey.publication import release_from_document
+from lapwing.survey.registry import MECHANISMS, RANDOMIZERS
 from tests.stored.make_stored import counted
 
 STORED = Path(__file__).parent / "stored"
 CASES = sorted(folder for folder in STORED.glob("v*/*") if folder.is_dir())
-SURVEYS = [folder for folder in CASES if folder.name != "ledger"]
-LEDGERS = [folder for folder in CASES if folder.name == "ledger"]
+SURVEYS = [folder for folder in CASES if (folder / "survey.json").exists()]
+LEDGERS = [folder for folder in CASES if (folder / "ledger.json").exists()]
+RELEASES = [folder for folder in CASES if (folder / "release.json").exists()]
+SUMMARIES = [folder for folder in CASES if (folder / "summary.bin").exists()]
+LISTS = [folder for folder in CASES if folder.name == "heavy-hitters"]
 
 
 def case_id(folder: Path) -> str:
@@ -42,15 +57,25 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 def test_nothing_is_missing() -> None:
     assert {"v1"} == {path.name for path in STORED.glob("v*")}
-    assert LEDGERS
+    assert LEDGERS and SUMMARIES and LISTS
+    mechanisms = {facts_of(folder)["mechanism"] for folder in RELEASES}
+    assert set(MECHANISMS) - mechanisms == {"matching-pursuit", "polynomial-projection"}, (
+        "whose matrices are computed in floating point, so other machines may have other ones"
+    )
     stored = {facts_of(folder)["randomizer"] for folder in SURVEYS}
     assert stored >= set(RANDOMIZERS), "add a case to make_stored.py and run it"
     for folder in CASES:
         expected = {"survey.json", "reports.lwr", "tally.json", "distribution.json", "facts.json"}
         if facts_of(folder).get("randomizer") == "prefix-hashing":
             expected.add("heavy-hitters.json")
-        if folder in LEDGERS:
-            expected = {"ledger.json", "facts.json"}
+        for folders, name in (
+            (LEDGERS, "ledger.json"),
+            (RELEASES, "release.json"),
+            (SUMMARIES, "summary.bin"),
+            (LISTS, "heavy-hitters.json"),
+        ):
+            if folder in folders:
+                expected = {name, "facts.json"}
         assert {path.name for path in folder.iterdir()} == expected
 
 
@@ -123,7 +148,38 @@ def test_the_ledger(folder: Path) -> None:
     assert ledger.remaining == Guarantee.from_document(facts["remaining"])
 
 
+@pytest.mark.parametrize("folder", RELEASES, ids=case_id)
+def test_the_release(folder: Path) -> None:
+    release, facts = read_release(folder / "release.json"), facts_of(folder)
+    assert release.mechanism.name == facts["mechanism"]
+    assert release.fingerprint == facts["fingerprint"]
+    assert release.answers.tolist() == facts["answers"] and release.people == facts["people"]
+    assert release.guarantee == Guarantee.from_document(facts["guarantee"])
+    assert release.variance == pytest.approx(facts["variance"], rel=1e-12)
+    made = Publication(release).distribution
+    assert made.quantile([0.1, 0.5, 0.9]) == pytest.approx(facts["quantiles"], rel=1e-6)
+
+
+@pytest.mark.parametrize("folder", SUMMARIES, ids=case_id)
+def test_the_summary(folder: Path, tmp_path: Path) -> None:
+    summary, facts = Summary.read(folder / "summary.bin"), facts_of(folder)
+    assert summary.domain == build_domain(facts["domain"])
+    assert summary.counts.tolist() == facts["counts"]
+    summary.write(tmp_path / "again.bin")
+    assert (tmp_path / "again.bin").read_bytes() == (folder / "summary.bin").read_bytes()
+
+
+@pytest.mark.parametrize("folder", LISTS, ids=case_id)
+def test_the_list_of_candidates(folder: Path) -> None:
+    found = HeavyHitters.from_json((folder / "heavy-hitters.json").read_text("utf-8"))
+    facts = facts_of(folder)
+    assert found.values == facts["values"] and found.shares.tolist() == facts["shares"]
+    assert found.threshold == facts["threshold"]
+    assert found.confidence_band(0.9).low == pytest.approx(facts["band"], abs=1e-12)
+
+
 LOADERS = {
+    "release.json": release_from_document,
     "survey.json": Survey.from_document,
     "tally.json": tally_from_document,
     "distribution.json": Distribution.from_document,

@@ -14,7 +14,7 @@ from benchmarks.accuracy.mixture import FULL as MIXTURE
 from benchmarks.accuracy.paired_errors import FIGURES, OURS, Crowd
 from benchmarks.markdown import listed, table, uncertain
 from benchmarks.summaries import mean_and_error
-from lapwing.local.binning import quieter_randomizer
+from lapwing.local.numerical.binning import quieter_randomizer
 
 TITLE = "The default against the best of the papers' methods"
 FULL: dict[str, Any] = {

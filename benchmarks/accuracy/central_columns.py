@@ -16,9 +16,11 @@ from lapwing.central.adaptive_quantiles import AdaptiveQuantiles, noisy_answers
 from lapwing.central.histogram_query import HistogramQuery
 from lapwing.central.matching_pursuit import MatchingPursuit, pursue
 from lapwing.central.polynomial_projection import PolynomialProjection
-from lapwing.domain import Domain, Integers, Interval
-from lapwing.releases import Release
-from lapwing.summary import Summary, for_curator
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.release import Release
 
 SMOOTH = ("normal", "lognormal", "beta")
 REAL = ("airbnb_us", "airbnb_nyc", "kitti_yaw")
@@ -103,7 +105,7 @@ def without_noise(release: Release, summary: Summary) -> Release:
     mechanism = release.mechanism
     if isinstance(mechanism, MatchingPursuit):
         dictionary = mechanism.curves(summary.domain)
-        exact = dictionary.products @ summary.counts[: summary.domain.left.size]
+        exact = dictionary.products @ summary.counts
         chosen, answers = pursue(exact, dictionary, terms=mechanism.terms)
         return replace(release, answers=np.array(answers), choices={"atoms": chosen})
     if isinstance(mechanism, AdaptiveQuantiles):

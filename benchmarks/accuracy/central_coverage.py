@@ -10,11 +10,11 @@ import numpy as np
 
 from benchmarks.accuracy.central_methods import SYMBOLS, empirical, laws, summarized
 from benchmarks.markdown import table
-from lapwing.band import Kind, Target
 from lapwing.central.prefix_sums import PrefixSums
-from lapwing.decoders.step_pursuit import StepPursuit
-from lapwing.promise import Promise
-from lapwing.randomness import seeded
+from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.results.band import Kind, Target
 
 TITLE = "Bands of the central model"
 FULL: dict[str, Any] = {"repeats": 200, "people": 10_000, "epsilons": [0.1, 1]}

@@ -16,14 +16,15 @@ from lapwing.central.matching_pursuit import MatchingPursuit
 from lapwing.central.polynomial_projection import PolynomialProjection
 from lapwing.central.prefix_sums import PrefixSums
 from lapwing.central.sum_tree import SumTree
-from lapwing.decoders.step_pursuit import StepPursuit
-from lapwing.distribution import Distribution
-from lapwing.domain import Domain, Interval
-from lapwing.promise import Promise
-from lapwing.publication import release_decoder
-from lapwing.randomness import seeded
-from lapwing.releases import Mechanism, Release
-from lapwing.summary import Summary
+from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.planning.release_defaults import release_decoder
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Mechanism, Release
+from lapwing.results.distribution import Distribution
 
 Vector = NDArray[np.float64]
 Draw = Callable[[int, np.random.Generator], Vector]

@@ -32,7 +32,7 @@ from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.central.histogram_query import HistogramQuery
 from lapwing.central.matching_pursuit import MatchingPursuit
 from lapwing.central.polynomial_projection import PolynomialProjection
-from lapwing.distribution import Distribution
+from lapwing.results.distribution import Distribution
 
 LAWS = ("normal", "lognormal", "beta")
 COLUMNS = ("airbnb_nyc",)

@@ -20,11 +20,11 @@ from benchmarks.accuracy.central_sweeps import KEYS, PEOPLE, cells, ks_means, sw
 from benchmarks.markdown import figure, listed, table
 from benchmarks.summaries import mean_and_error
 from lapwing.central.polynomial_projection import UNIT, PolynomialProjection, Shape
-from lapwing.decoders.prefix_estimate import prefix_estimate
-from lapwing.linear.curve_answers import CurveAnswers
+from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.linear.function_families import fourier, legendre, orthonormal, splines
-from lapwing.releases import Release
-from lapwing.summary import Summary
+from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Release
 
 TITLE = "The functional-approximation paper: projection (figures 2, 10-12)"
 FULL: dict[str, Any] = {

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -13,19 +16,20 @@ import numpy as np
 from benchmarks.accuracy.central_columns import People
 from benchmarks.accuracy.central_methods import DEFAULT, METHODS, Method
 from lapwing.central.adaptive_quantiles import AdaptiveQuantiles, noisy_answers
-from lapwing.central.linear_release import part_of
+from lapwing.central.continual_prefix_sums import RunningPrefixSums
+from lapwing.central.linear_mechanism import part_of
 from lapwing.central.matching_pursuit import MatchingPursuit, triangular
 from lapwing.central.polynomial_projection import PolynomialProjection
 from lapwing.central.prefix_sums import PrefixSums
-from lapwing.central.running_prefix_sums import RunningPrefixSums
-from lapwing.decoders.step_pursuit import StepPursuit
-from lapwing.domain import Domain
-from lapwing.integer_noise import Sensitivity, calibrated
+from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.linear.dictionaries import Dictionary
-from lapwing.promise import Promise
-from lapwing.randomness import RandomSource, seeded
-from lapwing.releases import Part, Release
-from lapwing.summary import Summary
+from lapwing.privacy.integer_noise import Sensitivity, calibrated
+from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource, seeded
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Part, Release
 
 RUNNING = "prefix sums, running"
 PRINTED = "MP, as printed*"
@@ -129,7 +133,7 @@ def _voted(
         Part(f"{number:032x}", promise, plan.record, plan.loss, site.people)
         for number, site in enumerate(sites)
     ]
-    exact = [dictionary.products @ site.counts[: domain.left.size] for site in sites]
+    exact = [dictionary.products @ site.counts for site in sites]
     shares = np.array([site.people for site in sites]) / sum(site.people for site in sites)
     chosen: list[int] = []
     answers: list[int] = []
@@ -169,18 +173,33 @@ def after_rounds(
     """
     mechanism = method.mechanism
     if isinstance(mechanism, RunningPrefixSums):
-        sources = _sources(rounds, seed)
-        release = mechanism.release(rounds[0], promise, rng=sources[0])
-        for number in range(1, len(rounds)):
-            release = mechanism.following(
-                release, rounds[:number], rounds[number], rng=sources[number]
-            )
-        return release
+        return _running(mechanism, rounds, promise, _sources(rounds, seed))
     if mechanism.linear:
         return from_sites(method, rounds, promise, seed=seed)[0]
     everyone: Summary = sum(rounds[1:], rounds[0])
     share = shared(method, promise, len(rounds), everyone.domain)
     return mechanism.release(everyone, share, rng=seeded(1000 * seed))
+
+
+def _running(
+    mechanism: RunningPrefixSums,
+    rounds: Sequence[Summary],
+    promise: Promise,
+    sources: Sequence[RandomSource],
+) -> Release:
+    """Return the release after the last round, paid for by a ledger that is not kept."""
+    loss, paid = mechanism.loss(rounds[0].domain, promise), secrets.token_hex(16)
+    guarantee = promise.guarantee(loss)
+    with TemporaryDirectory() as folder:
+        ledger = LedgerFile(Path(folder) / "budget.json")
+        ledger.create(guarantee)
+        with ledger.paying("rounds", guarantee, loss=loss, release=paid, rounds=mechanism.rounds):
+            release = mechanism.release(rounds[0], promise, rng=sources[0], identifier=paid)
+        for number in range(1, len(rounds)):
+            release = mechanism.following(
+                release, rounds[:number], rounds[number], ledger=ledger, rng=sources[number]
+            )
+    return release
 
 
 def shared(method: Method, promise: Promise, runs: int, domain: Domain) -> Promise:

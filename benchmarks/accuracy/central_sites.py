@@ -20,8 +20,8 @@ from benchmarks.accuracy.central_protocols import (
 from benchmarks.accuracy.central_sweeps import KEYS
 from benchmarks.markdown import listed, table
 from benchmarks.summaries import mean_and_error
-from lapwing.promise import Promise
-from lapwing.summary import Summary
+from lapwing.privacy.promise import Promise
+from lapwing.protocol.messages.summary import Summary
 
 TITLE = "The functional-approximation paper: sites and rounds (figures 6, 7, 20-23)"
 FULL: dict[str, Any] = {

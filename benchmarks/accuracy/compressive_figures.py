@@ -12,8 +12,8 @@ import lapwing as lw
 from benchmarks.accuracy.sparse_populations import POPULATIONS, drawn, errors, tail_mass
 from benchmarks.markdown import figure, table
 from benchmarks.summaries import mean_and_error, ratio_of_means
-from lapwing.local.compressive_sizes import recommended_outputs
-from lapwing.local.hadamard_response import published_blocks
+from lapwing.local.categorical.compressive_matrix import recommended_outputs
+from lapwing.local.categorical.hadamard_response import published_blocks
 
 TITLE = "The compressive paper: figures 2 and 3, table 1"
 FULL: dict[str, Any] = {

@@ -26,7 +26,7 @@ from benchmarks.accuracy.methods import UNBIASED, Method
 from benchmarks.markdown import figure as digits
 from benchmarks.markdown import table
 from lapwing.decoders.decoder import Decoder
-from lapwing.randomizer import Randomizer
+from lapwing.protocol.randomizer import Randomizer
 
 TRIPS, CLICKS = 2_834_264, 8_019_015
 """Values in the paper's taxi and Kosarak columns."""

@@ -27,12 +27,12 @@ from benchmarks.accuracy.methods import UNBIASED, Method
 from benchmarks.markdown import figure as digits
 from benchmarks.markdown import listed, table
 from benchmarks.summaries import mean_and_error
-from lapwing.decoders.blind_channel import (
+from lapwing.decoders.deconvolution.channel_identification import (
     channel_from_one_input,
     channel_from_support,
     epsilon_from_support,
 )
-from lapwing.decoders.wiener import noise_spectrum
+from lapwing.decoders.deconvolution.wiener import noise_spectrum
 
 TITLE = "The convolution paper: figures 3 to 5, and unknown channels"
 FULL: dict[str, Any] = {

@@ -17,7 +17,7 @@ from benchmarks.markdown import listed, table, uncertain
 from benchmarks.summaries import summary
 from lapwing.decoders.decoder import Decoder
 from lapwing.errors import WeakAnswerWarning
-from lapwing.randomizer import Randomizer
+from lapwing.protocol.randomizer import Randomizer
 
 TITLE = "Coverage of the exact linear band"
 FULL: dict[str, Any] = {

@@ -15,7 +15,7 @@ from benchmarks.datasets import Column
 from benchmarks.markdown import uncertain
 from lapwing.decoders.decoder import Decoder
 from lapwing.errors import WeakAnswerWarning
-from lapwing.randomizer import Randomizer
+from lapwing.protocol.randomizer import Randomizer
 
 BINS = 256
 """As in the papers' and in the notes' comparisons."""

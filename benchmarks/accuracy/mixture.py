@@ -15,9 +15,9 @@ from benchmarks.accuracy.scores import gathered
 from benchmarks.datasets import Column
 from benchmarks.markdown import table, uncertain
 from benchmarks.summaries import ratio_of_means
-from lapwing.decoders.bands import linear_estimate
-from lapwing.decoders.spectral_prior import SpectralPrior
-from lapwing.local.multiscale_wave import MultiscaleWave
+from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
+from lapwing.decoders.unbiased.linear_estimate import linear_estimate
+from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 
 TITLE = "The mixture with the spectral prior"
 FULL: dict[str, Any] = {

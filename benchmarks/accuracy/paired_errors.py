@@ -17,7 +17,7 @@ from benchmarks.accuracy.methods import Method
 from benchmarks.accuracy.real_columns import people
 from benchmarks.accuracy.scores import PAPER_GRID
 from benchmarks.summaries import ratio_of_means
-from lapwing.decoders.spectral_prior import SpectralPrior
+from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
 from lapwing.errors import LapwingWarning
 
 FIGURES = ("w1", "ks")

@@ -10,8 +10,8 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.real_columns import people
 from benchmarks.markdown import table
-from lapwing.band import Kind
-from lapwing.decoders.bands import linear_estimate
+from lapwing.decoders.unbiased.linear_estimate import linear_estimate
+from lapwing.results.band import Kind
 
 TITLE = "Bands of the spectral prior"
 FULL: dict[str, Any] = {

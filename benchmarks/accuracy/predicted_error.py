@@ -11,10 +11,10 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.real_columns import people
 from benchmarks.markdown import figure, table
-from lapwing.decoder_choice import decoder_without_band
-from lapwing.expected_error import ExpectedError
-from lapwing.risk_table import DISTANCES
-from lapwing.simulated_error import Column, reference_family, simulated_errors
+from lapwing.planning.defaults import decoder_without_band
+from lapwing.planning.expected_error import ExpectedError
+from lapwing.planning.risk_table import DISTANCES
+from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
 
 TITLE = "Predicted errors"
 FULL: dict[str, Any] = {

@@ -10,10 +10,10 @@ import numpy as np
 import lapwing as lw
 from benchmarks.markdown import figure, table
 from benchmarks.summaries import mean_and_error
-from lapwing.categorical_errors import populations, predicted_errors
-from lapwing.categorical_options import options
-from lapwing.decoder_choice import decoder_without_band
-from lapwing.guarantee import exact_epsilon
+from lapwing.planning.defaults import decoder_without_band
+from lapwing.planning.label_costs import options
+from lapwing.planning.label_errors import populations, predicted_errors
+from lapwing.privacy.exact_numbers import exact_epsilon
 
 TITLE = "Predicted errors of labels"
 FULL: dict[str, Any] = {

@@ -12,11 +12,11 @@ from typing import Any
 import lapwing as lw
 from benchmarks.markdown import figure, table
 from benchmarks.summaries import summary
-from lapwing.decoder_choice import decoder_without_band
-from lapwing.recommendation import PAIRS
-from lapwing.reference_columns import KINDS
-from lapwing.risk_table import DISTANCES
-from lapwing.simulated_error import reference_family, simulated_errors
+from lapwing.planning.defaults import decoder_without_band
+from lapwing.planning.recommendation import PAIRS
+from lapwing.planning.reference_columns import KINDS
+from lapwing.planning.risk_table import DISTANCES
+from lapwing.planning.simulated_error import reference_family, simulated_errors
 
 TITLE = "The risk table"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import lapwing as lw
 from benchmarks.summaries import summary
-from lapwing.distances import Curve
+from lapwing.results.distances import Curve
 
 FIGURES = {
     "w1": "W1 exact",

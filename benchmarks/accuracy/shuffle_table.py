@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.markdown import figure, seconds, table
-from lapwing.shuffle import amplified_epsilon
+from lapwing.privacy.shuffle_amplification import amplified_epsilon
 
 TITLE = "Amplification by shuffling"
 FULL: dict[str, Any] = {

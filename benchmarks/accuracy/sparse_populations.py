@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lapwing as lw
-from lapwing.randomizer import Randomizer
+from lapwing.protocol.randomizer import Randomizer
 
 Vector = NDArray[np.float64]
 

@@ -25,8 +25,8 @@ from benchmarks.accuracy.scores import PAPER_GRID
 from benchmarks.markdown import listed, table
 from benchmarks.summaries import mean_and_error, ratio_of_means
 from lapwing.decoders.decoder import Decoder
-from lapwing.local.signed_subset_selection import SignedSubsetSelection, summed_variance
-from lapwing.local.wavelet import best_levels
+from lapwing.local.numerical.signed_subset_selection import SignedSubsetSelection, summed_variance
+from lapwing.local.numerical.wavelet import best_levels
 
 TITLE = "Signed sets, split budgets, and bins before or after"
 FULL: dict[str, Any] = {
@@ -232,6 +232,7 @@ class AtBins:
     bins: int
     decoder: Decoder
     name: ClassVar[str] = "at-bins"
+    reads: ClassVar[str] = "counts"
 
     def decode(self, channel: lw.Channel, tally: lw.Counts) -> Any:
         """Return the decoder's answer with the wave's channel at these bins."""

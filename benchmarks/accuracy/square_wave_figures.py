@@ -24,8 +24,8 @@ from benchmarks.accuracy.figure_runs import (
 )
 from benchmarks.accuracy.methods import Method
 from benchmarks.markdown import listed, table
-from lapwing.local.binning import binned
-from lapwing.local.two_rounds import SquaredDeviation
+from lapwing.local.numerical.binning import binned
+from lapwing.local.numerical.two_rounds import SquaredDeviation
 
 TITLE = "The square-wave paper: figures 2 to 4"
 FULL: dict[str, Any] = {

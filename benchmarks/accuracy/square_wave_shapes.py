@@ -14,7 +14,7 @@ from benchmarks.accuracy.figure_runs import Judge, apart, cell, claim, compare, 
 from benchmarks.accuracy.methods import EMS, Method
 from benchmarks.accuracy.square_wave_figures import population
 from benchmarks.markdown import listed, table
-from lapwing.local.square_wave import mutual_information_width
+from lapwing.local.numerical.square_wave import mutual_information_width
 
 TITLE = "The square-wave paper: figures 5 to 7, and branching"
 FULL: dict[str, Any] = {

@@ -27,8 +27,8 @@ from benchmarks.accuracy.methods import EMS as SMOOTHED
 from benchmarks.accuracy.methods import Method
 from benchmarks.accuracy.scores import PAPER_GRID
 from benchmarks.markdown import listed, table
-from lapwing.local.binning import binned, quieter_randomizer
-from lapwing.local.wavelet import error_bound, paper_levels
+from lapwing.local.numerical.binning import binned, quieter_randomizer
+from lapwing.local.numerical.wavelet import error_bound, paper_levels
 
 TITLE = "The wavelet paper: figures 2 to 7"
 FULL: dict[str, Any] = {

@@ -50,7 +50,7 @@ OTHERS = {OLH: "350 to 630 s", HADAMARD: "3 to 5 s", LINEAR: "not possible", SUB
 
 ASKED_SCAN, ASKED_MEMORY = 60.0, 1000.0
 
-_SCAN_IMPORTS = "import json, numpy as np, lapwing as lw, lapwing.hash_kernels"
+_SCAN_IMPORTS = "import json, numpy as np, lapwing as lw, lapwing.linear.operators.hash_kernels"
 
 # Zipf(1.1) over 20,000 values that lie anywhere among all.
 _SCAN = """

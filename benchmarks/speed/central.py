@@ -12,10 +12,10 @@ import numpy as np
 import lapwing as lw
 from benchmarks.markdown import seconds, table, timed
 from benchmarks.timing import alternate, memory_beyond
-from lapwing.discrete_laplace import discrete_laplace
-from lapwing.gaussian_dp import scale_up
-from lapwing.randomness import seeded
-from lapwing.rounded_normal import rounded_normal
+from lapwing.privacy.gaussian_dp import scale_up
+from lapwing.privacy.sampling.discrete_laplace import discrete_laplace
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.privacy.sampling.rounded_normal import rounded_normal
 
 TITLE = "The central model"
 FULL: dict[str, Any] = {
@@ -46,8 +46,8 @@ import numpy, pyarrow.parquet
 import lapwing as lw
 import lapwing.cli.program
 from lapwing.cli.console import Output
-from lapwing.cli.raw_counts import summary_of
-from lapwing.summary import for_curator
+from lapwing.cli.reading.raw_counts import summary_of
+from lapwing.protocol.messages.summary import for_curator
 domain = for_curator(lw.Interval(0, 400_000, bins=1024))
 """
 

@@ -17,8 +17,8 @@ from benchmarks import datasets
 from benchmarks.markdown import figure, seconds, table, timed
 from benchmarks.summaries import ratio_of_pairs
 from benchmarks.timing import Times, alternate
-from lapwing.decoders.expectation_maximization import iterate, likelihood_rows
-from lapwing.decoders.neighbours import Neighbours
+from lapwing.decoders.likelihood.expectation_maximization import iterate, likelihood_rows
+from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
 
 Vector = NDArray[np.float64]
 

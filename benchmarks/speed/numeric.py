@@ -13,7 +13,7 @@ import lapwing as lw
 from benchmarks.markdown import figure, seconds, table, timed
 from benchmarks.summaries import ratio_of_pairs
 from benchmarks.timing import alternate
-from lapwing.decoders.expectation_maximization import iterate, likelihood_rows
+from lapwing.decoders.likelihood.expectation_maximization import iterate, likelihood_rows
 from lapwing.errors import ConvergenceWarning
 
 TITLE = "Numerical columns"

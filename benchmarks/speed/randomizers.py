@@ -55,7 +55,9 @@ def measure(*, people: int, bins: int, rounds: int) -> dict[str, Any]:
         "memory": {
             "oue": _memory(people, bins, imports="import lapwing as lw"),
             "oue_with_kernels": _memory(
-                people, bins, imports="import lapwing as lw, lapwing.kernels"
+                people,
+                bins,
+                imports="import lapwing as lw, lapwing.linear.operators.sliding_kernels",
             ),
         },
     }

@@ -17,7 +17,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.markdown import figure, seconds, table
 from benchmarks.timing import memory_beyond
-from lapwing import report_file
+from lapwing.protocol.messages import report_file
 
 TITLE = "Streaming 100 million reports"
 FULL: dict[str, Any] = {"reports": 100_000_000, "bins": 1024}
@@ -61,7 +61,7 @@ def measure(*, reports: int, bins: int) -> dict[str, Any]:
         found: dict[str, Any] = {
             "megabytes": size / 1e6,
             "library": memory_beyond(
-                "import lapwing as lw\nfrom lapwing import report_file",
+                "import lapwing as lw\nfrom lapwing.protocol.messages import report_file",
                 _LIBRARY.format(number=reports, **names),
             ),
             "command": None,
@@ -80,7 +80,7 @@ def measure(*, reports: int, bins: int) -> dict[str, Any]:
 def command_exists(name: str) -> bool:
     """Return whether this installation has a command of the command line."""
     try:
-        return find_spec(f"lapwing.cli.{name}_command") is not None
+        return find_spec(f"lapwing.cli.commands.{name}_command") is not None
     except ImportError:
         return False
 

@@ -1,40 +1,62 @@
-"""Documents: frozen dataclasses as strict JSON, and the fingerprint of what was agreed.
+"""Documents: strict JSON, the fingerprint of what was agreed, files written whole or not at all.
 
 Every stored JSON document names its format and version. Reading is strict: an unknown key,
-class or version is refused, because a setting that one side ignores is a promise it breaks.
-Classes are found in explicit tables, never by a name imported from data.
+class or version is refused, because a setting that one side ignores is a promise it breaks. Each
+has one spelling: what is read must be what would be written.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from lapwing.categories import Categories
-from lapwing.domain import Domain, Integers, Interval
 from lapwing.errors import FormatError
-from lapwing.hashed_texts import HashedTexts
-
-DOMAINS: Mapping[str, type[Any]] = {
-    "interval": Interval,
-    "integers": Integers,
-    "categories": Categories,
-    "hashed-texts": HashedTexts,
-}
 
 MAXIMUM_DOCUMENT_BYTES = 512 * 2**20
 
+DEEPEST = 100
+"""Most levels of a document. The text of one is never deeper than a dozen; results nest theirs."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number in a document, of either sign: the answers of a release have 64 bits."""
+
+LARGEST_EXACT = Fraction(10**100)
+"""Exact numbers in a document lie between this and its inverse, or are 0: far more than any
+promise, and few enough digits for exact arithmetic."""
+
+_NUMBERS = {int, float}
+
+_EXACT = re.compile(r"[0-9]+(/[0-9]+)?")
+
+_LONGEST_EXACT = 2000
+
+_LONGEST_SHOWN = 60
+
 
 def canonical(document: Any) -> bytes:
-    """Return the canonical JSON (RFC 8785) of a document: the same bytes in every language."""
+    """Return the canonical JSON (RFC 8785) of a document: the same bytes in every language.
+
+    Raises
+    ------
+    FormatError
+        When it has none, for example because it holds a whole number beyond 2^53 - 1.
+    """
     import rfc8785  # not needed to import lapwing
 
-    return rfc8785.dumps(document)
+    try:
+        return rfc8785.dumps(document)
+    except rfc8785.CanonicalizationError as error:
+        raise FormatError(f"this has no canonical JSON: {error}") from None
 
 
 def fingerprint(document: Any) -> str:
@@ -107,9 +129,16 @@ def require(document: Mapping[str, Any], keys: set[str], *, name: str) -> None:
     unknown = sorted(set(document) - keys)
     absent = sorted(keys - set(document))
     if unknown:
-        raise FormatError(f"{name} has the unknown key {unknown[0]!r}; known: {_listed(keys)}")
+        raise FormatError(
+            f"{name} has the unknown key {quoted(unknown[0])}; known: {_listed(keys)}"
+        )
     if absent:
         raise FormatError(f"{name} lacks the key {absent[0]!r}; it must have: {_listed(keys)}")
+
+
+def quoted(word: Any) -> str:
+    """Return a word in quotes, cut off where it is long."""
+    return repr(word if len(str(word)) <= 40 else f"{str(word)[:40]}...")
 
 
 def _listed(keys: set[str]) -> str:
@@ -117,60 +146,223 @@ def _listed(keys: set[str]) -> str:
 
 
 def require_format(document: Mapping[str, Any], *, name: str, version: int) -> None:
-    """Raise FormatError unless the document says that it is `name` of a known version."""
+    """Raise FormatError unless the document says that it is `name` of a known version.
+
+    The door of every stored document: what passes is plain JSON, see
+    :func:`lapwing.documents.require_plain`.
+    """
     if not isinstance(document, Mapping):
         raise FormatError(f"this must be a {name} document, got a {type(document).__name__}")
     found = document.get("format")
     if found != name:
-        shown = f"{found!r}" if isinstance(found, str) else "no format name"
-        raise FormatError(f"this must be a {name} document, got {shown}; check the file name")
-    said = document.get("version")
+        said = quoted(found) if isinstance(found, str) else "no format name"
+        raise FormatError(f"this must be a {name} document, got {said}; check the file name")
+    stated = document.get("version")
     # Not a bool: True equals 1.
-    if type(said) is not int or said != version:
+    if type(stated) is not int or stated != version:
         raise FormatError(
             f"{name} documents of version {version} can be read, this one says "
-            f"{str(said)[:40]}; update lapwing"
+            f"{_version(stated)}; update lapwing"
         )
+    require_plain(document, name=f"a {name} document")
 
 
-def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: str) -> Any:
-    """Return the object that a document describes: a class of the table, all fields given.
+def _version(said: Any) -> str:
+    whole = type(said) is int and abs(said) < 10**9
+    return str(said) if whole else f"a {type(said).__name__} that is none"
+
+
+def require_plain(document: Any, *, name: str) -> None:
+    """Raise FormatError unless this is JSON that every reader understands alike.
+
+    Objects, lists, valid Unicode, finite numbers of at most 64 bits, at most a hundred levels.
+    O(size); what follows may then compute with it without looking out for other kinds of value.
 
     Parameters
     ----------
-    document : mapping
-        ``{"class": ..., field: value, ...}``; a field named "domain" is a document itself.
-    table : mapping of str to class
-        The only classes that can be built.
+    document : Any
     name : str
-        What the document is, for messages.
+        What it is, for the message.
+    """
+    level = [document]
+    for _ in range(DEEPEST):
+        deeper: list[Any] = []
+        for value in level:
+            kind = type(value)
+            if kind is dict:
+                _require_texts(value, name)
+                deeper += value.values()
+            elif kind in (list, tuple):
+                if set(map(type, value)) <= _NUMBERS:
+                    _require_numbers(value, name)
+                else:
+                    deeper += value
+            elif kind is str:
+                _require_texts([value], name)
+            elif kind in _NUMBERS:
+                _require_numbers([value], name)
+            elif value is not None and kind is not bool:
+                raise FormatError(f"{name} must be plain JSON, it holds a {kind.__name__}")
+        if not deeper:
+            return
+        level = deeper
+    raise FormatError(f"{name} must be at most {DEEPEST} levels deep, this document is deeper")
+
+
+def _require_texts(texts: Any, name: str) -> None:
+    for text in texts:
+        if type(text) is not str:
+            raise FormatError(f"{name} must have texts as keys, one is a {type(text).__name__}")
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise FormatError(
+                f"{name} must hold valid Unicode, a text in it has a lone surrogate"
+            ) from None
+
+
+def _require_numbers(numbers: list[Any], name: str) -> None:
+    if not numbers:
+        return
+    if not all(map(math.isfinite, (n for n in numbers if type(n) is float))):
+        raise FormatError(f"{name} must hold finite numbers, one is not")
+    whole = [n for n in numbers if type(n) is int]
+    if whole and not -LARGEST <= min(whole) <= max(whole) <= LARGEST:
+        raise FormatError(f"{name} must hold whole numbers of at most 2^63 - 1, one is larger")
+
+
+def require_spelling(document: Any, written: Any, *, name: str) -> None:
+    """Raise FormatError unless a document is the one that is written for what was read from it.
+
+    Parameters
+    ----------
+    document : Any
+        As it came, checked by :func:`require_plain`.
+    written : Any
+        The document of the object that was made of it.
+    name : str
+        What it is, for the message, which names the place and how to write it.
+    """
+    found = _difference(document, written, "")
+    if found is not None:
+        place, came, wanted = found
+        where = f"the {place.lstrip('.')} of {name}" if place else name
+        raise FormatError(
+            f"{where} must be written {shown(wanted)}, got {shown(came)}; a document has one "
+            "spelling, so that its fingerprint is its own"
+        )
+
+
+def _difference(came: Any, wanted: Any, place: str) -> tuple[str, Any, Any] | None:
+    """Return the first place where two documents differ and what stands there, or None."""
+    if isinstance(came, Mapping) and isinstance(wanted, Mapping):
+        if set(came) != set(wanted):
+            return place, came, wanted
+        pairs = ((came[key], wanted[key], f"{place}.{key}") for key in sorted(wanted))
+    elif isinstance(came, list | tuple) and isinstance(wanted, list | tuple):
+        if len(came) != len(wanted):
+            return place, came, wanted
+        if came == wanted and set(map(type, came)) | set(map(type, wanted)) <= _NUMBERS:
+            return None
+        pairs = (
+            (ours, theirs, f"{place}[{number}]")
+            for number, (ours, theirs) in enumerate(zip(came, wanted, strict=True))
+        )
+    else:
+        # True equals 1 in Python, and in no other place.
+        alike = type(came) is type(wanted) or {type(came), type(wanted)} <= _NUMBERS
+        return None if alike and came == wanted else (place, came, wanted)
+    return next((found for pair in pairs if (found := _difference(*pair)) is not None), None)
+
+
+def shown(value: Any) -> str:
+    """Return how a message names a value of a document: short, and of plain characters."""
+    if isinstance(value, Mapping):
+        return f"an object of {len(value)} keys"
+    if isinstance(value, list | tuple):
+        return f"a list of {len(value)}"
+    if isinstance(value, str):
+        text = f'"{value}"' if value.isprintable() and value.isascii() else ascii(value)
+    elif value is None or isinstance(value, bool):
+        text = json.dumps(value)
+    else:
+        text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
+
+
+def spelled_number(text: Any, *, name: str) -> Fraction:
+    """Return the exact number that a document holds as a text such as ``"3"`` or ``"1/3"``.
+
+    Parameters
+    ----------
+    text : Any
+        A quotient in lowest terms, or a whole number.
+    name : str
+        What it is, for the message.
 
     Raises
     ------
     FormatError
-        On an unknown class, an unknown or an absent key. Errors of the class itself pass through.
+        When it is written in another way, or is neither 0 nor in [1e-100, 1e100].
     """
-    kind = document.get("class") if isinstance(document, Mapping) else None
-    if not isinstance(kind, str) or kind not in table:
-        shown = repr(kind) if isinstance(kind, str) else "none"
-        raise FormatError(
-            f"{name} must name a known class ({', '.join(sorted(table))}), got {shown}"
-        )
-    made = table[kind]
-    fields = {field.name for field in dataclasses.fields(made) if field.init}
-    require(document, {"class", *fields}, name=name)
-    arguments = {key: value for key, value in document.items() if key != "class"}
-    if "domain" in arguments:
-        arguments["domain"] = build_domain(arguments["domain"])
-    positional = [
-        arguments.pop(field.name)
-        for field in dataclasses.fields(made)
-        if field.init and not field.kw_only
-    ]
-    return made(*positional, **arguments)
+    readable = isinstance(text, str) and len(text) <= _LONGEST_EXACT and _EXACT.fullmatch(text)
+    if not readable:
+        raise FormatError(f"{name} must be a text such as '3' or '1/3', got {shown(text)}")
+    try:
+        number = Fraction(text)
+    except ZeroDivisionError:
+        raise FormatError(f"{name} must be a quotient, got {shown(text)}") from None
+    require_spelling(text, str(number), name=name)
+    if number and not 1 / LARGEST_EXACT <= number <= LARGEST_EXACT:
+        raise FormatError(f"{name} must be 0 or between 1e-100 and 1e100, got another number")
+    return number
 
 
-def build_domain(document: Mapping[str, Any]) -> Domain:
-    """Return the domain that a document describes."""
-    domain: Domain = build(document, DOMAINS, name="a domain")
-    return domain
+@contextmanager
+def replacing(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside `path` that takes its place when the block ends well.
+
+    On an exception, also Ctrl-C, the temporary file is removed and `path` stays as it was. The
+    content is on the disk before the name changes, so a crash leaves the old file or the new one;
+    when the block has ended, also a loss of power leaves the new one.
+
+    Parameters
+    ----------
+    path : Path
+        Its folder must exist.
+    mode : int
+        Permission bits of the new file, before the process's umask.
+    """
+    folder = path.parent
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, mode & ~umask)
+        os.replace(temporary, path)
+        sync_folder(folder)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on the disk, where the file system has a way to ask for it."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return words that suggest the nearest name; empty when none is near."""
+    if len(name) > _LONGEST_SHOWN:
+        return ""  # no name of ours is as long, and comparing takes its time
+    near = get_close_matches(name, list(names), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

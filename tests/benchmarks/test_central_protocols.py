@@ -21,9 +21,9 @@ from benchmarks.accuracy.central_protocols import (
 from benchmarks.isolated import script
 from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.central.matching_pursuit import MatchingPursuit
-from lapwing.promise import Promise
-from lapwing.publication import release_from_document
-from lapwing.randomness import seeded
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.survey.publication import release_from_document
 from tests.benchmarks.test_runner import TINY
 
 PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")

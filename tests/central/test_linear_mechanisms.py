@@ -5,20 +5,23 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from lapwing.central.continual_prefix_sums import RunningPrefixSums
 from lapwing.central.histogram_query import CellStrategy, HistogramQuery
 from lapwing.central.polynomial_projection import PolynomialProjection
 from lapwing.central.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.central.sum_tree import HaarStrategy, SumTree, TreeStrategy
-from lapwing.domain import Integers, Interval
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
-from lapwing.integer_noise import Noise
-from lapwing.linear.square_root_sums import UNIT
-from lapwing.linear.stacked import dense
-from lapwing.promise import Promise
-from lapwing.publication import MECHANISMS, release, release_from_document
-from lapwing.randomness import seeded
-from lapwing.releases import Part, Release
-from lapwing.summary import Summary
+from lapwing.linear.operators.square_root_sums import UNIT
+from lapwing.linear.operators.stacked import dense
+from lapwing.privacy.integer_noise import Noise
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Part, Release
+from lapwing.survey.publication import release, release_from_document
+from lapwing.survey.registry import MECHANISMS
 from tests.false_alarms import accepts, moments_tail
 
 STRATEGIES = [
@@ -182,7 +185,10 @@ class TestRefusals:
 
 
 class TestPrivacyOfTheNoise:
-    def test_noise_is_drawn_before_the_counts_are_read(self):
+    @pytest.mark.parametrize(
+        ("mechanism", "promise"), [*EVERY, (RunningPrefixSums(4), APPROXIMATE)]
+    )
+    def test_noise_is_drawn_before_the_counts_are_read(self, mechanism, promise):
         order = []
 
         class Watched:
@@ -199,11 +205,11 @@ class TestPrivacyOfTheNoise:
                 order.append("words")
                 return seeded(1).words(count)
 
-        PrefixSums().release(Watched(), APPROXIMATE, rng=Source())  # type: ignore[arg-type]
-        assert order[-1] == "counts" and order.count("counts") == 1
+        mechanism.release(Watched(), promise, rng=Source())
+        assert order[0] == "words" and order[-1] == "counts" and order.count("counts") == 1
 
     def test_the_default_source_is_secure(self, monkeypatch):
-        import lapwing.central.linear_release as module
+        import lapwing.central.linear_mechanism as module
 
         asked = []
         monkeypatch.setattr(module, "secure", lambda: asked.append(1) or seeded(1))

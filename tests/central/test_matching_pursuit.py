@@ -7,21 +7,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lapwing.central import exponential_mechanism as private_selection
+from lapwing.central.exponential_mechanism import exponential_mechanism, noisy_maximum
 from lapwing.central.matching_pursuit import MatchingPursuit, _facts, pursue, triangular
 from lapwing.central.prefix_sums import PrefixSums
-from lapwing.central.private_selection import exponential_mechanism, noisy_maximum
-from lapwing.decoders.curve_sum import CurveSum
-from lapwing.decoders.step_pursuit import StepPursuit
-from lapwing.distances import kolmogorov_smirnov
-from lapwing.distribution import Distribution
-from lapwing.domain import Interval
+from lapwing.decoders.releases.curve_sum import CurveSum
+from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.dictionaries import UNIT, Dictionary
 from lapwing.linear.function_families import legendre, normal_curves, orthonormal, splines
-from lapwing.promise import Promise
-from lapwing.publication import release_from_document
-from lapwing.randomness import iterate, seeded
-from lapwing.summary import Summary
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import iterate, seeded
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.results.distances import kolmogorov_smirnov
+from lapwing.results.distribution import Distribution
+from lapwing.survey.publication import release_from_document
 from tests.false_alarms import accepts, multinomial_tail
 
 DOMAIN = Interval(-1, 1, bins=48)
@@ -49,6 +50,7 @@ class TestEveryForm:
     def test_sensitivities_are_those_of_all_pairs_of_symbols(self, mechanism):
         facts = _facts(mechanism, 48)
         products = mechanism.curves(DOMAIN).products
+        assert products.shape[1] == for_curator(DOMAIN).size == 49
         moved = np.abs(products[:, :, None] - products[:, None, :])
         assert facts.ranges == tuple(moved.max(axis=(1, 2)).tolist())
         two = max(int((moved[i] + moved[j]).max()) for i in range(len(moved)) for j in range(i))
@@ -140,8 +142,8 @@ class TestPublishedExcess:
         assert float(PURE.epsilon / claimed) == pytest.approx(1.5, rel=1e-3)
 
     def test_sensitivities_of_the_paper_against_the_ranges(self):
-        own = Dictionary.of(legendre(41, np.linspace(-1, 1, 4001))).own_sensitivity() / UNIT
-        assert own[10] == pytest.approx(0.1516, abs=2e-3)
+        own = Dictionary.of(legendre(41, np.linspace(-1, 1, 4001))).own_sensitivity()
+        assert own[10] / UNIT == pytest.approx(0.1516, abs=2e-3)
         published = Dictionary.of(legendre(41, MIDDLES)).published_sensitivity() / UNIT
         assert published == pytest.approx(1.414, abs=5e-3)
 
@@ -179,7 +181,7 @@ class TestPursuit:
         dictionary = Dictionary.of(raw)
         counts = summary().counts[:48]
         curve = (np.cumsum(counts) - counts / 2) / counts.sum()
-        exact = dictionary.products @ counts
+        exact = dictionary.products @ summary().counts
         errors = []
         for terms in range(1, 8):
             chosen, answers = pursue(exact, dictionary, terms=terms)
@@ -248,3 +250,18 @@ class TestRefusals:
         assert own.release(summary(), APPROXIMATE, rng=seeded(1)).answers.size == 1
         with pytest.raises(ArgumentError, match="one a symbol"):
             own.check(Interval(-1, 1, bins=50))
+
+
+@pytest.mark.parametrize(
+    "exponent", [Fraction(0), Fraction(7, 3), Fraction(1000), Fraction(9001, 3)]
+)
+def test_a_coin_for_a_large_exponent_is_not_cut_short(exponent, monkeypatch):
+    thrown = []
+
+    def always(words, numerator, denominator):
+        thrown.append(Fraction(numerator, denominator))
+        return True
+
+    monkeypatch.setattr(private_selection, "exponential_coin", always)
+    assert private_selection._falls(exponent, iter(()))
+    assert sum(thrown) == exponent and max(thrown) <= 1

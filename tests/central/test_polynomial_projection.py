@@ -11,9 +11,8 @@ from lapwing.central.polynomial_projection import (
     _tail_coefficients,
     as_basis,
 )
-from lapwing.decoders.curve_sum import CurveSum
-from lapwing.decoders.step_pursuit import StepPursuit
-from lapwing.domain import Interval
+from lapwing.decoders.releases.curve_sum import CurveSum
+from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.ellipsoid import least_trace
 from lapwing.linear.function_families import (
@@ -25,10 +24,11 @@ from lapwing.linear.function_families import (
     orthonormal,
     splines,
 )
-from lapwing.promise import Promise
-from lapwing.randomness import seeded
-from lapwing.releases import Release
-from lapwing.summary import Summary
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Release
 
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
 HIDDEN = Promise("add-or-remove-one", epsilon=1, delta="1e-6")

@@ -23,7 +23,7 @@ from lapwing.central.private_bounds import (
     steps_of,
 )
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError
-from lapwing.integer_noise import Noise
+from lapwing.privacy.integer_noise import Noise
 from tests.false_alarms import accepts, binomial_tail
 
 STEADY = settings(deadline=None, max_examples=200, derandomize=True)

@@ -15,7 +15,7 @@ import pytest
 
 from lapwing import Interval, Reports, SquareWave, Survey
 from lapwing.cli import main
-from lapwing.report_file import Header, write
+from lapwing.protocol.messages.report_file import Header, write
 from tests.cli.running import Program, environment, listing, the_survey, write_ages
 
 SECRET = "31337.5"
@@ -315,7 +315,7 @@ def test_a_defect_is_told_apart_and_quotes_no_value(
     def broken(*arguments: object, **options: object) -> None:
         raise RuntimeError(f"could not convert {SECRET}")
 
-    monkeypatch.setattr("lapwing.cli.tally_command.read_survey", broken)
+    monkeypatch.setattr("lapwing.cli.commands.tally_command.read_survey", broken)
     before = listing(folder)
     run = lapwing(*TALLY, "reports.lwr", "-o", "out.json")
     assert run.code == 1
@@ -328,6 +328,6 @@ def test_no_memory_is_no_defect(lapwing: Program, monkeypatch: pytest.MonkeyPatc
     def huge(*arguments: object, **options: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("lapwing.cli.tally_command.read_survey", huge)
+    monkeypatch.setattr("lapwing.cli.commands.tally_command.read_survey", huge)
     run = lapwing("tally", "s", "r", "-o", "t")
     assert (run.code, run.complaint.partition(";")[0]) == (7, "there is not enough memory for this")

@@ -5,11 +5,16 @@ from __future__ import annotations
 import json
 import stat
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 import lapwing as lw
+from lapwing.errors import BudgetError
+from lapwing.survey.registry import MECHANISMS
 from tests.cli.running import Program, listing
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbours", "replace-one")
@@ -100,9 +105,7 @@ class TestLedger:
         before = listing(tmp_path)
         refused = lapwing("release", "ages.csv", *paid, "-o", "c.json")
         assert refused.code == 5 and "nothing was spent" in refused.complaint
-        assert {k: v for k, v in listing(tmp_path).items() if not k.endswith(".lock")} == {
-            k: v for k, v in before.items() if not k.endswith(".lock")
-        }
+        assert listing(tmp_path) == before
 
     @pytest.mark.parametrize(
         "wrong",
@@ -115,8 +118,9 @@ class TestLedger:
             ["ages.csv", *BOUNDS, *PROMISE, "--column", "height"],
             ["ages.csv", *BOUNDS, *PROMISE, "--mechanism", "prefix-sum"],
             ["nothing.csv", *BOUNDS, *PROMISE],
-            ["empty.csv", *BOUNDS, *PROMISE],
-            ["words.csv", *BOUNDS, *PROMISE],
+            ["ages.csv", *BOUNDS, *PROMISE, "--texts", "days"],
+            ["days.csv", *BOUNDS, "--unit", "date", *PROMISE, "--texts", "excel"],
+            ["dates.parquet", *BOUNDS, *PROMISE],
             [
                 "ages.csv",
                 *BOUNDS,
@@ -132,8 +136,9 @@ class TestLedger:
     def test_what_is_refused_costs_nothing(
         self, wrong: list[str], data: np.ndarray, lapwing: Program, tmp_path: Path
     ) -> None:
-        (tmp_path / "empty.csv").write_text("age\n")
-        (tmp_path / "words.csv").write_text("age\nold\nyoung\n")
+        (tmp_path / "days.csv").write_text("age\n17000\n")
+        dates = pa.table({"age": pa.array([17_000], pa.date32())})
+        parquet.write_table(dates, tmp_path / "dates.parquet")
         before = (tmp_path / "budget.json").read_bytes()
         refused = lapwing("release", *wrong, "--ledger", "budget.json", "-o", "out.json")
         assert refused.code in (2, 3, 4, 5, 7)
@@ -253,7 +258,6 @@ class TestBounds:
         "wrong",
         [
             ["nothing.csv", *asked],
-            ["words.csv", *asked],
             ["ages.csv", "--epsilon", "0", *asked[2:]],
             ["ages.csv", "--epsilon", "1", "--neighbours", "some"],
             ["ages.csv", "--epsilon", "9", *asked[2:]],
@@ -264,7 +268,6 @@ class TestBounds:
     def test_what_is_refused_costs_nothing(
         self, wrong: list[str], data: np.ndarray, lapwing: Program, tmp_path: Path
     ) -> None:
-        (tmp_path / "words.csv").write_text("age\nold\nyoung\n")
         before = (tmp_path / "budget.json").read_bytes()
         refused = lapwing("bounds", *wrong, "--ledger", "budget.json")
         assert refused.code in (2, 3, 4, 5, 7) and refused.complaint
@@ -335,6 +338,23 @@ class TestSample:
         assert listing(tmp_path) == before
 
 
+def test_a_payment_for_rounds_can_be_followed_once(
+    data: np.ndarray, done: Program, tmp_path: Path
+) -> None:
+    asked = (*BOUNDS, *PROMISE, "--mechanism", "running-prefix-sums", "--ledger", "budget.json")
+    done("release", "ages.csv", *asked, "-o", "first.json")
+    first: Any = lw.read_release(tmp_path / "first.json")
+    counts = [lw.Summary.of_values(data, first.domain)] * 2
+    ledger = tmp_path / "budget.json"
+    for number in range(2):
+        text = done("ledger", "budget.json").out
+        assert f"{number + 1} of 10 rounds" in text
+        if number == 0:
+            first.mechanism.following(first, counts[:1], counts[1], ledger=ledger)
+    with pytest.raises(BudgetError, match="second time"):
+        first.mechanism.following(first, counts[:1], counts[1], ledger=ledger)
+
+
 def test_a_tight_ledger_is_made_and_says_so(done: Program, lapwing: Program) -> None:
     budget = ("--create", "--epsilon", "1", "--delta", "1e-6", "--neighbours", "replace-one")
     done("ledger", "tight.json", *budget, "--tight")
@@ -349,3 +369,28 @@ def test_two_releases_are_compared(data: np.ndarray, done: Program) -> None:
         done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", name)
     document = done("difference", "a.json", "b.json", "--json").document
     assert document["command"] == "difference"
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("epsilon", ["1e-12", "1e-9", "24"])
+@pytest.mark.parametrize("delta", ["0", "1e-30"])
+def test_a_command_pays_for_what_it_writes_and_for_nothing_else(
+    mechanism: str, epsilon: str, delta: str, data: np.ndarray, lapwing: Program, tmp_path: Path
+) -> None:
+    budget = tmp_path / "budget.json"
+    document = json.loads(budget.read_text())
+    document["budget"] |= {"epsilon": "100"}
+    budget.write_text(json.dumps(document))
+    before = budget.read_bytes()
+    promise = ("--epsilon", epsilon, "--delta", delta, *PROMISE[4:])
+    ran = lapwing(
+        "release", "ages.csv", *BOUNDS, *promise, "--mechanism", mechanism,
+        "--ledger", "budget.json", "-o", "out.json", "--quiet",
+    )  # fmt: skip
+    if ran.code:
+        assert budget.read_bytes() == before and not (tmp_path / "out.json").exists()
+        assert epsilon != "24" and "Traceback" not in ran.complaint
+    else:
+        entries = json.loads(budget.read_text())["entries"]
+        assert [entry["state"] for entry in entries] == ["released"]
+        assert (tmp_path / "out.json").exists()

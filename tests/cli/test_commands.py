@@ -15,8 +15,9 @@ import pytest
 from pyarrow import parquet
 
 import lapwing as lw
-from lapwing.cli.verify_command import posterior
+from lapwing.cli.commands.verify_command import posterior
 from lapwing.cli.wording import percent
+from lapwing.survey.registry import RANDOMIZERS
 from tests.cli.running import Program
 
 
@@ -81,7 +82,7 @@ def test_new_writes_the_survey_of_the_library(
     (tmp_path / "l.txt").write_text("\ufeffx, y\r\n\r\nz\r\n", "utf-8")
     name = ("--name", "n", "--randomizer", randomizer, "--epsilon", "0.1")
     done("new", "-o", "survey.json", *name, *options)
-    classes = {made.name: made for made in lw.survey.RANDOMIZERS.values()}
+    classes = {made.name: made for made in RANDOMIZERS.values()}
     assert read_survey() == lw.Survey("n", classes[randomizer](domain, "0.1"))
 
 
@@ -147,6 +148,34 @@ def test_verify_states_the_exact_ratio(done: Program, survey: lw.Survey) -> None
     shown = done("verify", "survey.json").out
     assert str(certificate.ratio) in shown and document["ratio"]["decimal"] in shown
     assert f"{survey.randomizer.thresholds['near']:#018x}" in shown
+
+
+def test_verify_shows_what_many_reports_of_a_lifetime_can_tell(lapwing: Program) -> None:
+    given = ["--name", "page", "--epsilon", "1", "--categories", "a,b,c", "--set", "lifetime=3"]
+    lapwing("new", "-o", "page.json", "--randomizer", "rappor", *given)
+    epsilons = [
+        row["epsilon"] for row in lapwing("verify", "page.json", "--json").document["repeats"]
+    ]
+    assert epsilons[0] == pytest.approx(1) and 1 < epsilons[1] < 2
+    assert epsilons == sorted(epsilons) and 2.9 < epsilons[-1] <= 3
+    assert "about a value that stays" in lapwing("verify", "page.json").out
+
+
+def test_a_truth_in_seconds_is_drawn_as_texts_says(lapwing: Program, tmp_path: Path) -> None:
+    day = ["--low", "00:00", "--high", "24:00", "--bins", "24", "--unit", "time-of-day"]
+    hours = [6, 7, 7, 8, 19]
+    (tmp_path / "clock.csv").write_text("x\n" + "".join(f"{h:02d}:00\n" for h in hours))
+    (tmp_path / "seconds.csv").write_text("x\n" + "".join(f"{3600 * h}\n" for h in hours))
+    promise = ["--epsilon", "1", "--neighbours", "replace-one"]
+    lapwing("release", "clock.csv", *day, *promise, "-o", "day.json")
+    drawn = []
+    for truth in (["clock.csv"], ["seconds.csv", "--texts", "seconds"]):
+        run = lapwing("plot", "day.json", "-o", "day.png", "--truth", *truth)
+        assert run.code == 0, run.complaint
+        drawn.append((tmp_path / "day.png").read_bytes())
+    assert drawn[0] == drawn[1]
+    run = lapwing("plot", "day.json", "-o", "day.png", "--truth", "seconds.csv")
+    assert run.code == 2 and "all mass is on the missing symbol" in run.complaint
 
 
 def test_verify_shows_what_repeated_answers_cost(done: Program, survey: lw.Survey) -> None:

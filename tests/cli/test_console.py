@@ -11,7 +11,9 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from lapwing import (
     Categories,
@@ -124,8 +126,9 @@ def test_warnings_of_the_library_are_one_line_each(
 def test_what_plain_numbers_count_as_is_said_once_for_a_file(done: Program, tmp_path: Path) -> None:
     clock = ("--unit", "time-of-day", "--low", "00:00", "--high", "24:00", "--bins", "24")
     done(*NEW[:-6], *clock)
-    (tmp_path / "minutes.csv").write_text("minute\n" + "600\n" * 100_000)
-    run = done("randomize", "new.json", "minutes.csv", "-o", "r.lwr")
+    minutes = pa.table({"minute": pa.array([600] * 100_000)})
+    parquet.write_table(minutes, tmp_path / "minutes.parquet")
+    run = done("randomize", "new.json", "minutes.parquet", "-o", "r.lwr")
     (line,) = run.err.splitlines()
     assert line.endswith("'minute' holds plain numbers; they count as seconds since midnight")
 

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import lapwing as lw
-from lapwing.cli.report_store import read_labelled_reports
+from lapwing.engines.arrow.report_tables import read_labelled_reports
 from tests.cli.running import Program
 
 ODD = 'Île, "de"'

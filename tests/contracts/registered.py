@@ -39,17 +39,18 @@ from lapwing import (
     UnaryEncoding,
     Wavelet,
 )
-from lapwing.domain import Domain
-from lapwing.guarantee import exponential_bounds
-from lapwing.hashed_channel import HashedSupport
-from lapwing.laws import FixedSizeSubset, Multinomial, ProductOfBits
-from lapwing.linear.stacked import dense
-from lapwing.local.grouped import Grouped
-from lapwing.local.haar_hadamard import SignedHadamard
-from lapwing.local.signed_subset_selection import SignedSubsetSelection
-from lapwing.randomizer import Randomizer
-from lapwing.randomness import WORD
-from lapwing.signed_subset_law import SignedSubset
+from lapwing.linear.operators.stacked import dense
+from lapwing.local.mixture import Mixture
+from lapwing.local.numerical.haar_hadamard import SignedHadamard
+from lapwing.local.numerical.signed_subset_selection import SignedSubsetSelection
+from lapwing.privacy.exact_numbers import exponential_bounds
+from lapwing.privacy.sampling.randomness import WORD
+from lapwing.protocol.channels.hashed_channel import HashedSupport
+from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
+from lapwing.protocol.channels.signed_subset_law import SignedSubset
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.randomizer import Randomizer
+from lapwing.testing.randomizer_contract import inputs_of, raw_value
 from tests.contracts.hashed_reports import long_seeds, supported
 
 DOMAINS: dict[str, Domain] = {
@@ -390,7 +391,7 @@ class RandomizerCase:
     @property
     def inputs(self) -> int:
         """How many values a client tells apart: points of its grid, or symbols."""
-        return getattr(self.randomizer, "points", self.randomizer.domain.size)
+        return inputs_of(self.randomizer)
 
     def counted(self, tally: Any) -> Counts:
         """Return a tally as counts: itself, or what a log says of every symbol."""
@@ -399,14 +400,7 @@ class RandomizerCase:
 
     def value(self, point: int) -> Any:
         """Return a raw value of an input."""
-        domain = self.randomizer.domain
-        if point == domain.missing_index:
-            return float("nan") if domain.ordered else None
-        if isinstance(domain, Categories):
-            return domain.listed[point]
-        if self.inputs != domain.size:
-            domain = domain.refined(self.inputs)
-        return float(domain.left[point] + domain.right[point]) / 2
+        return raw_value(self.randomizer, point)
 
     def values(self, points: np.ndarray) -> Any:
         """Return raw values of inputs, as a column that `randomize` takes."""
@@ -453,7 +447,7 @@ def at_epsilon(randomizer: Any, factor: Fraction) -> Any:
     if isinstance(randomizer, LocalHashing):
         fixed["size"] = randomizer.values_of_a_hash
     changed = replace(randomizer, epsilon=randomizer.epsilon * factor, **fixed)
-    if isinstance(randomizer, Grouped):
+    if isinstance(randomizer, Mixture):
         parts = [
             replace(part, randomizer=at_epsilon(part.randomizer, factor))
             for part in randomizer.groups

@@ -10,17 +10,16 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.linear.banded import SlidingBox, SlidingWindow
-from lapwing.linear.binned import Coarsened
-from lapwing.linear.circulant import Circulant, circular_window
-from lapwing.linear.compound_symmetric import CompoundSymmetric
-from lapwing.linear.hadamard_blocks import HadamardBlocks
-from lapwing.linear.multiply_shift import PooledHashes, factors_and_shifts, keys_of
-from lapwing.linear.random_signs import random_columns
-from lapwing.linear.repeated import Repeated
-from lapwing.linear.sign_columns import SignColumns
-from lapwing.linear.stacked import Stacked
-from lapwing.linear.whitened import Whitened
+from lapwing.linear.operators.banded import SlidingBox, SlidingWindow
+from lapwing.linear.operators.circulant import Circulant, circular_window
+from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
+from lapwing.linear.operators.multiply_shift import PooledHashes, factors_and_shifts, keys_of
+from lapwing.linear.operators.random_signs import random_columns
+from lapwing.linear.operators.regridding import Coarsened, Repeated
+from lapwing.linear.operators.sign_columns import SignColumns
+from lapwing.linear.operators.stacked import Stacked
+from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.operators.whitened import Whitened
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {
     "compound symmetric": lambda: CompoundSymmetric(7, diagonal=0.5, off_diagonal=0.03),

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-import pickle
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing.linear.banded import SlidingWindow
-from lapwing.linear.stacked import dense
+from lapwing import (
+    Block,
+    Channel,
+    Interval,
+    LeastSquares,
+    OptimizedUnaryEncoding,
+    SparseRecovery,
+    SpectralPrior,
+)
+from lapwing.linear.operators.banded import SlidingWindow
+from lapwing.linear.operators.operator import Operator, as_operator
+from lapwing.linear.operators.stacked import dense
+from lapwing.protocol.messages.tally import Counts
+from lapwing.testing.operator_contract import by_columns, check_operator, dot_test
 from tests.contracts.registered_decoders import CHANNELS
 from tests.contracts.registered_operators import OPERATORS
 
@@ -22,6 +34,13 @@ def _channel_operators() -> dict[str, LinearOperator]:
     }
 
 
+def by_products(matrix: np.ndarray) -> LinearOperator:
+    """Return an operator of two functions, as somebody else may have it."""
+    return LinearOperator(
+        matrix.shape, matvec=lambda x: matrix @ x, rmatvec=lambda r: matrix.T @ r, dtype=float
+    )
+
+
 def _operators() -> list[object]:
     made = {name: make() for name, make in OPERATORS.items()} | _channel_operators()
     return [pytest.param(operator, id=name) for name, operator in made.items()]
@@ -30,106 +49,9 @@ def _operators() -> list[object]:
 every = pytest.mark.parametrize("operator", _operators())
 
 
-def dot_test(operator: LinearOperator) -> float:
-    """Return the largest relative gap of ``<r, A x>`` and ``<A' r, x>`` over ten random pairs."""
-    rng = np.random.default_rng(1)
-    worst = 0.0
-    for _ in range(10):
-        x, r = rng.normal(size=operator.shape[1]), rng.normal(size=operator.shape[0])
-        forward, backward = float(r @ operator.matvec(x)), float(operator.rmatvec(r) @ x)
-        worst = max(worst, abs(forward - backward) / (np.abs(r) @ operator.matvec(np.abs(x))))
-    return worst
-
-
-def by_columns(operator: LinearOperator) -> np.ndarray:
-    """Return the dense matrix from products with unit vectors, one at a time."""
-    return np.column_stack([operator.matvec(unit) for unit in np.eye(operator.shape[1])])
-
-
 @every
-def test_dot_test(operator: LinearOperator) -> None:
-    assert dot_test(operator) < 1e-13
-
-
-@every
-def test_all_products_are_those_of_the_dense_matrix(operator: LinearOperator) -> None:
-    matrix = by_columns(operator)
-    rows, columns = operator.shape
-    assert matrix.shape == (rows, columns) and operator.dtype == np.float64
-    rng = np.random.default_rng(2)
-    x, r = rng.normal(size=(columns, 3)), rng.normal(size=(rows, 3))
-    close = {"rtol": 1e-12, "atol": 1e-13 * np.abs(matrix).max()}
-    np.testing.assert_allclose(dense(operator), matrix, **close)
-    np.testing.assert_allclose(operator.matvec(x[:, 0]), matrix @ x[:, 0], **close)
-    np.testing.assert_allclose(operator.rmatvec(r[:, 0]), matrix.T @ r[:, 0], **close)
-    np.testing.assert_allclose(operator.matmat(x), matrix @ x, **close)
-    np.testing.assert_allclose(operator.rmatmat(r), matrix.T @ r, **close)
-    # As SciPy allows: a column, a stride, whole numbers.
-    np.testing.assert_allclose(operator.matvec(x[:, :1]), matrix @ x[:, :1], **close)
-    np.testing.assert_allclose(operator.rmatvec(r[:, :1]), matrix.T @ r[:, :1], **close)
-    np.testing.assert_allclose(operator.matvec(x[::-1, 1]), matrix @ x[::-1, 1], **close)
-    np.testing.assert_allclose(operator.rmatvec(r[::-1, 1]), matrix.T @ r[::-1, 1], **close)
-    whole = np.arange(columns)
-    np.testing.assert_allclose(operator.matvec(whole), matrix @ whole, **close)
-    whole = np.arange(rows)
-    np.testing.assert_allclose(operator.rmatvec(whole), matrix.T @ whole, **close)
-
-
-@every
-def test_adjoint_and_its_adjoint(operator: LinearOperator) -> None:
-    matrix = by_columns(operator)
-    close = {"rtol": 1e-12, "atol": 1e-13 * np.abs(matrix).max()}
-    adjoint = operator.adjoint()
-    assert adjoint.shape == operator.shape[::-1]
-    np.testing.assert_allclose(by_columns(adjoint), matrix.T, **close)
-    np.testing.assert_allclose(dense(adjoint), matrix.T, **close)
-    np.testing.assert_allclose(by_columns(adjoint.adjoint()), matrix, **close)
-    np.testing.assert_allclose(dense(operator.T), matrix.T, **close)
-
-
-@every
-def test_wrong_shapes_are_refused(operator: LinearOperator) -> None:
-    rows, columns = operator.shape
-    for wrong in (columns + 1, columns - 1):
-        with pytest.raises(ValueError, match="dimension mismatch"):
-            operator.matvec(np.ones(wrong))
-        with pytest.raises(ValueError, match="dimension mismatch"):
-            operator.matmat(np.ones((wrong, 2)))
-    for wrong in (rows + 1, rows - 1):
-        with pytest.raises(ValueError, match="dimension mismatch"):
-            operator.rmatvec(np.ones(wrong))
-        with pytest.raises(ValueError, match="dimension mismatch"):
-            operator.rmatmat(np.ones((wrong, 2)))
-
-
-@every
-def test_arguments_are_left_alone(operator: LinearOperator) -> None:
-    x, r = np.linspace(1, 2, operator.shape[1]), np.linspace(1, 2, operator.shape[0])
-    kept = x.copy(), r.copy()
-    (
-        operator.matvec(x),
-        operator.rmatvec(r),
-        operator.matmat(x[:, None]),
-        operator.rmatmat(r[:, None]),
-    )
-    np.testing.assert_array_equal(x, kept[0])
-    np.testing.assert_array_equal(r, kept[1])
-
-
-@every
-def test_sums_and_products_compose(operator: LinearOperator) -> None:
-    matrix = by_columns(operator)
-    both = 2 * operator + operator
-    np.testing.assert_allclose(dense(both), 3 * matrix, rtol=1e-12, atol=1e-12)
-    normal = operator.adjoint() @ operator
-    np.testing.assert_allclose(dense(normal), matrix.T @ matrix, rtol=1e-11, atol=1e-11)
-
-
-@every
-def test_pickles_after_use(operator: LinearOperator) -> None:
-    operator.rmatvec(operator.matvec(np.ones(operator.shape[1])))
-    again = pickle.loads(pickle.dumps(operator))
-    np.testing.assert_array_equal(dense(again), dense(operator))
+def test_every_operator_keeps_the_contract(operator: LinearOperator) -> None:
+    check_operator(operator)
 
 
 class _Skewed(SlidingWindow):
@@ -149,23 +71,134 @@ class _Unscaled(SlidingWindow):
 
 @pytest.mark.parametrize("broken", [_Skewed, _Unscaled])
 def test_a_wrong_adjoint_fails_the_dot_test(broken: type[SlidingWindow]) -> None:
-    assert dot_test(broken(9, width=5, inside=0.17, outside=0.02)) > 1e-3
+    operator = broken(9, width=5, inside=0.17, outside=0.02)
+    assert dot_test(operator) > 1e-3
+    with pytest.raises(AssertionError, match="the adjoint is another one"):
+        check_operator(operator)
+
+
+class _Squares(SlidingWindow):
+    """A window whose squared entries are not squared."""
+
+    def squared_entries(self) -> SlidingWindow:
+        return SlidingWindow(9, width=5, inside=0.17, outside=0.02)
+
+
+class _Columns(SlidingWindow):
+    """A window that shows the next column for the one asked for."""
+
+    def column(self, number: int) -> np.ndarray:
+        return self.matvec(np.roll(np.eye(9)[number], 1))
+
+
+class _Overwrites(SlidingWindow):
+    """A window that works in the vector that it was given."""
+
+    def _matvec(self, x: np.ndarray) -> np.ndarray:
+        product = super()._matvec(x)
+        x *= 0.5
+        return product
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (_Squares, "squared"),
+        (_Columns, "a single column"),
+        (_Overwrites, "the adjoint is another one"),
+    ],
+)
+def test_a_wrong_operator_is_told_what_is_wrong(broken: type[SlidingWindow], message: str) -> None:
+    with pytest.raises(AssertionError, match=message):
+        check_operator(broken(9, width=5, inside=0.17, outside=0.02))
 
 
 @every
-def test_squared_entries_and_single_columns_where_they_are_offered(
-    operator: LinearOperator,
-) -> None:
-    matrix = by_columns(operator)
-    close = {"rtol": 1e-12, "atol": 1e-13 * np.abs(matrix).max()}
-    if hasattr(operator, "squared_entries"):
-        np.testing.assert_allclose(by_columns(operator.squared_entries()), matrix**2, **close)
-    if hasattr(operator, "column"):
-        columns = [operator.column(number) for number in range(operator.shape[1])]
-        np.testing.assert_allclose(np.column_stack(columns), matrix, **close)
+def test_every_answer_is_that_of_the_dense_matrix(operator: LinearOperator) -> None:
+    known, matrix = as_operator(operator), by_columns(operator)
+    rows, columns = matrix.shape
+    rng = np.random.default_rng(3)
+    weights, mass = rng.uniform(0.5, 2, rows), rng.dirichlet(np.ones(columns))
+    close = {"rtol": 1e-11, "atol": 1e-13 * max(np.abs(matrix).max(), 1.0)}
+    found = [known.column(number) for number in range(columns)]
+    np.testing.assert_allclose(np.column_stack(found), matrix, **close)
+    squared = known.squared_entries()
+    np.testing.assert_allclose(by_columns(squared), matrix**2, **close)
+    np.testing.assert_allclose(squared.matmat(np.eye(columns)), matrix**2, **close)
+    np.testing.assert_allclose(squared.rmatvec(weights), (matrix**2).T @ weights, **close)
+    lags = columns + 2
+    gram = matrix.T @ (weights[:, None] * matrix)
+    np.testing.assert_allclose(known.weighted_gram(weights, lags), _bands(gram, lags), **close)
+    if rows == columns:
+        np.testing.assert_allclose(known.near_diagonal(lags), _bands(matrix, lags), **close)
+    factor, signs = rng.normal(size=(columns, 2)), np.array([1.0, -0.5])
+    diagonal, through, their = known.congruence(mass, factor, signs)
+    expected = matrix @ (np.diag(mass) + (factor * signs) @ factor.T) @ matrix.T
+    np.testing.assert_allclose(np.diag(diagonal) + (through * their) @ through.T, expected, **close)
 
 
-def test_some_operators_offer_them() -> None:
-    offered = [make() for make in OPERATORS.values()]
-    assert sum(hasattr(operator, "squared_entries") for operator in offered) >= 3
-    assert sum(hasattr(operator, "column") for operator in offered) >= 2
+@every
+def test_what_an_operator_says_of_its_structure_is_true(operator: LinearOperator) -> None:
+    known, matrix = as_operator(operator), by_columns(operator)
+    mass = np.random.default_rng(4).dirichlet(np.ones(matrix.shape[1]))
+    close = {"rtol": 1e-12, "atol": 1e-14}
+    np.testing.assert_allclose(known.on_cells.matvec(known.cell_totals(mass)), matrix @ mass)
+    people = known.cell_totals(np.arange(mass.size))
+    assert people.dtype == np.int64 and people.sum() == np.arange(mass.size).sum()
+    if known.compound is not None:
+        own, other = known.compound
+        expected = np.full(matrix.shape, other) + (own - other) * np.eye(mass.size)
+        np.testing.assert_allclose(matrix, expected, **close)
+    if known.kernel is not None:
+        rolled = [np.roll(known.kernel, number) for number in range(mass.size)]
+        np.testing.assert_allclose(matrix, np.column_stack(rolled), **close)
+    found = known.separate_shares(matrix @ mass, 100)
+    if found is not None:
+        np.testing.assert_allclose(found[0], mass, rtol=1e-9, atol=1e-12)
+        assert found[1].shape == mass.shape and (found[1] >= 0).all()
+
+
+def test_some_operators_say_something() -> None:
+    offered = [as_operator(make()) for make in OPERATORS.values()]
+    assert sum(known.compound is not None for known in offered) == 2
+    assert sum(known.kernel is not None for known in offered) == 5
+    assert sum(known.on_cells is not known for known in offered) == 1
+    shares = [known.separate_shares(np.ones(known.shape[0]), 9) for known in offered]
+    assert sum(found is not None for found in shares) == 4
+
+
+def _bands(matrix: np.ndarray, lags: int) -> np.ndarray:
+    """Return the entries (i, i + lag)."""
+    bands = np.zeros((lags, matrix.shape[0]))
+    for lag in range(min(lags, matrix.shape[0])):
+        bands[lag, : matrix.shape[0] - lag] = np.diagonal(matrix, lag)
+    return bands
+
+
+def test_all_operators_of_the_package_have_the_one_base() -> None:
+    for operator in _channel_operators().values():
+        assert isinstance(operator, Operator)
+
+
+@pytest.mark.parametrize(
+    "door", [aslinearoperator, np.array, by_products], ids=lambda f: f.__name__
+)
+def test_a_block_takes_anybodys_operator(door: Callable[[np.ndarray], object]) -> None:
+    channel = OptimizedUnaryEncoding(Interval(0, 1, bins=8), 3).channel
+    own = channel.blocks[0]
+    given = Block(door(dense(own.operator)), own.law)
+    mass = np.arange(1, 9) / 36
+    found, expected = given.covariance(mass).dense(), own.covariance(mass).dense()
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-15)
+    counts = np.rint(1000 * own.mean(mass)).astype(np.int64)
+    for one, other in zip(
+        given.score_and_information(mass, counts, 1000),
+        own.score_and_information(mass, counts, 1000),
+        strict=True,
+    ):
+        np.testing.assert_allclose(one @ mass, other @ mass, rtol=1e-9, atol=1e-10)
+    tally = Counts([counts], [1000], channel.fingerprint)
+    theirs = Channel(channel.domain, [given], channel.fingerprint)
+    for decoder in (LeastSquares(), SpectralPrior(), SparseRecovery()):
+        mine = decoder.decode(theirs, tally).mass
+        np.testing.assert_allclose(mine, decoder.decode(channel, tally).mass, atol=1e-4)

@@ -1,6 +1,6 @@
 """The promise of every randomizer, from the exact probabilities of every report.
 
-The table of probabilities comes from `from_words` itself (:mod:`tests.contracts.exact_law`) in
+The table of probabilities comes from `from_words` itself (:mod:`lapwing.testing.exact_law`) in
 fractions; `test_randomizer_reports.py` shows that `randomize` has the same law.
 """
 
@@ -14,15 +14,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import survey
+from lapwing import Categories, CompressivePrivatization, Survey
 from lapwing.errors import PrivacyError
-from lapwing.guarantee import Guarantee, exponential_bounds
-from lapwing.laws import Multinomial
-from lapwing.linear.stacked import dense
-from lapwing.randomness import WORD, seeded
-from tests.contracts.exact_law import exact_law, exact_ratio
+from lapwing.linear.operators.stacked import dense
+from lapwing.privacy.exact_numbers import exponential_bounds
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.sampling.randomness import WORD, seeded
+from lapwing.protocol.channels.laws import Multinomial
+from lapwing.survey import registry
+from lapwing.survey.privacy_statement import Asked
+from lapwing.testing.randomizer_contract import (
+    check_channel,
+    check_document,
+    check_loosened,
+    check_promise,
+    check_refusals,
+    laws_of,
+)
 from tests.contracts.registered import (
     RANDOMIZERS,
+    UNEVEN,
     RandomizerCase,
     at_epsilon,
     dense_ratio,
@@ -31,41 +42,67 @@ from tests.contracts.registered import (
 
 EPSILONS = (0.1, 1, 4, 24)
 
+PUBLISHED = [("rademacher", 0.1, 24), (UNEVEN, "0.5", 1), ("medium", 2, 5)]
+
 everywhere = pytest.mark.parametrize("case", randomizer_cases(*EPSILONS))
 at_one = pytest.mark.parametrize("case", randomizer_cases(1))
 
 
-def _laws(case: RandomizerCase) -> list[dict[bytes, Fraction]]:
-    return [exact_law(case.randomizer, point) for point in range(case.inputs)]
-
-
 def test_every_randomizer_of_a_survey_is_registered() -> None:
     made = {type(case.values[0].randomizer) for case in randomizer_cases(1)}
-    assert made >= set(survey.RANDOMIZERS.values())
+    assert made >= set(registry.RANDOMIZERS.values())
     assert {name.split(",")[0] for name in RANDOMIZERS} == {each.name for each in made}
 
 
 @everywhere
 def test_exact_ratio_is_the_certificates_and_at_most_e_epsilon(case: RandomizerCase) -> None:
-    certificate = case.randomizer.certificate()
-    assert certificate.ratio == exact_ratio(_laws(case))
-    assert certificate.ratio <= exponential_bounds(case.randomizer.epsilon)[0]
-    assert certificate.holds and certificate.check() is certificate
-    assert 0 <= certificate.loss < 1e-6
+    check_promise(case.randomizer, laws_of(case.randomizer))
+    assert 0 <= case.randomizer.certificate().loss < 1e-6
+
+
+@everywhere
+def test_the_attribute_epsilon_is_the_promise(case: RandomizerCase) -> None:
+    promised(case.randomizer)
+
+
+@pytest.mark.parametrize(("matrix", "epsilon", "accepted"), PUBLISHED)
+def test_the_attribute_epsilon_is_the_promise_of_a_published_form(
+    matrix: Any, epsilon: Any, accepted: Any
+) -> None:
+    """Its law is built on one epsilon, and another one is promised."""
+    domain = Categories(6)
+    knobs: dict[str, Any] = {} if isinstance(matrix, tuple) else {"outputs": 5}
+    made = CompressivePrivatization(
+        domain, epsilon, matrix=matrix, accept_epsilon=accepted, **knobs
+    )
+    promised(made)
+    assert made.epsilon == Fraction(str(accepted)) != made.design_epsilon == Fraction(str(epsilon))
+    # What a person pays, what the survey says and what it is stored as.
+    survey = Survey("page", made)
+    assert Asked(survey, rounds=3).cost.epsilon == 3 * made.epsilon
+    assert survey.guarantee.epsilon == made.epsilon
+    document = survey.to_document()["randomizer"]
+    assert document["epsilon"] == str(epsilon) and document["accept_epsilon"] == str(accepted)
+    assert Survey.from_document(survey.to_document()) == survey
+    # Two designs under one promise are two randomizers.
+    other = CompressivePrivatization(
+        domain, Fraction(str(epsilon)) / 2, matrix=matrix, accept_epsilon=accepted, **knobs
+    )
+    assert other.epsilon == made.epsilon and other != made
+    assert other.fingerprint != made.fingerprint
+
+
+def promised(randomizer: Any) -> None:
+    """Assert that `epsilon` is what is promised, everywhere, and that it is kept."""
+    certificate = randomizer.certificate()
+    stated = {randomizer.guarantee.epsilon, randomizer.channel.guarantee.epsilon}
+    assert {randomizer.epsilon, certificate.epsilon} | stated == {randomizer.epsilon}
+    assert certificate.ratio <= exponential_bounds(randomizer.epsilon)[0]
 
 
 @everywhere
 def test_a_threshold_one_past_its_limit_fails(case: RandomizerCase) -> None:
-    loose = case.row.loosen(case.randomizer)
-    # It breaks the promise in fact, not only on paper ...
-    laws = [exact_law(loose, point) for point in range(case.inputs)]
-    assert exact_ratio(laws) > exponential_bounds(loose.epsilon)[0]
-    # ... and the certificate says so.
-    assert loose.certificate().ratio == exact_ratio(laws)
-    assert not loose.certificate().holds
-    with pytest.raises(PrivacyError, match="must not be used"):
-        loose.certificate().check()
-    assert loose.fingerprint != case.randomizer.fingerprint
+    check_loosened(case.randomizer, case.row.loosen(case.randomizer))
 
 
 @everywhere
@@ -74,7 +111,7 @@ def test_channel_is_the_exact_law(case: RandomizerCase) -> None:
     blocks = randomizer.channel.blocks
     per_symbol = case.inputs // randomizer.domain.size
     means = [np.zeros(block.operator.shape) for block in blocks]
-    for point, law in enumerate(_laws(case)):
+    for point, law in enumerate(laws_of(randomizer)):
         exact = [[Fraction(0)] * block.outputs for block in blocks]
         for report, chance in law.items():
             number, outputs = case.row.adds(randomizer, report)
@@ -85,6 +122,18 @@ def test_channel_is_the_exact_law(case: RandomizerCase) -> None:
     for block, mean in zip(blocks, means, strict=True):
         expected = block.share * dense(block.operator)
         np.testing.assert_allclose(expected, mean, rtol=1e-12, atol=1e-15)
+
+
+@at_one
+def test_channel_is_the_exact_law_seen_through_the_tally(case: RandomizerCase) -> None:
+    """As somebody else's randomizer is checked, without a count by hand."""
+    check_channel(case.randomizer, laws_of(case.randomizer))
+
+
+@at_one
+def test_documents_copies_and_refusals(case: RandomizerCase) -> None:
+    check_document(case.randomizer)
+    check_refusals(case.randomizer)
 
 
 @everywhere

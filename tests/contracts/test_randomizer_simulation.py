@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from lapwing import GeneralizedRandomizedResponse, SquareWave
-from lapwing.channel import Block, Channel
 from lapwing.errors import ArgumentError
-from lapwing.linear.stacked import dense
-from lapwing.randomness import seeded
-from lapwing.simulation import simulate
-from lapwing.tally import Counts
-from tests.contracts.exact_law import exact_law
+from lapwing.linear.operators.stacked import dense
+from lapwing.planning.simulation import simulate
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.messages.tally import Counts
+from lapwing.testing.exact_law import exact_law
 from tests.contracts.registered import DOMAINS, RandomizerCase, randomizer_cases
 from tests.false_alarms import (
     PEOPLE,

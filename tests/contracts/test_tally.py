@@ -6,6 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,9 +14,9 @@ import pytest
 from lapwing import Counts, Survey
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
-from lapwing.randomness import seeded
-from lapwing.reports import Reports
-from lapwing.tally import LARGEST_COUNT
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import LARGEST_COUNT, ReportLog
 from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_cases
 
 at_one = pytest.mark.parametrize("case", randomizer_cases(1, logs=False))
@@ -82,6 +83,55 @@ def test_damaged_documents_are_refused(case: RandomizerCase) -> None:
         Counts.from_document({**document, "blocks": [[-1] * len(b) for b in document["blocks"]]})
 
 
+@pytest.mark.parametrize(
+    ("blocks", "reports"),
+    [
+        ([[3]], [2.9]),
+        ([[3]], [3.0]),
+        ([[3]], [True]),
+        ([[3]], ["3"]),
+        ([[3]], [None]),
+        ([[3.0]], [3]),
+        ([[True]], [1]),
+        ([[[3]]], [3]),
+        ([[1, [2]]], [3]),
+        ([[10**400]], [3]),
+        ([np.array([2**64 - 1], dtype=np.uint64)], [3]),
+        ([[3]], [10**400]),
+        ([[-1]], [3]),
+        ([[3]], [-1]),
+        ([], []),
+        ([[]], [0]),
+    ],
+    ids=repr,
+)
+def test_only_whole_numbers_are_counts(blocks: list[Any], reports: list[Any]) -> None:
+    with pytest.raises(TallyError):
+        Counts(blocks, reports, "r" * 64)
+
+
+@pytest.mark.parametrize(("randomizer", "survey"), [(None, None), (3, "s"), ("r", 3), (b"r", None)])
+def test_fingerprints_are_texts(randomizer: Any, survey: Any) -> None:
+    with pytest.raises(TallyError, match="fingerprint"):
+        Counts([[1]], [1], randomizer, survey)
+    with pytest.raises(TallyError, match="fingerprint"):
+        ReportLog([np.zeros(1, dtype=np.uint64)], 1, randomizer, survey)
+
+
+def test_a_sum_that_cannot_be_stored_is_refused() -> None:
+    most = Counts([[LARGEST_COUNT, 0]], [LARGEST_COUNT], "r" * 64)
+    assert (most + Counts([[0, 1]], [0], "r" * 64)).blocks[0].tolist() == [LARGEST_COUNT, 1]
+    with pytest.raises(TallyError, match=r"2\^53"):
+        most + most
+
+
+def test_base64_has_bits_to_spare() -> None:
+    document = ReportLog([np.array([5], dtype=np.uint64)], 1, "r" * 64).to_document()
+    assert document["records"] == "BQ=="
+    with pytest.raises(FormatError, match=r'records of the log must be written "BQ==", got "BR=="'):
+        ReportLog.from_document({**document, "records": "BR=="})
+
+
 @at_one
 def test_foreign_tallies_are_not_merged(case: RandomizerCase) -> None:
     randomizer = case.randomizer
@@ -101,7 +151,7 @@ def test_foreign_tallies_are_not_merged(case: RandomizerCase) -> None:
 
 @pytest.mark.parametrize("case", randomizer_cases(1))
 def test_surveys_that_share_a_randomizer_are_told_apart(case: RandomizerCase) -> None:
-    from lapwing.survey import RANDOMIZERS
+    from lapwing.survey.registry import RANDOMIZERS
 
     if case.randomizer.name not in RANDOMIZERS:
         with pytest.raises(ValueError, match="a survey needs a randomizer"):

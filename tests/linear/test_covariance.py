@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing.linear.banded import SlidingWindow
-from lapwing.linear.compound_symmetric import CompoundSymmetric
 from lapwing.linear.covariance import Covariance
-from lapwing.linear.stacked import dense
+from lapwing.linear.operators.banded import SlidingWindow
+from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.symmetric import CompoundSymmetric
 
 RNG = np.random.default_rng(1)
 SIZE = 6

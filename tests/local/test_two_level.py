@@ -12,14 +12,17 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
 
 from lapwing import Categories, GeneralizedRandomizedResponse, Integers, Interval, SquareWave
-from lapwing.domain import Domain
 from lapwing.errors import DomainError, PrivacyError, ReportError
+from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.local.two_level import TwoLevel
-from lapwing.randomizer import CHUNK
-from lapwing.randomness import WORD, seeded
-from lapwing.reports import Reports
+from lapwing.privacy.sampling.randomness import WORD, seeded
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.randomizer import CHUNK
 from tests.false_alarms import accepts, binomial_tail
 
 
@@ -36,6 +39,17 @@ class Sized(TwoLevel):
     @property
     def outputs(self) -> int:
         return self.domain.size + 2
+
+    def locate(
+        self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        return point + offset
+
+    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        return people
+
+    def operator(self, inside: float, outside: float) -> LinearOperator:
+        return SlidingWindow(self.domain.size, width=3, inside=inside, outside=outside)
 
 
 @pytest.mark.parametrize("epsilon", ["0.001", "0.1", "1", "1/3", "4", "17.25", "24"])
@@ -60,6 +74,15 @@ def test_little_of_epsilon_is_lost(epsilon: float) -> None:
     # One step of T changes the ratio by 2^64 / (T (2^64 - T)) of itself.
     p = math.exp(epsilon) / (math.exp(epsilon) + 999)
     assert 0 <= loss <= 2 / (WORD * p * (1 - p))
+
+
+def test_a_near_set_that_is_too_unlikely_breaks_the_promise_too() -> None:
+    tampered = GeneralizedRandomizedResponse(Categories(1000), 1)
+    assert tampered.certificate().holds
+    tampered.__dict__["threshold"] = WORD // 10**6
+    # The own symbol is now about a thousand times less likely than each of the others.
+    assert tampered.certificate().ratio > 1000
+    assert not tampered.certificate().holds
 
 
 def test_probabilities_are_those_of_the_threshold_not_of_epsilon() -> None:
@@ -156,16 +179,9 @@ def test_an_epsilon_that_no_threshold_can_express() -> None:
 
 
 def test_the_core_is_not_used_by_itself() -> None:
-    for use in ("near", "outputs"):
-        with pytest.raises(TypeError, match="a concrete randomizer says"):
-            getattr(TwoLevel, use).fget(None)
-    numbers, rng = np.arange(3), np.random.default_rng(1)
-    with pytest.raises(TypeError):
-        TwoLevel.locate(None, numbers, numbers > 1, numbers)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        TwoLevel.spread_near(None, numbers, rng)  # type: ignore[arg-type]
-    with pytest.raises(TypeError):
-        TwoLevel.operator(None, 0.5, 0.1)  # type: ignore[arg-type]
+    """Whoever leaves out one of the five parts hears which, before any report is made."""
+    with pytest.raises(TypeError, match=r"abstract.*locate.*near.*operator.*outputs.*spread_near"):
+        TwoLevel(Categories(3), 1)  # type: ignore[abstract, arg-type]
 
 
 @pytest.mark.parametrize(

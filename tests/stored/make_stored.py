@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from lapwing import (
+    AdaptiveQuantiles,
+    Candidates,
     Categories,
     CompressivePrivatization,
     Counts,
@@ -30,6 +32,7 @@ from lapwing import (
     HashedTexts,
     HeavyHitters,
     Hierarchical,
+    HistogramQuery,
     Integers,
     Interval,
     LeastSquares,
@@ -40,17 +43,24 @@ from lapwing import (
     OptimizedUnaryEncoding,
     Piecewise,
     PrefixHashing,
+    PrefixSums,
+    Promise,
+    Publication,
     Rappor,
     ReportLog,
+    RunningPrefixSums,
     SquareWave,
     SubsetSelection,
+    Summary,
+    SumTree,
     Survey,
     UnaryEncoding,
     Wavelet,
     seeded,
 )
 from lapwing.errors import WeakAnswerWarning
-from lapwing.report_file import Header, write
+from lapwing.protocol.messages.report_file import Header, write
+from lapwing.protocol.release import Mechanism
 
 FOLDER = Path(__file__).parent / "v1"
 
@@ -137,6 +147,20 @@ SURVEYS: dict[str, Survey] = {
 }
 
 PEOPLE = 400
+
+AGES = Interval(0, 100, bins=16, atoms=(18,))
+PURE = Promise("add-or-remove-one", epsilon="0.5")
+NORMAL = Promise("replace-one", epsilon=1, delta="1e-6")
+
+RELEASES: dict[str, tuple[Mechanism, Promise]] = {
+    "release-prefix-sums": (PrefixSums(), NORMAL),
+    "release-prefix-sums-rho": (PrefixSums(), Promise("add-or-remove-one", rho="1/8")),
+    "release-sum-tree": (SumTree(branching=4), PURE),
+    "release-histogram-query": (HistogramQuery(bins=8), Promise("replace-one", mu="0.5")),
+    "release-adaptive-quantiles": (AdaptiveQuantiles(steps=9), NORMAL),
+    "release-running-prefix-sums": (RunningPrefixSums(rounds=4), NORMAL),
+}
+"""Of mechanisms whose matrices are the same whole numbers on every machine."""
 
 
 def values_of(survey: Survey) -> list[Any]:
@@ -228,6 +252,61 @@ def write_ledger(folder: Path) -> None:
     (folder / "facts.json").write_text(document_text(found), "utf-8")
 
 
+def site(number: int) -> Summary:
+    """Return the summary of one site: ages that are known, some missing, and one far outside."""
+    ages = [18.0] * 40 + [(7 * i * i + 31 * number) % 97 + 0.5 for i in range(PEOPLE)]
+    return Summary.of_values([*ages, float("nan"), 1e6], AGES)
+
+
+def write_release(folder: Path, mechanism: Mechanism, promise: Promise) -> None:
+    """Write a release of one site, or of two where they add, and what it says."""
+    folder.mkdir()
+    release = mechanism.release(site(1), promise, rng=seeded(1))
+    if mechanism.linear:
+        release += mechanism.release(site(2), promise, rng=seeded(2))
+    (folder / "release.json").write_text(release.to_json(), "utf-8")
+    made = Publication(release).distribution
+    found = {
+        "mechanism": mechanism.name,
+        "fingerprint": release.fingerprint,
+        "answers": release.answers.tolist(),
+        "people": release.people,
+        "guarantee": release.guarantee.to_document(),
+        "variance": release.variance,
+        "quantiles": made.quantile([0.1, 0.5, 0.9]).tolist(),
+    }
+    (folder / "facts.json").write_text(document_text(found), "utf-8")
+
+
+def write_summary(folder: Path) -> None:
+    """Write a summary, which is private elsewhere, and what it says."""
+    folder.mkdir()
+    summary = site(1)
+    summary.write(folder / "summary.bin")
+    (folder / "summary.bin").chmod(0o644)  # nobody's data, and to be read by whoever runs the tests
+    found = {"domain": summary.domain.to_document(), "counts": summary.counts.tolist()}
+    (folder / "facts.json").write_text(document_text(found), "utf-8")
+
+
+def write_heavy_hitters(folder: Path) -> None:
+    """Write a list of candidates with names, which the domain does not know, and what it says."""
+    folder.mkdir()
+    survey = SURVEYS["linear-hashing"]
+    words = [f"word {i * i % 7}" for i in range(PEOPLE)]
+    tally = survey.tally(survey.randomize(words, rng=seeded(3)))
+    names = [f"word {number}" for number in range(12)]
+    found = survey.decode(tally, decoder=Candidates(names, expected_false=3))
+    assert isinstance(found, HeavyHitters) and len(found) and found.labels is not None
+    (folder / "heavy-hitters.json").write_text(found.to_json() + "\n", "utf-8")
+    said = {
+        "values": found.values,
+        "shares": found.shares.tolist(),
+        "threshold": found.threshold,
+        "band": found.confidence_band(0.9).low.tolist(),
+    }
+    (folder / "facts.json").write_text(document_text(said), "utf-8")
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for seed, (name, survey) in enumerate(SURVEYS.items()):
@@ -237,6 +316,14 @@ def main() -> None:
     if not (FOLDER / "ledger").exists():
         write_ledger(FOLDER / "ledger")
         sys.stdout.write("wrote ledger\n")
+    for name, (mechanism, promise) in RELEASES.items():
+        if not (FOLDER / name).exists():
+            write_release(FOLDER / name, mechanism, promise)
+            sys.stdout.write(f"wrote {name}\n")
+    for name, write_case in (("summary", write_summary), ("heavy-hitters", write_heavy_hitters)):
+        if not (FOLDER / name).exists():
+            write_case(FOLDER / name)
+            sys.stdout.write(f"wrote {name}\n")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import accumulate, chain, cycle, repeat
 from typing import Any
 
-from lapwing.randomness import WORD
+from lapwing.privacy.sampling.randomness import WORD
 
 
 def _two_level(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:

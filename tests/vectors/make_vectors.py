@@ -7,7 +7,9 @@ languages: a released file never changes; what is new gets a new file, what diff
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator
+from decimal import Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +38,7 @@ from lapwing import (
     Wavelet,
 )
 from lapwing.errors import DomainError
-from lapwing.randomness import iterate, seeded
+from lapwing.privacy.sampling.randomness import iterate, seeded
 from tests.vectors.edge_words import edges
 
 FOLDER = Path(__file__).parent / "v1"
@@ -387,6 +389,56 @@ def _bad_surveys() -> list[dict[str, Any]]:
     return [{"why": why, "text": text, "error": "FormatError"} for why, text in texts]
 
 
+LINEAR_EDGES: tuple[tuple[str, Interval], ...] = (
+    ("whole numbers", Interval(0, 50_000, bins=10)),
+    ("dividing by bins first is wrong here", Interval(0, 100, bins=12)),
+    ("tenths", Interval(-0.3, 0.7, bins=10)),
+    ("sevenths of a decimal", Interval(0, 0.7, bins=7)),
+    ("nothing is round", Interval(17.3, 92.1, bins=23)),
+    ("bins one less than a power of two", Interval(-1, 1, bins=31)),
+    ("neighbouring bins differ in the last digits", Interval(1, 1 + 2**-40, bins=11)),
+    ("far from zero", Interval(1e15, 1e15 + 7, bins=9)),
+    ("the product with a whole number would overflow", Interval(-8e307, 8e307, bins=7)),
+    ("hardly above the smallest normal number", Interval(0, 1e-306, bins=13)),
+    ("dates", Interval("2026-01-01", "2027-01-01", bins=9, unit="date")),
+    ("a circle", Interval("00:00", "24:00", bins=7, unit="time-of-day", circular=True)),
+    ("one bin", Interval(0.1, 0.3, bins=1)),
+)
+
+LOGARITHMIC_EDGES: tuple[tuple[str, Interval], ...] = (
+    ("decades", Interval(0.001, 1e6, bins=9, scale="log")),
+    ("no decades", Interval(3, 1000, bins=11, scale="log")),
+    ("close together", Interval(1, 1.001, bins=5, scale="log")),
+)
+
+
+def _edges() -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for why, domain in LINEAR_EDGES:
+        edges = domain.edges.tolist()
+        values = sorted({*edges, *(math.nextafter(edge, -math.inf) for edge in edges[1:])})
+        symbols = domain.index(values).tolist()
+        found.append(
+            {
+                "why": why,
+                "domain": domain.to_document(),
+                "units": 0,
+                "edges": edges,
+                "inputs": [list(pair) for pair in zip(values, symbols, strict=True)],
+            }
+        )
+    for why, domain in LOGARITHMIC_EDGES:
+        # The power by decimals of 60 digits, because another machine may give another one.
+        ratio, bins = Decimal(domain.high / domain.low), domain.bins
+        with localcontext(prec=60):
+            powers = [float(ratio ** Decimal(i / bins)) for i in range(bins + 1)]
+        edges = [domain.low * power for power in powers[:-1]] + [domain.high]
+        found.append(
+            {"why": why, "domain": domain.to_document(), "units": 4, "edges": edges, "inputs": []}
+        )
+    return found
+
+
 def _written(document: dict[str, Any]) -> str:
     """Return JSON text with one entry of a list a line, so that a change shows as one line."""
     parts = []
@@ -417,6 +469,7 @@ def vectors() -> dict[str, str]:
         ("bad_surveys", "surveys", _bad_surveys()),
     ):
         files[f"{name}.json"] = {"format": "lapwing-vectors", "version": 1, kind: bad}
+    files["edges.json"] = {"format": "lapwing-vectors", "version": 1, "edges": _edges()}
     return {name: _written(document) for name, document in files.items()}
 
 

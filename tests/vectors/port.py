@@ -72,7 +72,8 @@ def _edges(domain: dict[str, Any]) -> list[float]:
     if domain["scale"] == "log":
         edges = [low * (high / low) ** (i / bins) for i in range(bins + 1)]
     else:
-        edges = [low + (high - low) * (i / bins) for i in range(bins + 1)]
+        scale = 2.0 ** -bins.bit_length()
+        edges = [low + (high - low) * scale * i / (bins * scale) for i in range(bins + 1)]
     edges[0], edges[-1] = low, high
     return edges
 

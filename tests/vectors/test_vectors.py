@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,17 @@ import numpy as np
 import pytest
 
 from lapwing import Survey, errors
-from lapwing.reports import Reports
-from lapwing.survey import RANDOMIZERS
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.messages.reports import Reports
+from lapwing.survey.registry import RANDOMIZERS
 from tests.vectors import make_vectors, port
 
 V1 = Path(__file__).parent / "v1"
-GOOD = sorted(path.name for path in V1.glob("*.json") if not path.name.startswith("bad_"))
+GOOD = sorted(
+    path.name
+    for path in V1.glob("*.json")
+    if not path.name.startswith("bad_") and path.name != "edges.json"
+)
 every = pytest.mark.parametrize("name", GOOD)
 
 
@@ -117,6 +123,44 @@ def test_vectors_hold_rejected_words_and_both_sides_of_every_threshold() -> None
         near += sum(_words(vector)[0] < threshold for vector in document["reports"])
         far += sum(_words(vector)[0] >= threshold for vector in document["reports"])
     assert rejected > 50 and near > 100 and far > 100
+
+
+EDGES = _load("edges.json")["edges"]
+each_interval = pytest.mark.parametrize("case", EDGES, ids=lambda case: case["why"])
+
+
+def _apart(case: dict[str, Any], edges: list[float]) -> float:
+    """Return by how many units in the last place the edges differ at most."""
+    assert len(edges) == len(case["edges"]) == case["domain"]["bins"] + 1
+    return max(abs(a - b) / math.ulp(b) for a, b in zip(edges, case["edges"], strict=True))
+
+
+@each_interval
+def test_library_has_the_edges_of_the_vectors(case: dict[str, Any]) -> None:
+    domain: Any = build_domain(case["domain"])
+    assert _apart(case, domain.edges.tolist()) <= case["units"]
+    for value, symbol in case["inputs"]:
+        assert domain.index([value]).tolist() == [symbol]
+
+
+@each_interval
+def test_a_client_written_from_the_page_has_the_edges_of_the_vectors(case: dict[str, Any]) -> None:
+    assert _apart(case, port._edges(case["domain"])) <= case["units"]
+    for value, symbol in case["inputs"]:
+        assert port.to_input({"randomizer": {"domain": case["domain"]}}, value) == symbol
+
+
+def test_the_edges_tell_the_formula_from_others() -> None:
+    """Dividing by the bins first, or multiplying without a scale, is another function."""
+    linear = [case for case in EDGES if not case["units"]]
+    divided = multiplied = 0
+    for case in linear:
+        low, high, bins = (case["domain"][key] for key in ("low", "high", "bins"))
+        numbers = range(1, bins)
+        inner = case["edges"][1:-1]
+        divided += [low + (high - low) * (i / bins) for i in numbers] != inner
+        multiplied += [low + (high - low) * i / bins for i in numbers] != inner
+    assert divided >= 4 and multiplied >= 1
 
 
 BAD_REPORTS = [

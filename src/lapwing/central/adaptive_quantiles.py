@@ -8,18 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_release import part_of
-from lapwing.channel import Block, Channel
-from lapwing.domain import Domain
+from lapwing.central.linear_mechanism import part_of
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
-from lapwing.integer_noise import Kind, Noise, Sensitivity, calibrated
-from lapwing.linear.prefix_counts import PrefixCounts
-from lapwing.noise_law import AdditiveNoise
-from lapwing.privacy_loss import PrivacyLoss
-from lapwing.promise import Promise, kept
-from lapwing.randomness import RandomSource, secure
-from lapwing.releases import Release
-from lapwing.summary import Summary
+from lapwing.linear.operators.sums import PrefixCounts
+from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.protocol.channels.additive_noise import AdditiveNoise
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Mechanism, Release
 
 MOST_STEPS = 1000
 
@@ -76,7 +76,7 @@ def question(
 
 
 @dataclass(frozen=True)
-class AdaptiveQuantiles:
+class AdaptiveQuantiles(Mechanism):
     """Bisect the largest gap of the distribution function, step by step.
 
     Parameters
@@ -141,6 +141,7 @@ class AdaptiveQuantiles:
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return what a release will cost, before anything is drawn."""
+        self.check(domain)
         return self._noise(promise).loss(self._sensitivity)
 
     def release(
@@ -196,7 +197,7 @@ class AdaptiveQuantiles:
             asked.append(place)
         return asked
 
-    def channel(self, release: Release) -> Channel:
+    def channel_for(self, release: Release) -> Channel:
         """Return what a decoder knows of a release."""
         operator = PrefixCounts(self.places(release), release.domain.size)
         return Channel(

@@ -8,23 +8,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_release import (
+from lapwing.central.linear_mechanism import (
     linear_channel,
     linear_loss,
     release_linear,
     verify_linear,
 )
-from lapwing.channel import Channel
-from lapwing.domain import Domain
 from lapwing.errors import ArgumentError
-from lapwing.guarantee import Neighbours
-from lapwing.integer_noise import Sensitivity
-from lapwing.linear.cell_sums import CellSums
-from lapwing.privacy_loss import PrivacyLoss
-from lapwing.promise import Promise
-from lapwing.randomness import RandomSource
-from lapwing.releases import Release
-from lapwing.summary import Summary
+from lapwing.linear.operators.sums import CellSums
+from lapwing.privacy.guarantee import Neighbours
+from lapwing.privacy.integer_noise import Sensitivity
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Mechanism, Release
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class CellStrategy:
 
 
 @dataclass(frozen=True)
-class HistogramQuery:
+class HistogramQuery(Mechanism):
     """Noisy counts of equal cells; negative counts become 0 when they are decoded.
 
     Parameters
@@ -89,8 +89,8 @@ class HistogramQuery:
 
     Examples
     --------
-    >>> from lapwing.domain import Interval
-    >>> from lapwing.randomness import seeded
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=64))
     >>> release = HistogramQuery(4).release(
     ...     summary, Promise("replace-one", epsilon=1), rng=seeded(2))
@@ -148,13 +148,14 @@ class HistogramQuery:
         """Raise PrivacyError unless the noise of a release keeps its promises."""
         verify_linear(release, self.strategy(release.domain))
 
-    def channel(self, release: Release) -> Channel:
+    def channel_for(self, release: Release) -> Channel:
         """Return what a decoder knows of a release."""
         return linear_channel(release, self.strategy(release.domain))
 
     def estimated_people(self, release: Release) -> int:
         """Return the sum of the noisy counts."""
-        return int(release.answers.sum())
+        # As whole numbers of any size: a sum of many answers need not fit 64 bits.
+        return sum(release.answers.tolist())
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -10,21 +10,18 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_release import (
+from lapwing.central.linear_mechanism import (
     linear_channel,
     linear_loss,
     release_linear,
     verify_linear,
 )
-from lapwing.channel import Channel
-from lapwing.domain import Domain
 from lapwing.errors import ArgumentError
-from lapwing.guarantee import Neighbours
-from lapwing.integer_noise import Kind, Sensitivity
-from lapwing.linear.curve_answers import CurveAnswers
+from lapwing.linear.arrays import Vector
 from lapwing.linear.ellipsoid import least_trace
 from lapwing.linear.function_families import (
     chebyshev,
+    check_functions,
     fourier,
     legendre,
     legendre_tails,
@@ -32,29 +29,38 @@ from lapwing.linear.function_families import (
     orthonormal,
     splines,
 )
-from lapwing.privacy_loss import PrivacyLoss
-from lapwing.promise import Promise
-from lapwing.randomness import RandomSource
-from lapwing.releases import Release
-from lapwing.summary import Summary
+from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.linear.whole_columns import LARGEST_ENTRY, most_moved, whole
+from lapwing.privacy.guarantee import Neighbours
+from lapwing.privacy.integer_noise import Kind, Sensitivity
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Mechanism, Release
 
-Vector = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
 Shape = Literal["a-optimal", "diagonal", "equal", "moments"]
+
 Basis = str | tuple[tuple[float, ...], ...]
 
 UNIT = 2**20
 """Entries of the strategy are whole multiples of 1 / UNIT: the rounded matrix is the strategy."""
 
 FAMILIES = ("legendre", "chebyshev", "fourier", "splines")
+
 MOST_SYMBOLS = 4096
+
 MOST_FUNCTIONS = 64
 
 _PAIR_POINTS = 97
 """Chebyshev points whose differences shape the noise; the sensitivity is that of all symbols."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CurveStrategy:
     """Whole-number answers about a distribution function; see :class:`PolynomialProjection`.
 
@@ -63,7 +69,7 @@ class CurveStrategy:
     matrix : numpy.ndarray
         int64 [answers, symbols].
     curve, start : numpy.ndarray
-        float64; see :class:`lapwing.linear.curve_answers.CurveAnswers`.
+        float64; see :class:`lapwing.linear.operators.curve_answers.CurveAnswers`.
     """
 
     matrix: Integers
@@ -78,7 +84,7 @@ class CurveStrategy:
     @property
     def largest(self) -> int:
         """The largest absolute entry."""
-        return int(np.abs(self.matrix).max())
+        return max(int(self.matrix.max()), -int(self.matrix.min()))
 
     def answers(self, counts: Integers) -> Integers:
         """Return the exact answers."""
@@ -91,20 +97,12 @@ class CurveStrategy:
 
 @lru_cache(maxsize=32)
 def _sensitivity(content: bytes, shape: tuple[int, ...], neighbours: Neighbours) -> Sensitivity:
-    columns = np.frombuffer(content, dtype=np.int64).reshape(shape).T
-    if neighbours == "add-or-remove-one":
-        norms = (columns**2).sum(axis=1).max(), np.abs(columns).sum(axis=1).max()
-        return Sensitivity(int(norms[0]), int(norms[1]))
-    squared = absolute = 0
-    for column in np.unique(columns, axis=0):
-        apart = columns - column
-        squared = max(squared, int((apart**2).sum(axis=1).max()))
-        absolute = max(absolute, int(np.abs(apart).sum(axis=1).max()))
-    return Sensitivity(squared, absolute)
+    matrix = np.frombuffer(content, dtype=np.int64).reshape(shape)
+    return Sensitivity(*most_moved(matrix, replaced=neighbours == "replace-one"))
 
 
 @dataclass(frozen=True)
-class PolynomialProjection:
+class PolynomialProjection(Mechanism):
     """Release the coefficients of the distribution function in a few functions.
 
     Parameters
@@ -130,7 +128,9 @@ class PolynomialProjection:
     -------
     Every row adds one fixed column of whole numbers to the answers. The sensitivity is the
     largest distance of two columns, found over all pairs in whole numbers after rounding; the
-    bounds of the paper's lemma 6 are up to 17 % larger. A missing value counts as the upper end.
+    bounds of the paper's lemma 6 are up to 17 % larger. A missing value counts as the upper end,
+    and is one of the columns. A matrix that is not finite, or too large for exact sums, is
+    refused. The tests go through all shapes up to 12 symbols with every basis and every relation.
 
     Accuracy
     --------
@@ -147,8 +147,8 @@ class PolynomialProjection:
 
     Examples
     --------
-    >>> from lapwing.domain import Interval
-    >>> from lapwing.randomness import seeded
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=64))
     >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
     >>> PolynomialProjection(functions=6).release(summary, promise, rng=seeded(1)).answers.size
@@ -173,7 +173,9 @@ class PolynomialProjection:
             if self.basis not in FAMILIES:
                 raise ArgumentError(f"basis must be one of {', '.join(FAMILIES)}")
         else:
-            object.__setattr__(self, "basis", tuple(tuple(map(float, f)) for f in self.basis))
+            given = tuple(tuple(map(float, function)) for function in self.basis)
+            check_functions(given)
+            object.__setattr__(self, "basis", given)
             if len(self.basis) != self.functions:
                 raise ArgumentError(
                     f"functions must be the number of functions in the basis, {len(self.basis)}, "
@@ -234,7 +236,7 @@ class PolynomialProjection:
         """Raise PrivacyError unless the noise of a release keeps its promises."""
         verify_linear(release, self._strategy_of(release))
 
-    def channel(self, release: Release) -> Channel:
+    def channel_for(self, release: Release) -> Channel:
         """Return what a decoder knows of a release."""
         return linear_channel(release, self._strategy_of(release))
 
@@ -270,17 +272,42 @@ def _strategy(
         start = back @ tails[:, 0]
         back = back @ tails[:, 1:]
     else:
-        spread = _spread(mechanism, steps)
-        rows, back = np.linalg.solve(spread, steps), back @ spread
-    matrix = np.rint(rows * UNIT).astype(np.int64)
+        rows, spread = _in_units_of_noise(mechanism, steps)
+        back = back @ spread
     # A missing value counts as the upper end, where the tails are zero and the powers one.
-    ends = np.full((matrix.shape[0], size - held), UNIT if mechanism.shape == "moments" else 0)
-    matrix = np.hstack([matrix, ends.astype(np.int64)])
+    ends = np.full((rows.shape[0], size - held), 1.0 if mechanism.shape == "moments" else 0.0)
+    rows = np.hstack([rows, ends])
     curve = back / UNIT
     if neighbours == "add-or-remove-one":
-        matrix = np.vstack([matrix, np.full((1, size), UNIT, dtype=np.int64)])
+        rows = np.vstack([rows, np.ones((1, size))])
         curve = np.hstack([curve, np.zeros((held, 1))])
-    return CurveStrategy(matrix, curve, start)
+    return CurveStrategy(whole(rows, unit=UNIT), curve, start)
+
+
+def _in_units_of_noise(mechanism: PolynomialProjection, steps: Vector) -> tuple[Vector, Vector]:
+    """Return the answers to which unit noise is added, and what turns it into the coefficients'.
+
+    The present symbols span all directions only where there are more of them than functions (by
+    far, for functions that are nearly dependent on them). Elsewhere a row moves in the last
+    directions only when it becomes missing, so there the shape has to see the missing symbol too.
+    """
+    seen = steps
+    for _ in range(2):
+        try:
+            with np.errstate(all="ignore"):
+                spread = _spread(mechanism, seen)
+                rows: Vector = np.asarray(np.linalg.solve(spread, steps), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            rows = np.full_like(steps, np.nan)
+        # A comparison with what is no number is false.
+        if (np.abs(rows) < LARGEST_ENTRY / UNIT).all():
+            return rows, spread
+        seen = np.hstack([steps, np.zeros((steps.shape[0], 1))])
+    raise ArgumentError(
+        f"{mechanism.functions} of these functions are too nearly dependent on the "
+        f"{steps.shape[1]} symbols to shape their noise; use fewer functions, more bins, or the "
+        "shape 'equal'"
+    )
 
 
 def _steps(mechanism: PolynomialProjection, middles: Vector) -> tuple[Vector, Vector]:

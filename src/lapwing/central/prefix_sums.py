@@ -9,23 +9,23 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_release import (
+from lapwing.central.linear_mechanism import (
     linear_channel,
     linear_loss,
     release_linear,
     verify_linear,
 )
-from lapwing.channel import Channel
-from lapwing.domain import Domain
 from lapwing.errors import ArgumentError
-from lapwing.guarantee import Neighbours
-from lapwing.integer_noise import KINDS, Kind, Sensitivity
-from lapwing.linear.square_root_sums import UNIT, SquareRootSums, coefficients
-from lapwing.privacy_loss import PrivacyLoss
-from lapwing.promise import Promise
-from lapwing.randomness import RandomSource
-from lapwing.releases import Release
-from lapwing.summary import Summary
+from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums, coefficients
+from lapwing.privacy.guarantee import Neighbours
+from lapwing.privacy.integer_noise import KINDS, Kind, Sensitivity
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Mechanism, Release
 
 MOST_SYMBOLS = 2**14
 
@@ -79,7 +79,7 @@ def _sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
 
 
 @dataclass(frozen=True)
-class PrefixSums:
+class PrefixSums(Mechanism):
     """All prefix sums of the counts at once, by the square-root factorisation.
 
     Parameters
@@ -109,8 +109,8 @@ class PrefixSums:
 
     Examples
     --------
-    >>> from lapwing.domain import Interval
-    >>> from lapwing.randomness import seeded
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=16))
     >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
     >>> PrefixSums().release(summary, promise, rng=seeded(1))
@@ -138,6 +138,7 @@ replace-one, central model>
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return what a release will cost, before anything is drawn."""
+        self.check(domain)
         return linear_loss(SquareRootStrategy(domain.size), promise, kind=self.noise)
 
     def release(
@@ -159,7 +160,7 @@ replace-one, central model>
         """Raise PrivacyError unless the noise of a release keeps its promises."""
         verify_linear(release, SquareRootStrategy(release.domain.size))
 
-    def channel(self, release: Release) -> Channel:
+    def channel_for(self, release: Release) -> Channel:
         """Return what a decoder knows of a release."""
         return linear_channel(release, SquareRootStrategy(release.domain.size))
 

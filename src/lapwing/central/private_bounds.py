@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.central.histogram_query import HistogramQuery
-from lapwing.domain import Integers
 from lapwing.errors import ArgumentError, MismatchError
-from lapwing.guarantee import Guarantee, Neighbours
-from lapwing.integer_noise import Noise
-from lapwing.ledger_file import LedgerFile
-from lapwing.privacy_loss import PrivacyLoss
-from lapwing.promise import Promise
-from lapwing.randomness import RandomSource
-from lapwing.releases import Release
-from lapwing.summary import Summary, for_curator
-from lapwing.units import to_numbers
+from lapwing.privacy.guarantee import Guarantee, Neighbours
+from lapwing.privacy.integer_noise import Noise
+from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.units import to_numbers
+from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.release import Release
 
 SMALLEST, LARGEST = -20, 62
 """Values up to 2^SMALLEST in size count as zero, those beyond 2^LARGEST as of that size."""
@@ -82,7 +82,7 @@ def steps_of(values: ArrayLike) -> NDArray[np.float64]:
     >>> (steps_of([0, 1, 1.5, -1.5, 2]) - steps_of([1])).tolist()
     [-20.0, 0.0, 1.0, -41.0, 1.0]
     """
-    x = to_numbers(values, unit="number")
+    x = to_numbers(values, unit="number", unreadable="missing")
     size = np.minimum(np.abs(x), 2.0**LARGEST)
     part, power = np.frexp(size)
     power = power - (part == 0.5)  # size is 2^power now at exact powers, and below it elsewhere
@@ -126,7 +126,7 @@ def private_bounds(
     values : array_like [n], or Summary
         Numbers; or what :func:`count_steps` made of them.
     neighbours, epsilon, delta, ledger, name, rng
-        As for :func:`lapwing.publication.release`.
+        As for :func:`lapwing.survey.publication.release`.
     confidence : float
         In (0, 1): the least probability that no step without rows is taken for one with rows.
 
@@ -153,7 +153,7 @@ def private_bounds(
 
     Examples
     --------
-    >>> from lapwing.randomness import seeded
+    >>> from lapwing.privacy.sampling.randomness import seeded
     >>> salaries = np.random.default_rng(1).lognormal(10.5, 0.5, size=5000)
     >>> bounds = private_bounds(salaries, neighbours="replace-one", epsilon="0.1", rng=seeded(1))
     >>> bounds.low, bounds.high, str(bounds.guarantee)

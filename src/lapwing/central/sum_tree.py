@@ -11,24 +11,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.central.linear_release import (
+from lapwing.central.linear_mechanism import (
     linear_channel,
     linear_loss,
     release_linear,
     verify_linear,
 )
-from lapwing.channel import Channel
-from lapwing.domain import Domain
 from lapwing.errors import ArgumentError
-from lapwing.guarantee import Neighbours
-from lapwing.integer_noise import Kind, Sensitivity
-from lapwing.linear.cell_sums import CellSums
-from lapwing.linear.stacked import Stacked
-from lapwing.privacy_loss import PrivacyLoss
-from lapwing.promise import Promise
-from lapwing.randomness import RandomSource
-from lapwing.releases import Release
-from lapwing.summary import Summary
+from lapwing.linear.operators.stacked import Stacked
+from lapwing.linear.operators.sums import CellSums
+from lapwing.linear.whole_columns import most_moved, whole
+from lapwing.privacy.guarantee import Neighbours
+from lapwing.privacy.integer_noise import Kind, Sensitivity
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Mechanism, Release
 
 HAAR_UNIT = 2**20
 
@@ -118,35 +119,25 @@ class HaarStrategy:
 @lru_cache(maxsize=8)
 def _haar_matrix(size: int) -> NDArray[np.int64]:
     leaves = 1 << (size - 1).bit_length()
-    rows = [np.full(leaves, HAAR_UNIT // 2)]
+    rows = [np.full(leaves, 0.5)]
     width = leaves
     while width > 1:
         # All differences weigh the same; the total, which is often known, weighs half.
-        half = np.concatenate([np.ones(width // 2), -np.ones(width // 2)]) * HAAR_UNIT
+        half = np.concatenate([np.ones(width // 2), -np.ones(width // 2)])
         rows += [np.roll(np.pad(half, (0, leaves - width)), s) for s in range(0, leaves, width)]
         width //= 2
-    matrix: NDArray[np.int64] = np.array(rows)[:, :size].astype(np.int64)
+    matrix = whole(np.array(rows)[:, :size], unit=HAAR_UNIT)
     used: NDArray[np.int64] = matrix[np.abs(matrix).sum(axis=1) > 0]
     return used
 
 
 @lru_cache(maxsize=8)
 def _haar_sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
-    matrix = _haar_matrix(size)
-    if neighbours == "add-or-remove-one":
-        return Sensitivity(
-            int((matrix**2).sum(axis=0).max()), int(np.abs(matrix).sum(axis=0).max())
-        )
-    squared = absolute = 0
-    for column in range(size):
-        apart = matrix - matrix[:, column : column + 1]
-        squared = max(squared, int((apart**2).sum(axis=0).max()))
-        absolute = max(absolute, int(np.abs(apart).sum(axis=0).max()))
-    return Sensitivity(squared, absolute)
+    return Sensitivity(*most_moved(_haar_matrix(size), replaced=neighbours == "replace-one"))
 
 
 @dataclass(frozen=True)
-class SumTree:
+class SumTree(Mechanism):
     """Noisy counts of the nodes of a tree over the symbols, or of its Haar differences.
 
     Parameters
@@ -236,7 +227,7 @@ class SumTree:
         """Raise PrivacyError unless the noise of a release keeps its promises."""
         verify_linear(release, self._strategy_of(release))
 
-    def channel(self, release: Release) -> Channel:
+    def channel_for(self, release: Release) -> Channel:
         """Return what a decoder knows of a release."""
         return linear_channel(release, self._strategy_of(release))
 

@@ -1,4 +1,4 @@
-"""The command line `lapwing`: one file per command; each parses, calls the library and prints."""
+"""The command line `lapwing`: each command parses, calls the library and prints."""
 
 from lapwing.cli.program import main
 

@@ -9,7 +9,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from lapwing.errors import LapwingWarning
 
@@ -58,25 +60,36 @@ def write_json(document: Mapping[str, Any]) -> None:
 
 @dataclass
 class Output:
-    """How one command speaks.
+    """How one command speaks: its last two options.
 
     Parameters
     ----------
-    json : bool
+    as_json : bool
         One JSON document instead of tables.
     quiet : bool
         No tables and no progress bar; JSON, warnings and errors stay.
+
+    Attributes
+    ----------
     warnings : list of str
         What was warned of so far; part of the JSON document.
     """
 
-    json: bool
-    quiet: bool
-    warnings: list[str] = field(default_factory=list)
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print one JSON document instead of tables, for errors too."),
+    ] = False
+    quiet: Annotated[
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="No tables and no progress bar; warnings and errors stay."
+        ),
+    ] = False
+    warnings: list[str] = field(default_factory=list, init=False)
 
     def show(self, document: Mapping[str, Any], *tables: Table) -> None:
         """Print the result of a command: the document as JSON, or the tables."""
-        if self.json:
+        if self.as_json:
             write_json({**document, "warnings": self.warnings})
             return
         if self.quiet:

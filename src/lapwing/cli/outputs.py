@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from lapwing.atomic_file import replacing
+from lapwing.documents import replacing
+from lapwing.engines.arrow.report_tables import shown
 from lapwing.errors import ArgumentError
+from lapwing.protocol.messages.tally import Tally
+
+ENDINGS = (".png", ".svg")
 
 
 def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
@@ -64,7 +69,7 @@ def _either(words: Sequence[str]) -> str:
 
 @contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
-    """Open the output; it takes its name when the block ends well, see `atomic_file`.
+    """Open the output; it takes its name when the block ends well, see `replacing`.
 
     Errors of the disk name the output, not the temporary file.
     """
@@ -83,3 +88,17 @@ def write_text(path: Path, text: str) -> None:
     """Write a whole document."""
     with writing(path) as stream:
         stream.write(text.encode())
+
+
+def tally_text(tally: Tally) -> str:
+    """Return the JSON text of a tally; equal tallies give equal bytes."""
+    return json.dumps(tally.to_document(), allow_nan=False) + "\n"
+
+
+def check_distinct(paths: list[Path]) -> None:
+    """Raise ArgumentError when a file is named twice: its reports would count twice."""
+    seen = set()
+    for path in paths:
+        if path.resolve() in seen:
+            raise ArgumentError(f"{shown(path)} is named twice; its reports would count twice")
+        seen.add(path.resolve())

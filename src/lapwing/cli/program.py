@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -14,11 +15,24 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.bounds_command import bounds
+from lapwing.cli.commands.bounds_command import bounds
+from lapwing.cli.commands.decode_command import decode
+from lapwing.cli.commands.difference_command import difference
+from lapwing.cli.commands.distances_command import distances
+from lapwing.cli.commands.ledger_command import ledger
+from lapwing.cli.commands.merge_command import merge
+from lapwing.cli.commands.new_command import new
+from lapwing.cli.commands.plot_command import plot
+from lapwing.cli.commands.quantile_command import quantile
+from lapwing.cli.commands.randomize_command import randomize
+from lapwing.cli.commands.recommend_command import recommend
+from lapwing.cli.commands.release_command import release
+from lapwing.cli.commands.sample_command import sample
+from lapwing.cli.commands.simulate_command import simulate
+from lapwing.cli.commands.summarize_command import summarize
+from lapwing.cli.commands.tally_command import tally
+from lapwing.cli.commands.verify_command import verify
 from lapwing.cli.console import ClosedPipeError, complain, write_json, write_stdout
-from lapwing.cli.decode_command import decode
-from lapwing.cli.difference_command import difference
-from lapwing.cli.distances_command import distances
 from lapwing.cli.exit_codes import (
     CLOSED_PIPE,
     EXIT_CODES,
@@ -28,21 +42,10 @@ from lapwing.cli.exit_codes import (
     USAGE,
     exit_code,
 )
-from lapwing.cli.knobs import nearest
-from lapwing.cli.ledger_command import ledger
-from lapwing.cli.merge_command import merge
-from lapwing.cli.new_command import new
-from lapwing.cli.plot_command import plot
-from lapwing.cli.quantile_command import quantile
-from lapwing.cli.randomize_command import randomize
-from lapwing.cli.recommend_command import recommend
-from lapwing.cli.release_command import release
-from lapwing.cli.sample_command import sample
-from lapwing.cli.simulate_command import simulate
-from lapwing.cli.summarize_command import summarize
-from lapwing.cli.tally_command import tally
-from lapwing.cli.verify_command import verify
-from lapwing.errors import LapwingError
+from lapwing.cli.reading.option_groups import ungrouped
+from lapwing.documents import nearest
+from lapwing.errors import LapwingError, LapwingWarning
+from lapwing.survey.registry import load_plugins
 
 COMMANDS = (
     recommend,
@@ -80,7 +83,7 @@ app = typer.Typer(
     epilog=f"\b\nExit codes:\n{_CODES}",  # \b: lines stay as they are
 )
 for _command in COMMANDS:
-    app.command()(_command)
+    app.command()(ungrouped(_command))
 
 
 def _version(wanted: bool) -> None:
@@ -119,6 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")  # a label must not stop the program
     try:
         with _signals():
+            _load_plugins()
             code = _run(given)
     except SystemExit as error:  # from SIGTERM
         return error.code if isinstance(error.code, int) else UNEXPECTED
@@ -129,6 +133,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _fail(error, _sentence(error), given)
     return code
+
+
+def _load_plugins() -> None:
+    """Make classes of other installed packages known; say on stderr which of them cannot be."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", LapwingWarning)
+        load_plugins()
+    for warning in caught:
+        complain(f"warning: {warning.message}")
 
 
 def _run(arguments: list[str]) -> int:

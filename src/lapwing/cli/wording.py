@@ -7,15 +7,17 @@ from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from lapwing.categories import Categories
-from lapwing.domain import Domain, Integers
-from lapwing.hashed_texts import HashedTexts
-from lapwing.units import to_text
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.units import to_text
+from lapwing.survey.survey import Survey
 
 
 def number_text(number: float, domain: Domain) -> str:
     """Return a number of a domain in its unit, as a person would write it."""
-    return to_text(number, unit=getattr(domain, "unit", "number"))
+    return to_text(number, unit=domain.unit)
 
 
 def shift_text(number: float, domain: Domain) -> str:
@@ -23,7 +25,7 @@ def shift_text(number: float, domain: Domain) -> str:
 
     Examples
     --------
-    >>> from lapwing.domain import Interval
+    >>> from lapwing.protocol.domains.interval import Interval
     >>> shift_text(-90.0, Interval("00:00", "24:00", bins=4, unit="time-of-day"))
     '-0:01:30'
     >>> shift_text(2.5, Interval(0, 9, bins=3))
@@ -31,7 +33,7 @@ def shift_text(number: float, domain: Domain) -> str:
     >>> shift_text(1.0, Interval(0, 9, bins=3, unit="date"))
     '+1 days'
     """
-    unit = getattr(domain, "unit", "number")
+    unit = domain.unit
     if unit == "number":
         return f"{'+' if number > 0 else ''}{to_text(number, unit='number')}"
     if unit == "date":
@@ -111,3 +113,15 @@ def power_text(exponent: float) -> str:
         return f"{number:.4g}" if number < 1e6 else f"{number:.3e}"
     digits = exponent / math.log(10)
     return f"{10 ** (digits % 1):.1f}e+{int(digits)}"
+
+
+def described(survey: Survey) -> dict[str, str]:
+    """Return what a survey is, for a table."""
+    return {
+        "survey": survey.name,
+        "domain": domain_text(survey.randomizer.domain),
+        "randomizer": survey.randomizer.name,
+        "promise": str(survey.guarantee),
+        "bytes per report": str(survey.randomizer.report_width),
+        "fingerprint": survey.fingerprint,
+    }

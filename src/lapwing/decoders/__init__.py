@@ -1,1 +1,5 @@
-"""Decoders: from a tally to a distribution. They see a channel and counts, and nothing else."""
+"""Decoders: from a tally or a release to a result. They see a channel and what was observed."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

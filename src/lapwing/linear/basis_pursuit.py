@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.linear.arrays import Vector
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import Solution, largest_eigenvalue, projected_gradient
-
-Vector = NDArray[np.float64]
 
 
 def l1_ball(point: Vector, radius: float) -> Vector:
@@ -34,8 +32,7 @@ def l1_ball(point: Vector, radius: float) -> Vector:
         return point
     if radius == 0:
         return np.zeros_like(point)
-    nearest: Vector = np.sign(point) * simplex(sizes, total=radius)
-    return nearest
+    return np.sign(point) * simplex(sizes, total=radius)
 
 
 def positive_ball(point: Vector, radius: float) -> Vector:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.linear.compound_symmetric import CompoundSymmetric
+from lapwing.linear.operators.operator import as_operator
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,31 +89,7 @@ class Covariance:
     def through(self, operator: LinearOperator) -> Covariance:
         """Return ``A C A'``, the covariance after a linear map.
 
-        O(size * rank) when the map is :class:`CompoundSymmetric`, else O(rows * size^2): the
-        diagonal turns into a full factor.
+        See :meth:`lapwing.linear.operators.operator.Operator.congruence`.
         """
-        factor = operator.matmat(self.factor)
-        if isinstance(operator, CompoundSymmetric):
-            # (a I + b J) D (a I + b J) = a^2 D + a b (d 1' + 1 d') + b^2 sum(d) 1 1', and
-            # d 1' + 1 d' = ((d + 1)(d + 1)' - (d - 1)(d - 1)') / 2.
-            a = operator.diagonal - operator.off_diagonal
-            b = operator.off_diagonal
-            scale = max(float(np.abs(self.diagonal).max()), 1e-300)
-            d = self.diagonal / scale
-            ones = np.ones(self.size)
-            return Covariance(
-                a * a * self.diagonal,
-                np.column_stack([factor, d + ones, d - ones, ones]),
-                np.concatenate(
-                    [
-                        self.signs,
-                        [a * b * scale / 2, -a * b * scale / 2, b * b * self.diagonal.sum()],
-                    ]
-                ),
-            )
-        spread = operator.matmat(np.diag(np.sqrt(np.abs(self.diagonal))))
-        return Covariance(
-            np.zeros(operator.shape[0]),
-            np.hstack([spread, factor]),
-            np.concatenate([np.sign(self.diagonal), self.signs]),
-        )
+        parts = as_operator(operator).congruence(self.diagonal, self.factor, self.signs)
+        return Covariance(*parts)

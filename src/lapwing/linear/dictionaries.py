@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from lapwing.linear.arrays import Vector
+from lapwing.linear.whole_columns import most_moved_pair, ranges, whole
 
 UNIT = 2**20
 """Inner products are taken in whole multiples of 1 / UNIT."""
@@ -40,24 +41,24 @@ class Dictionary:
 
     @property
     def products(self) -> NDArray[np.int64]:
-        """UNIT times the inner product of every curve with a step at each point, rounded.
+        """UNIT times the inner product of every curve with a step at each symbol, rounded.
 
-        int64 [atoms, points]. The data's inner product is their sum over rows, divided by n.
+        int64 [atoms, points + 1]. The data's inner product is their sum over rows, divided by n.
+        The last column is that of a missing value. It counts as the upper end, where a step has no
+        product with any curve: zeros, but a place that a row can move to like any other.
         """
         above = np.cumsum(self.curves[:, ::-1], axis=1)[:, ::-1] - self.curves / 2
-        rounded: NDArray[np.int64] = np.rint(above * self.weight * UNIT).astype(np.int64)
-        return rounded
+        found = whole(above * self.weight, unit=UNIT)
+        return np.pad(found, ((0, 0), (0, 1)))
 
     @property
     def gram(self) -> Vector:
         """Inner products of the curves: float64 [atoms, atoms]."""
-        inner: Vector = self.curves @ self.curves.T * self.weight
-        return inner
+        return self.curves @ self.curves.T * self.weight
 
-    def own_sensitivity(self) -> NDArray[np.int64]:
-        """Return how far a replaced row moves each product: its range, int64 [atoms]."""
-        ranges: NDArray[np.int64] = np.ptp(self.products, axis=1)
-        return ranges
+    def own_sensitivity(self) -> tuple[int, ...]:
+        """Return how far a replaced row moves each product: its range."""
+        return ranges(self.products)
 
     def published_sensitivity(self) -> int:
         """Return the paper's bound for all: the largest integral of an absolute curve (lemma 4)."""
@@ -66,15 +67,7 @@ class Dictionary:
     def range_sensitivity(self) -> int:
         """Return how far a replaced row moves the difference of two absolute residuals.
 
-        ``max (|d_i| + |d_j|)`` over pairs of points and of different atoms: absolute values of
+        ``max (|d_i| + |d_j|)`` over pairs of symbols and of different atoms: absolute values of
         signed residuals can move against each other.
         """
-        products = self.products
-        if products.shape[0] == 1:
-            return int(np.ptp(products))
-        worst = 0
-        for column in products.T:
-            moved = np.abs(products - column[:, None])
-            top = np.partition(moved, moved.shape[0] - 2, axis=0)[-2:]
-            worst = max(worst, int(top.sum(axis=0).max()))
-        return worst
+        return most_moved_pair(self.products)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Vector = NDArray[np.float64]
+from lapwing.linear.arrays import Vector
 
 
 def least_trace(differences: Vector, *, steps: int = 400) -> tuple[Vector, float]:

@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
 
-Vector = NDArray[np.float64]
+import numpy as np
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+
+LARGEST_VALUE = 1e100
+"""Of a function of one's own: squares of larger values have no place in a number."""
+
+
+def check_functions(functions: Sequence[Sequence[float]]) -> None:
+    """Raise ArgumentError unless all have the same points, and values that can be squared."""
+    if len({len(function) for function in functions}) > 1:
+        raise ArgumentError("all functions must have the same number of values, one a symbol")
+    for number, function in enumerate(functions):
+        # A comparison with what is no number is false.
+        if not all(abs(value) <= LARGEST_VALUE for value in function):
+            raise ArgumentError(
+                f"the values of functions must be finite and at most {LARGEST_VALUE:g} in size; "
+                f"those of function {number} are not"
+            )
 
 
 def legendre(count: int, points: Vector) -> Vector:
@@ -109,8 +127,7 @@ def normal_curves(count: int, points: Vector) -> Vector:
         for mean in np.linspace(-1, 1, means)
         for width in np.geomspace(0.01, 1, widths)
     ][:count]
-    values: Vector = np.array([ndtr((points - mean) / width) for mean, width in grid])
-    return values
+    return np.array([ndtr((points - mean) / width) for mean, width in grid])
 
 
 def orthonormal(functions: Vector) -> Vector:

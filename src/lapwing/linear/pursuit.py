@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.linear.arrays import Vector
+from lapwing.linear.operators.operator import as_operator
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import projected_gradient
-
-Vector = NDArray[np.float64]
 
 _DEPENDENT = 1e-10
 """Square of the part of a column outside the span of the others below which it adds nothing."""
@@ -86,11 +86,12 @@ def matching_pursuit(
 
     Notes
     -----
-    Two products with the operator for each column taken, one if it has a method `column`; the
+    Two products with the operator for each column taken, one if it knows its columns; the
     least squares are kept as a Cholesky factor that grows by a row, O(rows taken + taken^2) a step.
 
     Source: Tropp 2004; Bruckstein, Elad and Zibulevsky 2008 for the non-negative form.
     """
+    operator = as_operator(operator)
     rows = operator.shape[0]
     available = norms > 1e-12 * norms.max(initial=0.0)
     inverse = np.where(available, 1 / np.where(available, norms, 1.0), 0.0)
@@ -110,7 +111,7 @@ def matching_pursuit(
             exhausted = True
             break
         available[best] = False
-        column = _column(operator, best)
+        column = operator.column(best)
         size = len(taken)
         if size == columns.shape[1]:
             columns = np.hstack([columns, np.empty_like(columns)])
@@ -136,17 +137,6 @@ def matching_pursuit(
         right[:size].copy(),
         exhausted,
     )
-
-
-def _column(operator: LinearOperator, number: int) -> Vector:
-    """Return one column, from an operator that knows it or by a product."""
-    if hasattr(operator, "column"):
-        known: Vector = operator.column(number)
-        return known
-    unit = np.zeros(operator.shape[1])
-    unit[number] = 1.0
-    column: Vector = operator.matvec(unit)
-    return column
 
 
 def _solved(triangle: Vector, vector: Vector) -> Vector:

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-Vector = NDArray[np.float64]
+from lapwing.linear.arrays import Vector
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ randomizer says where its near sets are and nothing about probabilities.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,30 +19,40 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.channel import Block, Channel
-from lapwing.domain import Domain
-from lapwing.errors import DomainError, PrivacyError, ReportError
-from lapwing.guarantee import Certificate, Guarantee, exact_epsilon, exponential_bounds
-from lapwing.laws import Multinomial
-from lapwing.randomizer import (
-    CHUNK,
-    check_batch,
-    hexadecimal,
-    local_guarantee,
+from lapwing.errors import DomainError
+from lapwing.local.code_reports import CodeReports
+from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
+from lapwing.local.window_counts import spread_evenly
+from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.sampling.randomness import (
+    WORD,
+    RandomSource,
+    bernoulli,
+    scalar_below,
+    secure,
+    uniform_below,
+)
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.randomizer import (
+    channel_of_counts,
+    check_symbol,
+    derived_values,
     randomizer_document,
     randomizer_fingerprint,
+    randomizer_guarantee,
 )
-from lapwing.randomness import WORD, RandomSource, bernoulli, scalar_below, secure, uniform_below
-from lapwing.reports import Reports, code_width, pack_codes, unpack_codes
-from lapwing.tally import Counts
-from lapwing.windows import spread_evenly
 
 LARGEST_TABLE = 2**26
 """Most outputs that are counted one by one."""
 
 
 @dataclass(frozen=True)
-class TwoLevel:
+class TwoLevel(ABC):
     """What the two-level randomizers share; not used by itself.
 
     Parameters
@@ -61,10 +72,14 @@ class TwoLevel:
     """
 
     domain: Domain
-    epsilon: Fraction
+    epsilon: Any
 
     name: ClassVar[str]
     simulation: ClassVar[Literal["exact", "users"]] = "exact"
+    channel_for = channel_of_counts
+    fingerprint = cached_property(randomizer_fingerprint)
+    guarantee = cached_property(randomizer_guarantee)
+    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check that the sizes can carry it."""
@@ -81,11 +96,7 @@ class TwoLevel:
                 f"at most {LARGEST_TABLE} outputs can be counted, got {self.outputs}; "
                 "use fewer bins, or a hashing randomizer"
             )
-        if self.threshold * self.far <= (WORD - self.threshold) * self.near:
-            raise PrivacyError(
-                "epsilon is too small to be expressed by 64-bit thresholds on this domain; "
-                "reports would carry no information"
-            )
+        check_near(self.threshold, self.near, self.far)
 
     # What a concrete randomizer says.
 
@@ -95,28 +106,28 @@ class TwoLevel:
         return self.domain.size
 
     @property
+    @abstractmethod
     def near(self) -> int:
         """Size of a near set."""
-        raise TypeError("a concrete randomizer says how large its near sets are")
 
     @property
+    @abstractmethod
     def outputs(self) -> int:
         """Number of outputs."""
-        raise TypeError("a concrete randomizer says how many outputs it has")
 
+    @abstractmethod
     def locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return output number `offset` of the near set of a point, or of its complement."""
-        raise TypeError("a concrete randomizer says where its near sets are")
 
+    @abstractmethod
     def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         """Return counts of outputs when everybody is uniform in the near set of their point."""
-        raise TypeError("a concrete randomizer says how to draw in its near sets")
 
+    @abstractmethod
     def operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the matrix that is `inside` on near sets and `outside` elsewhere."""
-        raise TypeError("a concrete randomizer says what its operator is")
 
     def point_of(self, values: ArrayLike) -> NDArray[np.int64]:
         """Return the input of each value: int64 [n]."""
@@ -132,8 +143,7 @@ class TwoLevel:
     @cached_property
     def threshold(self) -> int:
         """T: a report is near with probability T / 2^64."""
-        bound = exponential_bounds(self.epsilon)[0]
-        return int(WORD * bound * self.near / (bound * self.near + self.far))
+        return near_threshold(self.epsilon, self.near, self.far)
 
     @property
     def thresholds(self) -> dict[str, int]:
@@ -143,33 +153,25 @@ class TwoLevel:
     @property
     def derived(self) -> dict[str, Any]:
         """What clients need beside the fields; JSON values only."""
-        return {
-            "thresholds": hexadecimal(self.thresholds),
-            "points": self.points,
-            "near": self.near,
-            "outputs": self.outputs,
-            "report_width": self.report_width,
-        }
+        return derived_values(self, points=self.points, near=self.near, outputs=self.outputs)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of its canonical document, thresholds included."""
-        return randomizer_fingerprint(self)
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon, in the local model."""
-        return local_guarantee(self.epsilon)
+    fingerprint = cached_property(randomizer_fingerprint)
+    guarantee = cached_property(randomizer_guarantee)
+    to_document = randomizer_document
 
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
-        ratio = Fraction(self.threshold * self.far, (WORD - self.threshold) * self.near)
-        return Certificate(self.epsilon, max(ratio, 1 / ratio))
+        return near_certificate(self.epsilon, self.threshold, self.near, self.far)
+
+    @property
+    def codes(self) -> CodeReports:
+        """How an output is packed, checked and counted."""
+        return CodeReports(self.outputs)
 
     @property
     def report_width(self) -> int:
         """Bytes per report."""
-        return code_width(self.outputs)
+        return self.codes.width
 
     @property
     def probabilities(self) -> tuple[float, float]:
@@ -194,43 +196,26 @@ class TwoLevel:
         counts = self.spread_near(people - anywhere, rng)
         return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: the class and its fields."""
-        return randomizer_document(self)
-
     def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value.
-
-        Parameters
-        ----------
-        values : array_like [n]
-            Values of the domain.
-        rng : RandomSource, optional
-            Default: :func:`lapwing.randomness.secure`. A seeded source is for tests only.
-
-        Raises
-        ------
-        DomainError
-            With the position of the first value that the domain refuses. Nothing is randomised.
-        """
+        """Return one report per value."""
         source = secure() if rng is None else rng
         points = self.point_of(values)
-        data = np.empty((points.size, self.report_width), dtype=np.uint8)
         sizes = np.array([self.far, self.near], dtype=np.uint64)
-        for start in range(0, points.size, CHUNK):
-            part = points[start : start + CHUNK]
+
+        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
             near = bernoulli(source, threshold=self.threshold, count=part.size)
             bounds = sizes[near.view(np.uint8)]
             offset = uniform_below(source, bounds=bounds, count=part.size)
-            codes = self.locate(part, near, offset)
-            data[start : start + CHUNK] = pack_codes(codes, width=self.report_width)
-        return Reports(data, self.fingerprint)
+            return self.locate(part, near, offset)
+
+        return self.codes.make(points, encode, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
 
-        One word decides near (below T) or far; :func:`lapwing.randomness.scalar_below` draws the
-        offset from the next. This is what test vectors pin and what other languages port.
+        One word decides near (below T) or far;
+        :func:`lapwing.privacy.sampling.randomness.scalar_below` draws the offset from the next.
+        This is what test vectors pin and what other languages port.
 
         Parameters
         ----------
@@ -239,34 +224,12 @@ class TwoLevel:
         words : iterator of int
             Each in 0..2^64-1.
         """
-        if not 0 <= value < self.points:
-            raise DomainError(f"an input must be in 0..{self.points - 1}")
+        check_symbol(value, self.points, what="an input")
         near = next(words) < self.threshold
         offset = scalar_below(words, self.near if near else self.far)
         code = self.locate(np.array([value]), np.array([near]), np.array([offset]))
-        return int(code[0]).to_bytes(self.report_width, "little")
+        return self.codes.one(int(code[0]))
 
     def tally(self, reports: Reports) -> Counts:
-        """Return the exact counts of a batch, entirely or not at all.
-
-        Raises
-        ------
-        MismatchError
-            When another randomizer made the reports.
-        ReportError
-            With the position of the first report that cannot occur.
-        """
-        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
-        counts = np.zeros(self.outputs, dtype=np.int64)
-        for start in range(0, len(reports), CHUNK):
-            codes = unpack_codes(data[start : start + CHUNK])
-            if int(codes.max(initial=0)) >= self.outputs or int(codes.min(initial=0)) < 0:
-                wrong = (codes >= self.outputs) | (codes < 0)
-                position = start + int(np.argmax(wrong))
-                raise ReportError(
-                    f"every report must be a code in 0..{self.outputs - 1}, the one at position "
-                    f"{position} is not; the batch was not counted",
-                    position=position,
-                )
-            counts += np.bincount(codes, minlength=self.outputs)
-        return Counts([counts], [len(reports)], self.fingerprint)
+        """Return the exact counts of a batch, entirely or not at all."""
+        return self.codes.count(reports, self.fingerprint)

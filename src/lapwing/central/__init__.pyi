@@ -1,0 +1,9 @@
+from .adaptive_quantiles import AdaptiveQuantiles as AdaptiveQuantiles
+from .continual_prefix_sums import RunningPrefixSums as RunningPrefixSums
+from .histogram_query import HistogramQuery as HistogramQuery
+from .matching_pursuit import MatchingPursuit as MatchingPursuit
+from .polynomial_projection import PolynomialProjection as PolynomialProjection
+from .prefix_sums import PrefixSums as PrefixSums
+from .private_bounds import PrivateBounds as PrivateBounds
+from .private_bounds import private_bounds as private_bounds
+from .sum_tree import SumTree as SumTree

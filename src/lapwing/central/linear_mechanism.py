@@ -1,0 +1,164 @@
+"""Linear mechanisms: whole-number combinations of exact counts, plus independent noise."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.linear.operators.operator import Operator, as_operator
+from lapwing.linear.whole_columns import LARGEST_ENTRY
+from lapwing.privacy.guarantee import Neighbours
+from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.protocol.channels.additive_noise import AdditiveNoise
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.release import Part, Release
+
+Counts = NDArray[np.int64]
+
+
+class Strategy(Protocol):
+    """A fixed matrix of whole numbers: which combinations of the counts are asked."""
+
+    @property
+    def operator(self) -> LinearOperator:
+        """The same matrix in floating point: shape [answers, symbols]."""
+        ...
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value in the matrix."""
+        ...
+
+    def answers(self, counts: Counts) -> Counts:
+        """Return the exact answers: int64 [answers]."""
+        ...
+
+    def sensitivity(self, neighbours: Neighbours) -> Sensitivity:
+        """Return how far the answers of two neighbours can be apart, exactly."""
+        ...
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal strategies."""
+        ...
+
+
+def part_of(
+    noise: Noise,
+    promise: Promise,
+    sensitivity: Sensitivity,
+    people: int,
+    *,
+    source: RandomSource,
+    identifier: str | None = None,
+) -> Part:
+    """Return the record of one drawing of noise, under a fresh identifier if none is given."""
+    drawn = source.words(2).astype("<u8").tobytes().hex()
+    identifier = drawn if identifier is None else identifier
+    shown = people if promise.neighbours == "replace-one" else None
+    return Part(identifier, promise, noise, noise.loss(sensitivity), shown)
+
+
+def fitted_noise(
+    strategy: Strategy, promise: Promise, *, kind: Kind | None = None
+) -> tuple[Noise, Sensitivity]:
+    """Return the least noise with which answers keep a promise, and what it hides.
+
+    Everything that a release can be refused for is refused here, so whoever asks for the loss
+    before paying has asked for it all.
+
+    Raises
+    ------
+    ArgumentError
+        When the matrix has numbers that are too large for exact answers.
+    PrivacyError, MissingExtraError
+        As :func:`lapwing.privacy.integer_noise.calibrated`.
+    """
+    if strategy.largest >= LARGEST_ENTRY:
+        raise ArgumentError("the numbers of this strategy are too large for exact answers")
+    sensitivity = strategy.sensitivity(promise.neighbours)
+    return calibrated(promise, sensitivity, kind=kind), sensitivity
+
+
+def release_linear(
+    mechanism: Any,
+    strategy: Strategy,
+    summary: Summary,
+    promise: Promise,
+    *,
+    kind: Kind | None = None,
+    rng: RandomSource | None = None,
+    identifier: str | None = None,
+) -> Release:
+    """Return the answers of a strategy with the least noise that keeps the promise.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Recorded in the release.
+    strategy : Strategy
+    summary : Summary
+    promise : Promise
+    kind : {"normal", "laplace"}, optional
+        Default: the better one.
+    rng : RandomSource, optional
+        Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded one is for tests and
+        simulation only.
+    identifier : str, optional
+        32 hex digits under which it was paid for; default: random ones.
+
+    Notes
+    -----
+    All noise is drawn before the counts are looked at: the time it takes tells nothing of them.
+    """
+    noise, sensitivity = fitted_noise(strategy, promise, kind=kind)
+    source = secure() if rng is None else rng
+    part = part_of(
+        noise, promise, sensitivity, summary.people, source=source, identifier=identifier
+    )
+    drawn = noise.draw(strategy.operator.shape[0], source)
+    return Release(mechanism, summary.domain, strategy.answers(summary.counts) + drawn, [part])
+
+
+def linear_loss(strategy: Strategy, promise: Promise, *, kind: Kind | None = None) -> PrivacyLoss:
+    """Return what a release will cost, before anything is drawn; refuse what it would refuse."""
+    noise, sensitivity = fitted_noise(strategy, promise, kind=kind)
+    return noise.loss(sensitivity)
+
+
+def verify_linear(release: Release, strategy: Strategy) -> None:
+    """Raise PrivacyError unless every part has the loss of its noise and keeps its promise.
+
+    A document is not believed: the sensitivity is computed anew, exactly.
+    """
+    for part in release.parts:
+        sensitivity = strategy.sensitivity(part.promise.neighbours)
+        if part.loss != part.noise.loss(sensitivity):
+            raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
+        if not kept(part.promise, part.loss):
+            raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+
+
+def linear_channel(release: Release, strategy: Strategy) -> Channel:
+    """Return one block: the strategy's operator with the noise of all parts."""
+    law = AdditiveNoise(release.variance)
+    return Channel(
+        release.domain,
+        [Block(_operator(strategy), law)],
+        release.fingerprint,
+        release.guarantee,
+    )
+
+
+@lru_cache(maxsize=4)
+def _operator(strategy: Strategy) -> Operator:
+    """Return one object for equal strategies, so that decoders may keep what follows from it."""
+    return as_operator(strategy.operator)

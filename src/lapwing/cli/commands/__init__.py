@@ -1,0 +1,1 @@
+"""One file per command: it reads its arguments, calls the library and shows the result."""

@@ -1,0 +1,180 @@
+"""`lapwing difference`: two groups or two periods compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.outputs import ENDINGS, check_ending, check_output, writing
+from lapwing.cli.reading.options import Level, check_level
+from lapwing.cli.reading.stored import read_result
+from lapwing.cli.showing.answer import MOST_SHARES, PROBABILITIES
+from lapwing.cli.wording import count_text, percent, shift_text
+from lapwing.errors import ArgumentError, MismatchError
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.results.difference import Difference, People
+from lapwing.results.plotting import figure_of_difference, write_picture
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PEOPLE: tuple[People, ...] = ("same", "different")
+
+
+def difference(
+    first_file: Annotated[
+        Path, typer.Argument(metavar="FIRST", help="A decoded distribution (lapwing decode -o).")
+    ],
+    second_file: Annotated[
+        Path, typer.Argument(metavar="SECOND", help="Another one; it is taken from the first.")
+    ],
+    people: Annotated[
+        str,
+        typer.Option(
+            "--people",
+            metavar="WHICH",
+            help="same: somebody may stand in both, as in two periods (then the promises add up); "
+            "different: nobody does, as in two groups.",
+        ),
+    ] = "same",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="A picture of it, .png or .svg."),
+    ] = None,
+    level: Level = 0.95,
+    *,
+    out: Output,
+) -> None:
+    """Compare two distributions: the first minus the second, with intervals.
+
+    Shows how quantiles and the mean are shifted, or how shares differ, for the people who
+    reported, and whether the two differ at all: whether the band of the whole curve leaves zero
+    somewhere. Both must be on the same domain.
+    """
+    check_level(level)
+    if people not in PEOPLE:
+        raise ArgumentError(f"--people must be 'same' or 'different', got {people!r}")
+    ending = None
+    if output is not None:
+        ending = check_ending(output, ENDINGS, what="the picture")
+        check_output(output, inputs=[first_file, second_file])
+    first, second = read_result(first_file), read_result(second_file)
+    try:
+        made = Difference(first, second, people="same" if people == "same" else "different")
+    except MismatchError as error:
+        raise MismatchError(f"{first_file.name} and {second_file.name}: {error}") from None
+    names = (first_file.stem, second_file.stem)
+    if output is not None:
+        figure = figure_of_difference(made, level=level, names=names)
+        with out.listening(), writing(output) as stream:
+            write_picture(figure, stream, kind="svg" if ending == ".svg" else "png")
+    document = {
+        "command": "difference",
+        "first": str(first_file),
+        "second": str(second_file),
+        **difference_document(made, level=level),
+        "output": None if output is None else str(output),
+    }
+    written = {} if output is None else {"written": str(output)}
+    out.show(document, *_tables(made, document, names, rest=written))
+
+
+def difference_document(made: Difference, *, level: float) -> dict[str, Any]:
+    """Return what a difference says, as JSON values.
+
+    Parameters
+    ----------
+    made : Difference
+    level : float
+        Of the intervals, in (0, 1).
+    """
+    whole = made.confidence_band(level, kind="simultaneous")
+    document: dict[str, Any] = {
+        "people": made.people,
+        "reports": [made.first.reports, made.second.reports],
+        "guarantee": made.guarantee.to_document() if made.guarantee else None,
+        "level": level,
+        "differ": None if whole is None else whole.leaves_zero,
+    }
+    if not made.first.domain.ordered:
+        return document | {"shares": _shares(made, level)}
+    shifts = [
+        {
+            "probability": probability,
+            "shift": float(made.quantile(probability)),
+            **_ends(made.quantile_interval(probability, level=level)),
+        }
+        for probability in PROBABILITIES
+    ]
+    mean = {"shift": made.mean(), **_ends(made.mean_interval(level=level))}
+    return document | {"quantiles": shifts, "mean": mean}
+
+
+def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:
+    low, high = (None, None) if interval is None else interval
+    return {"low": low, "high": high}
+
+
+def _shares(made: Difference, level: float) -> list[dict[str, Any]]:
+    domain = made.first.domain
+    assert isinstance(domain, Categories | HashedTexts)
+    gaps = made.first.mass - made.second.mass
+    band = made.confidence_band(level)
+    listed = domain.listed
+    return [
+        {
+            "label": listed[symbol] if symbol < len(listed) else None,
+            "difference": float(gaps[symbol]),
+            "low": None if band is None else float(band.low[symbol]),
+            "high": None if band is None else float(band.high[symbol]),
+        }
+        for symbol in np.argsort(-np.abs(gaps), kind="stable")[:MOST_SHARES].tolist()
+    ]
+
+
+def _tables(
+    made: Difference, document: dict[str, Any], names: tuple[str, str], *, rest: dict[str, str]
+) -> list[Table]:
+    domain = made.first.domain
+    title = f"{names[0]} minus {names[1]}"
+    interval = f"{100 * document['level']:g} % interval"
+    if domain.ordered:
+        named = [(f"{row['probability']:g}", row) for row in document["quantiles"]]
+        body = [
+            [
+                name,
+                shift_text(row["shift"], domain),
+                "-"
+                if row["low"] is None
+                else f"{shift_text(row['low'], domain)} to {shift_text(row['high'], domain)}",
+            ]
+            for name, row in [*named, ("mean", document["mean"])]
+        ]
+        table = grid(title, ["quantile", "shift", interval], body)
+    else:
+        body = [
+            [
+                "(missing)" if row["label"] is None else str(row["label"]),
+                percent(row["difference"]),
+                "-" if row["low"] is None else f"{percent(row['low'])} to {percent(row['high'])}",
+            ]
+            for row in document["shares"]
+        ]
+        table = grid(title, ["label", "difference", interval], body)
+    rows = {
+        "reports": f"{count_text(made.first.reports)} and {count_text(made.second.reports)}",
+        "people": made.people,
+    }
+    if made.guarantee:
+        rows["promise of both"] = str(made.guarantee)
+    rows["the two differ"] = {
+        None: "not known: one of them has no error law",
+        True: "yes: the band of the whole curve leaves zero",
+        False: "not shown: the band of the whole curve holds zero everywhere",
+    }[document["differ"]]
+    return [table, facts(rows | rest)]

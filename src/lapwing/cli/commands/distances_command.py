@@ -1,0 +1,171 @@
+"""`lapwing distances`: how far an estimate is from the truth."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lapwing.cli.console import Output, grid
+from lapwing.cli.reading.domain_options import TextsName, texts_of
+from lapwing.cli.reading.options import ColumnName
+from lapwing.cli.reading.stored import read_result
+from lapwing.cli.reading.truth import Truth, check_truth, truth_in_result, truth_in_values
+from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.errors import ArgumentError
+from lapwing.results.distances import (
+    decile_error,
+    energy,
+    kolmogorov_smirnov,
+    kullback_leibler,
+    l1,
+    l2,
+    mean_error,
+    mean_squared_error,
+    range_query_error,
+    variance_error,
+    wasserstein,
+)
+from lapwing.results.distribution import Distribution
+
+GRID = 256
+"""Points of the grid on which the papers report W1 and KS."""
+
+RANGES = (0.1, 0.4)
+
+_UNITS = {"number": "", "date": "days", "datetime": "seconds", "time-of-day": "seconds"}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One distance.
+
+    Parameters
+    ----------
+    name : str
+    value : float or None
+        None where the two cannot be compared in this way.
+    unit : str
+        Empty for a number without one.
+    """
+
+    name: str
+    value: float | None
+    unit: str = ""
+
+
+def distances(
+    result_file: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="A decoded distribution (lapwing decode -o).")
+    ],
+    truth: Annotated[
+        Path | None,
+        typer.Option("--truth", metavar="VALUES", help="A table of true values, one per person."),
+    ] = None,
+    column: ColumnName = None,
+    texts: TextsName = None,
+    truth_result: Annotated[
+        Path | None,
+        typer.Option("--truth-result", metavar="RESULT", help="Another result as the truth."),
+    ] = None,
+    *,
+    out: Output,
+) -> None:
+    """Measure how far an estimate is from the truth.
+
+    Distances between CDFs (wasserstein, kolmogorov-smirnov, energy, ranges, mean, variance,
+    deciles) are from the exact values, treated as the survey treats them: clipped, or wrapped
+    on a circle. Those between shares (l1, l2, mean squared error, kullback-leibler) are from
+    the values counted in bins. Needs about 120 bytes of memory for each true value.
+    """
+    check_truth(truth, column, truth_result)
+    result = read_result(result_file)
+    if truth is not None:
+        people = ColumnValues.of(truth, column, result.domain, texts=texts_of(texts, result.domain))
+        with out.listening(), out.progress("truth", people.table.rows) as advance:
+            known = truth_in_values(people, advance=advance)
+    elif truth_result is not None:
+        known = truth_in_result(truth_result, result.domain)
+    else:
+        raise ArgumentError("name the truth: --truth (a table of values) or --truth-result")
+    measures = measured(result, known)
+    document = {
+        "command": "distances",
+        "result": str(result_file),
+        "truth": str(truth or truth_result),
+        "people": known.distribution.reports,
+        # JSON has no infinity: null there means infinite, or not comparable.
+        "distances": {
+            measure.name: {"value": _finite(measure.value), "unit": measure.unit or None}
+            for measure in measures
+        },
+    }
+    rows = [[measure.name, _text(measure.value), measure.unit] for measure in measures]
+    out.show(document, grid(f"distance from {truth or truth_result}", ["", "value", "unit"], rows))
+
+
+def measured(result: Distribution, truth: Truth) -> list[Measure]:
+    """Return all distances that make sense for a domain."""
+    return [*_between_curves(result, truth), *_between_shares(result, truth)]
+
+
+def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
+    if truth.curve is None:
+        return []
+    one, two, domain = result.cumulative, truth.curve, result.domain
+    unit = _UNITS[domain.unit]
+    length = float(domain.right[-1] - domain.left[0])
+    exact = wasserstein(one, two)
+    measures = [Measure("wasserstein", exact, unit)]
+    if length > 0:
+        measures.append(Measure("wasserstein, domain scaled to 1", exact / length))
+    if domain.circular:
+        around = wasserstein(one, two, circular=True)
+        measures += [
+            Measure("wasserstein on the circle", around, unit),
+            Measure("wasserstein on the circle, scaled to 1", around / length),
+        ]
+    measures += [
+        Measure("kolmogorov-smirnov", kolmogorov_smirnov(one, two)),
+        Measure(f"wasserstein on {GRID} points, scaled to 1", wasserstein(one, two, grid=GRID)),
+        Measure(f"kolmogorov-smirnov on {GRID} points", kolmogorov_smirnov(one, two, grid=GRID)),
+        Measure("energy", energy(one, two), f"root of {unit}" if unit else ""),
+    ]
+    measures += [
+        Measure(f"range queries of width {width:g}", range_query_error(one, two, width=width))
+        for width in RANGES
+    ]
+    measures += [
+        Measure("mean", mean_error(one, two), unit),
+        Measure("variance", variance_error(one, two), f"{unit} squared" if unit else ""),
+        Measure("deciles", decile_error(one, two), unit),
+    ]
+    return measures
+
+
+def _between_shares(result: Distribution, truth: Truth) -> list[Measure]:
+    one, two = truth.distribution, result
+    same = one.domain.to_document() == two.domain.to_document()
+    functions: dict[str, Any] = {
+        "l1": l1,
+        "l2": l2,
+        "mean squared error": mean_squared_error,
+        "kullback-leibler of truth from result": kullback_leibler,
+    }
+    return [
+        Measure(name, function(one, two) if same else None, "nats" if "kull" in name else "")
+        for name, function in functions.items()
+    ]
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None
+
+
+def _text(value: float | None) -> str:
+    if value is None:
+        return "other bins"
+    return f"{value:.6g}" if math.isfinite(value) else "infinite"

@@ -1,0 +1,99 @@
+"""`lapwing merge`: add tallies, or releases of sites or rounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing.cli.console import Output, facts
+from lapwing.cli.outputs import check_distinct, check_output, tally_text, write_text
+from lapwing.cli.reading.options import OutputFile
+from lapwing.cli.reading.stored import read_tally
+from lapwing.cli.wording import count_text
+from lapwing.documents import read
+from lapwing.errors import FormatError, MismatchError
+from lapwing.protocol.release import Release
+from lapwing.survey.publication import read_release
+
+
+def merge(
+    tallies: Annotated[
+        list[Path], typer.Argument(metavar="TALLIES", help="Tallies of one survey, or releases.")
+    ],
+    output: OutputFile,
+    *,
+    out: Output,
+) -> None:
+    """Add tallies of one survey into one, or releases of different people.
+
+    Exact, in any order. Tallies of different surveys are refused, also when their randomizers
+    agree. Releases (lapwing release) of sites or rounds add when their mechanism and domain are
+    the same; nobody may be behind two of them.
+    """
+    check_output(output, inputs=tallies)
+    check_distinct(tallies)
+    if all(is_release(path) for path in tallies):
+        merge_releases(tallies, output, out)
+        return
+    counted = []
+    total = None
+    for path in tallies:
+        part = read_tally(path)
+        counted.append({"file": str(path), "reports": part.total})
+        try:
+            total = part if total is None else total + part
+        except MismatchError as error:
+            raise MismatchError(
+                f"{path.name} does not go with {tallies[0].name}: {error}"
+            ) from None
+    assert total is not None  # the parser wants at least one file
+    write_text(output, tally_text(total))
+    document = {
+        "command": "merge",
+        "reports": total.total,
+        "files": counted,
+        "output": str(output),
+    }
+    rows = {
+        str(entry["file"]): f"{count_text(int(str(entry['reports'])))} reports" for entry in counted
+    }
+    rows |= {"merged": f"{count_text(total.total)} reports", "written": str(output)}
+    out.show(document, facts(rows))
+
+
+def is_release(path: Path) -> bool:
+    """Return whether a file holds a release; anything else is left to those who read tallies."""
+    try:
+        return read(path).get("format") == "lapwing-release"
+    except FormatError:
+        return False
+
+
+def merge_releases(paths: list[Path], output: Path, out: Output) -> None:
+    """Add releases, write the sum, and show what it holds."""
+    total: Release | None = None
+    counted = []
+    for path in paths:
+        part = read_release(path)
+        counted.append({"file": str(path), "parts": len(part.parts), "people": part.people})
+        try:
+            total = part if total is None else total + part
+        except MismatchError as error:
+            raise MismatchError(f"{path.name} does not go with {paths[0].name}: {error}") from None
+    assert total is not None
+    write_text(output, total.to_json())
+    document = {
+        "command": "merge",
+        "parts": len(total.parts),
+        "people": total.people,
+        "files": counted,
+        "output": str(output),
+    }
+    rows = {
+        "mechanism": total.mechanism.name,
+        "parts": str(len(total.parts)),
+        "people": "secret" if total.people is None else count_text(total.people),
+    }
+    out.show(document, facts(rows | {"written": str(output)}))

@@ -1,0 +1,132 @@
+"""`lapwing recommend`: which randomizer to use, how large the error will be, how many people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.reading.domain_options import SurveyDomainOptions
+from lapwing.cli.wording import count_text, domain_text
+from lapwing.planning.expected_error import ExpectedError
+from lapwing.planning.recommendation import recommend as recommendation
+from lapwing.planning.recommendation import recommended_bins
+from lapwing.privacy.exact_numbers import exact_epsilon
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoalOptions:
+    """The options that say what is to be small, and at what price."""
+
+    users: Annotated[
+        int | None, typer.Option("--users", metavar="N", help="How many people will report.")
+    ] = None
+    error: Annotated[
+        float | None,
+        typer.Option(
+            "--error",
+            metavar="SHARE",
+            help="Instead of --users: the error to be reached, and how many people it needs.",
+        ),
+    ] = None
+    distance: Annotated[
+        str | None,
+        typer.Option(
+            "--distance",
+            metavar="NAME",
+            help="What is to be small: wasserstein (default) or kolmogorov-smirnov; of "
+            "categories l1 (default), mean-squared-error or detectable-share.",
+        ),
+    ] = None
+    kind: Annotated[
+        str,
+        typer.Option(
+            "--kind",
+            metavar="KIND",
+            help="The column to plan for: typical (the mean of all), smooth, multimodal or spiky.",
+        ),
+    ] = "typical"
+    refine: Annotated[
+        bool, typer.Option("--refine", help="Simulate the answer instead of reading the table.")
+    ] = False
+    report_bytes: Annotated[
+        int | None,
+        typer.Option(
+            "--report-bytes", metavar="N", help="Of categories: the most bytes of a report."
+        ),
+    ] = None
+    server_seconds: Annotated[
+        float | None,
+        typer.Option(
+            "--server-seconds",
+            metavar="SECONDS",
+            help="Of categories: about the most processor time to tally and decode.",
+        ),
+    ] = None
+
+
+def recommend(
+    epsilon: Annotated[
+        str,
+        typer.Option(
+            "--epsilon", metavar="NUMBER", help="The promise of one report, in (0, 24]; also 1/3."
+        ),
+    ],
+    *,
+    goal: GoalOptions,
+    asked: SurveyDomainOptions,
+    out: Output,
+) -> None:
+    """Say which randomizer and decoder to use, and what error to expect.
+
+    Nothing is measured on people: errors were simulated on made-up columns, from smooth to
+    spiky. Without --bins an interval gets the number that suits epsilon.
+    """
+    promise = exact_epsilon(epsilon)
+    domain = asked.domain(bins=recommended_bins(promise))
+    with out.listening():
+        found = recommendation(
+            domain,
+            epsilon=promise,
+            users=goal.users,
+            error=goal.error,
+            distance=None if goal.distance is None else goal.distance.replace("-", "_"),
+            kind=goal.kind,
+            refine=goal.refine,
+            report_bytes=goal.report_bytes,
+            server_seconds=goal.server_seconds,
+        )
+    rows = {
+        "domain": domain_text(domain),
+        "randomizer": found.randomizer.name,
+        "decoder": found.decoder.name,
+        "promise": str(found.randomizer.guarantee),
+        "bytes per report": str(found.report_bytes),
+        "people" if goal.error is None else "people needed": count_text(found.users),
+        "reason": found.reason,
+    }
+    document = {"command": "recommend", **found.to_document()}
+    out.show(document, facts(rows), _errors(found.expected_error, found.predicted_by))
+
+
+def _errors(expected: Mapping[str, ExpectedError], source: str) -> Table:
+    """Return the table of predicted errors: a row for each distance."""
+    kinds = list(dict.fromkeys(kind for error in expected.values() for kind in error.by_kind))
+    typical = ["typical"] if len(kinds) > 1 else []
+    rows = [
+        [
+            distance.replace("_", "-"),
+            *(
+                f"{error.of(kind):.2g}" if kind in ("typical", *error.by_kind) else ""
+                for kind in [*typical, *kinds]
+            ),
+        ]
+        for distance, error in expected.items()
+    ]
+    return grid(f"expected error, by {source}", ["distance", *typical, *kinds], rows)

@@ -1,0 +1,117 @@
+"""`lapwing release`: publish a distribution once, under central differential privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lapwing.cli.console import Output
+from lapwing.cli.outputs import check_output, write_text
+from lapwing.cli.reading.domain_options import CuratorDomainOptions, texts_of
+from lapwing.cli.reading.options import ColumnName, OutputFile
+from lapwing.cli.reading.raw_counts import is_summary, summary_of
+from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
+from lapwing.cli.showing.answer import answer_tables
+from lapwing.cli.showing.dry_run import show_expected_error
+from lapwing.errors import ArgumentError
+from lapwing.protocol.messages.summary import Summary
+from lapwing.survey.publication import Publication, planned_release
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRunOptions:
+    """The options that ask for the errors of a release instead of the release."""
+
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Only say how far the answer would be from the truth: nothing is read, drawn, "
+            "paid or written.",
+        ),
+    ] = False
+    users: Annotated[
+        int | None,
+        typer.Option(
+            "--users", metavar="N", help="--dry-run: how many people, from public knowledge."
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raise ArgumentError unless both or neither are given."""
+        if self.dry_run != (self.users is not None):
+            raise ArgumentError("--dry-run needs --users N, and --users is for --dry-run")
+
+
+def release(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="A table, .parquet or .csv, or a summary (lapwing summarize)."
+        ),
+    ],
+    output: OutputFile,
+    *,
+    promised: PromiseOptions,
+    column: ColumnName = None,
+    asked: CuratorDomainOptions,
+    by: MechanismOptions,
+    payment: PaymentOptions,
+    trial: DryRunOptions,
+    out: Output,
+) -> None:
+    """Publish the distribution of a column, with noise that keeps the promise.
+
+    The bounds are yours to know: they must not come from the data. Values outside are clipped,
+    missing ones get a share of their own (polynomial-projection, matching-pursuit and
+    adaptive-quantiles count them at the upper end). The output is public; releases of different
+    people (sites, rounds) can be merged.
+    """
+    check_output(output, inputs=[data, *([payment.ledger] if payment.ledger else [])])
+    promise = promised.promise()
+    trial.check()
+    stored = None if trial.dry_run else _stored(data, column, asked)
+    domain = asked.domain() if stored is None else stored.domain
+    texts_of(asked.texts, domain)
+    # Everything that can be refused is refused before the data are read or anything is paid.
+    planned = planned_release(domain, promise, by.made())
+    name = payment.name or output.name
+    file = payment.checked(name, planned)
+    if trial.users is not None:
+        show_expected_error(out, domain, planned, trial.users)
+        return
+    summary = summary_of(data, column, domain, out, texts=asked.texts) if stored is None else stored
+    published = planned.publish(
+        summary, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
+    )
+    _show(out, published, output, payment.ledger)
+
+
+def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Summary | None:
+    """Return the summary that a file holds; None when it is a table."""
+    if not is_summary(data):
+        return None
+    if asked != CuratorDomainOptions() or column is not None:
+        raise ArgumentError(
+            "a summary knows its domain; leave the bounds, --column and --texts out"
+        )
+    return Summary.read(data)
+
+
+def _show(out: Output, published: Publication, output: Path, ledger: Path | None) -> None:
+    made = published.release
+    document: dict[str, Any] = {
+        "command": "release",
+        "mechanism": made.mechanism.to_document(),
+        "guarantee": published.guarantee.to_document(),
+        "identifier": made.parts[-1].identifier,
+        "output": str(output),
+    }
+    rest = {"mechanism": made.mechanism.name, "written": str(output)}
+    if ledger is not None:
+        rest["paid by"] = str(ledger)
+    tables = answer_tables(output.name, published.distribution, level=0.95, rest=rest)
+    out.show(document, *tables)

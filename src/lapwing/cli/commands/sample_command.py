@@ -1,0 +1,88 @@
+"""`lapwing sample`: synthetic values from a result, for whoever needs a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from lapwing.cli.console import Output, facts
+from lapwing.cli.outputs import check_ending, check_output, writing
+from lapwing.cli.reading.options import OutputFile
+from lapwing.cli.reading.stored import read_result
+from lapwing.cli.wording import count_text
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.units import to_text
+
+MOST_VALUES = 10**8
+_BATCH = 100_000
+
+
+def sample(
+    result_file: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="A decoded distribution, or a release.")
+    ],
+    size: Annotated[int, typer.Option("--size", metavar="N", help="Synthetic values, at least 1.")],
+    output: OutputFile,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", metavar="S", help="The same seed, the same table. Default: fresh."),
+    ] = None,
+    column: Annotated[
+        str, typer.Option("--column", "-c", metavar="NAME", help="Of the table that is written.")
+    ] = "value",
+    *,
+    out: Output,
+) -> None:
+    """Write synthetic values, drawn from a result, as a CSV table of one column.
+
+    Nobody's value is in it: it costs no privacy beyond the result's, and says nothing that the
+    result does not. Missing values are empty cells. A table larger than the people behind the
+    result is no more exact than one of their number.
+    """
+    check_output(output, inputs=[result_file])
+    check_ending(output, [".csv"], what="the table")
+    if not 1 <= size <= MOST_VALUES:
+        raise ArgumentError(f"--size must be in 1..{MOST_VALUES}, got {size}")
+    if seed is not None and seed < 0:
+        raise ArgumentError(f"--seed must be at least 0, got {seed}")
+    result = read_result(result_file)
+    rng = np.random.default_rng(seed)
+    with writing(output) as stream:
+        text = io.TextIOWrapper(stream, "utf-8", newline="")
+        rows = csv.writer(text, lineterminator="\n")
+        rows.writerow([column])
+        with out.progress("sample", size) as advance:
+            for start in range(0, size, _BATCH):
+                part = result.sample(min(_BATCH, size - start), rng=rng)
+                rows.writerows([cell] for cell in _cells(part, result.domain))
+                advance(part.size)
+        text.detach()  # flushes, and leaves closing to `writing`
+    document = {
+        "command": "sample",
+        "size": size,
+        "seed": seed,
+        "guarantee": None if result.guarantee is None else result.guarantee.to_document(),
+        "output": str(output),
+    }
+    table = {"synthetic values": count_text(size), "promise": str(result.guarantee or "not known")}
+    out.show(document, facts(table | {"written": str(output)}))
+
+
+def _cells(values: Any, domain: Any) -> list[Any]:
+    """Return values as the cells of a table: in the unit of the domain, empty where missing."""
+    if values.dtype == object:
+        return ["" if label is None else label for label in values]
+    if isinstance(domain, Integers):
+        return ["" if np.isnan(x) else int(x) for x in values]
+    unit = domain.unit if isinstance(domain, Interval) else "number"
+    if unit == "number":
+        return ["" if np.isnan(x) else repr(float(x)) for x in values]
+    whole = np.floor(values)  # a moment late in a day or second belongs to it, not to the next
+    return ["" if np.isnan(x) else to_text(x, unit=unit) for x in whole]

@@ -1,0 +1,128 @@
+"""`lapwing simulate`: the tally a population would send, without making its reports."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from lapwing.cli.console import Output, facts
+from lapwing.cli.outputs import check_output, tally_text, write_text
+from lapwing.cli.reading.count_table import population
+from lapwing.cli.reading.domain_options import TextsName, texts_of
+from lapwing.cli.reading.options import ColumnName, OutputFile, SurveyFile
+from lapwing.cli.reading.stored import read_survey
+from lapwing.cli.wording import count_text
+from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.errors import ArgumentError
+from lapwing.planning.simulation import simulate as draw_tally
+from lapwing.protocol.domains.domain import Domain
+
+
+@dataclass(frozen=True, kw_only=True)
+class PopulationOptions:
+    """The options that say who the people are."""
+
+    column: ColumnName = None
+    counts: Annotated[
+        Path | None,
+        typer.Option(
+            "--counts",
+            metavar="TABLE",
+            help="Instead of VALUES: a table of values and how many people hold each.",
+        ),
+    ] = None
+    value_column: Annotated[
+        str | None,
+        typer.Option(
+            "--value-column", metavar="NAME", help="Of TABLE; default: the one beside the counts."
+        ),
+    ] = None
+    count_column: Annotated[
+        str, typer.Option("--count-column", metavar="NAME", help="Of TABLE.")
+    ] = "count"
+    texts: TextsName = None
+
+    def check(self, values: Path | None) -> None:
+        """Raise ArgumentError unless one population is named."""
+        if (values is None) == (self.counts is None):
+            raise ArgumentError("name one population: VALUES (one row per person) or --counts")
+        if self.counts is not None and self.column is not None:
+            raise ArgumentError(
+                "--column is for VALUES; the columns of --counts are --value-column and "
+                "--count-column"
+            )
+        if values is not None and self.value_column is not None:
+            raise ArgumentError("--value-column is for --counts; the column of VALUES is --column")
+
+    def people(self, values: Path | None, domain: Domain, out: Output) -> NDArray[np.int64]:
+        """Return how many people hold each symbol."""
+        texts = texts_of(self.texts, domain)
+        with out.listening():
+            if values is None:
+                assert self.counts is not None
+                return population(
+                    self.counts,
+                    domain,
+                    value_column=self.value_column,
+                    count_column=self.count_column,
+                    texts=texts,
+                )
+            rows = ColumnValues.of(values, self.column, domain, texts=texts)
+            with out.progress("count", rows.table.rows) as advance:
+                return rows.counts(advance=advance)
+
+
+def simulate(
+    survey_file: SurveyFile,
+    values: Annotated[
+        Path | None,
+        typer.Argument(metavar="VALUES", help="A table with one row per person."),
+    ] = None,
+    *,
+    output: OutputFile,
+    crowd: PopulationOptions,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", metavar="N", help="At least 0; default: a fresh one, which is shown."
+        ),
+    ] = None,
+    out: Output,
+) -> None:
+    """Draw the tally that a population would send.
+
+    For planning and for comparing methods. The tally has its exact joint law, though nobody's
+    report is made: it takes the time of the bins, not of the people. A simulated tally cannot
+    be merged with a collected one.
+    """
+    crowd.check(values)
+    if seed is not None and seed < 0:
+        raise ArgumentError(f"--seed must be a whole number of at least 0, got {seed}")
+    others = [path for path in (survey_file, values, crowd.counts) if path is not None]
+    check_output(output, inputs=others)
+    survey = read_survey(survey_file)
+    people = crowd.people(values, survey.randomizer.domain, out)
+    used = secrets.randbits(64) if seed is None else seed
+    tally = draw_tally(survey.randomizer, people, rng=used)
+    write_text(output, tally_text(tally))
+    document = {
+        "command": "simulate",
+        "survey": survey.name,
+        "fingerprint": survey.fingerprint,
+        "people": int(people.sum()),
+        "seed": used,
+        "output": str(output),
+    }
+    shown = {
+        "survey": survey.name,
+        "people": count_text(int(people.sum())),
+        "seed": str(used),
+        "written": str(output),
+    }
+    out.show(document, facts(shown))

@@ -1,0 +1,245 @@
+"""`lapwing verify`: what a survey promises, recomputed and proved."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.outputs import check_ending, check_output, write_text
+from lapwing.cli.reading.options import SurveyFile
+from lapwing.cli.reading.stored import read_survey
+from lapwing.cli.wording import count_text, decimal_text, described, percent, power_text
+from lapwing.errors import ArgumentError
+from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.sampling.randomness import WORD
+from lapwing.privacy.shuffle_amplification import amplified
+from lapwing.protocol.randomizer import hexadecimal
+from lapwing.survey.privacy_statement import Asked, person_ledger, statement_markdown
+from lapwing.survey.privacy_statement import statement as in_words
+from lapwing.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+REPEATS = (1, 2, 5, 10, 50)
+PRIORS = (0.01, 0.1, 0.5)
+_DIGITS = 30
+_SHORT = 60
+"""Characters up to which a fraction is printed as it is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShuffleOptions:
+    """The options of a trusted shuffler."""
+
+    shuffle_users: Annotated[
+        int | None,
+        typer.Option(
+            "--shuffle-users",
+            metavar="N",
+            help="Also show what N honest people's reports promise when a trusted shuffler mixes "
+            "them; needs --delta.",
+        ),
+    ] = None
+    delta: Annotated[
+        str | None,
+        typer.Option("--delta", metavar="NUMBER", help="For --shuffle-users, in (0, 1): 1e-6."),
+    ] = None
+
+    def check(self) -> None:
+        """Raise ArgumentError unless both or none are given."""
+        if (self.shuffle_users is None) != (self.delta is None):
+            raise ArgumentError(
+                "--shuffle-users and --delta belong together; give both, for example "
+                "--shuffle-users 100000 --delta 1e-6"
+            )
+
+    def tell(self, survey: Survey, document: dict[str, Any], rows: dict[str, str]) -> None:
+        """Add what shuffled reports promise, if that was asked."""
+        if self.shuffle_users is None:
+            return
+        promise = amplified(survey.randomizer, users=self.shuffle_users, delta=self.delta)
+        document["shuffled"] = {"users": self.shuffle_users, "guarantee": promise.to_document()}
+        rows[f"shuffled among {count_text(self.shuffle_users)}"] = str(promise)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PersonOptions:
+    """The options of what one person is asked altogether."""
+
+    rounds: Annotated[
+        int,
+        typer.Option("--rounds", metavar="N", help="Reports that one person sends, for --budget."),
+    ] = 1
+    also: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--also",
+            metavar="SURVEY",
+            help="Another survey that the same person answers once; may be repeated.",
+        ),
+    ] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            "--budget",
+            metavar="EPSILON",
+            help="The most that one person may spend on all of them; more is refused.",
+        ),
+    ] = None
+    statement: Annotated[
+        Path | None,
+        typer.Option(
+            "--statement",
+            metavar="FILE",
+            help="Write what the reports can tell in plain words: .md or .json. Needs --budget.",
+        ),
+    ] = None
+
+    def check(self, survey_file: Path) -> None:
+        """Raise ArgumentError unless they fit together and the statement can be written."""
+        if self.budget is None and (self.statement is not None or self.also or self.rounds != 1):
+            raise ArgumentError("--rounds, --also and --statement need --budget, a person's limit")
+        if self.statement is not None:
+            check_ending(self.statement, (".md", ".json"), what="the statement")
+            check_output(self.statement, inputs=[survey_file, *(self.also or [])])
+
+    def tell(self, survey: Survey, document: dict[str, Any], rows: dict[str, str]) -> None:
+        """Add what a person spends, and write the statement, if that was asked."""
+        if self.budget is None:
+            return
+        others = [Asked(read_survey(path)) for path in self.also or []]
+        asked = [Asked(survey, self.rounds), *others]
+        most = Guarantee(exact_epsilon(self.budget), Fraction(0), "replace-one", "local")
+        held = person_ledger(asked, most)
+        document["person"] = told = in_words(asked, held)
+        rows[f"{len(asked)} survey(s), one person"] = (
+            f"{held.spent}; budget {float(most.epsilon):g}"
+        )
+        if self.statement is not None:
+            plain = self.statement.suffix.lower() == ".md"
+            text = statement_markdown(asked, held) if plain else json.dumps(told, indent=1) + "\n"
+            write_text(self.statement, text)
+            rows["statement"] = str(self.statement)
+
+
+def verify(
+    survey_file: SurveyFile,
+    *,
+    shuffle: ShuffleOptions,
+    person: PersonOptions,
+    out: Output,
+) -> None:
+    """Prove what a survey promises, and show what it means.
+
+    The worst-case ratio is an exact fraction, computed from the integer thresholds that
+    devices use and compared with a rational lower bound of e^epsilon; reading the survey
+    already recomputed every threshold. Then: what whoever sees one report, or k reports of
+    one person, can learn about that person at most: reports made afresh add up, and those of a
+    randomizer with a lifetime (rappor), about a value that stays, cost at most that.
+    """
+    shuffle.check()
+    person.check(survey_file)
+    survey = read_survey(survey_file)
+    document, rows = _proof(survey)
+    document["repeats"] = repeats = _repeats(survey)
+    shuffle.tell(survey, document, rows)
+    person.tell(survey, document, rows)
+    out.show(document, facts(rows), _beliefs(survey, repeats))
+
+
+def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return what is proved of a survey, as JSON values and as rows of a table."""
+    randomizer = survey.randomizer
+    certificate = randomizer.certificate().check()
+    document: dict[str, Any] = {
+        "command": "verify",
+        "survey": survey.name,
+        "fingerprint": survey.fingerprint,
+        "guarantee": survey.guarantee.to_document(),
+        "holds": certificate.holds,
+        "ratio": {
+            "numerator": str(certificate.ratio.numerator),
+            "denominator": str(certificate.ratio.denominator),
+            "decimal": decimal_text(certificate.ratio, digits=_DIGITS),
+        },
+        "e^epsilon": decimal_text(certificate.bound, digits=_DIGITS),
+        "loss": certificate.loss,
+        "thresholds": hexadecimal(randomizer.thresholds),
+        "bytes_per_report": randomizer.report_width,
+    }
+    fraction = str(certificate.ratio)
+    rows = described(survey)
+    for name, threshold in randomizer.thresholds.items():
+        share = percent(float(Fraction(threshold, WORD)))
+        rows[f"threshold {name}"] = f"{threshold:#018x} / 2^64, probability {share}"
+    if len(fraction) <= _SHORT:
+        rows["worst ratio, exact"] = fraction
+    rows |= {
+        "worst ratio": f"{document['ratio']['decimal']}...",
+        "must be at most": f"{document['e^epsilon']}... (e^{epsilon_text(certificate.epsilon)})",
+        "holds": "yes, proved in exact arithmetic",
+        "epsilon left unused": f"{certificate.loss:.1e}",
+    }
+    return document, rows
+
+
+def _repeats(survey: Survey) -> list[dict[str, Any]]:
+    """Return what one report, and several of one person, can tell at most."""
+    epsilon = float(survey.guarantee.epsilon)
+    # Reports made afresh add up; those that share a permanent round cost what a person is charged.
+    lasting = survey.guarantee.lifetime is not None
+    return [
+        _repeat(times, float(Asked(survey, times).cost.epsilon) if lasting else times * epsilon)
+        for times in REPEATS
+    ]
+
+
+def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
+    headers = ["answers", "epsilon", "odds change by", *(f"sure, from {p:.0%}" for p in PRIORS)]
+    body = [
+        [
+            str(row["answers"]),
+            f"{row['epsilon']:g}",
+            f"x {power_text(row['epsilon'])}",
+            # Never certain, though a float may say so.
+            *(percent(min(belief["posterior"], 1 - 1e-9)) for belief in row["beliefs"]),
+        ]
+        for row in repeats
+    ]
+    lasting = survey.guarantee.lifetime is not None
+    which = "about a value that stays" if lasting else "each made afresh"
+    title = f"what the reports of one person, {which}, can tell at most"
+    return grid(title, headers, body)
+
+
+def _repeat(times: int, total: float) -> dict[str, Any]:
+    """Return what so many reports, of this epsilon together, can tell."""
+    return {
+        "answers": times,
+        "epsilon": total,
+        "odds_factor": math.exp(total) if total < 700 else None,
+        "beliefs": [{"prior": p, "posterior": posterior(p, total)} for p in PRIORS],
+    }
+
+
+def posterior(prior: float, epsilon: float) -> float:
+    """Return the largest belief in a statement about a value, after reports worth epsilon.
+
+    Bayes: the odds grow by at most ``e^epsilon``, so ``p e^epsilon / (1 - p + p e^epsilon)``,
+    written so that nothing overflows.
+
+    Examples
+    --------
+    >>> round(posterior(0.5, 1.0), 4), posterior(0.01, 5000.0)
+    (0.7311, 1.0)
+    """
+    return prior / (prior + (1 - prior) * math.exp(-epsilon))

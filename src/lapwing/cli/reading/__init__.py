@@ -1,0 +1,1 @@
+"""What commands read: options, domains, stored documents, tables of counts."""

@@ -1,0 +1,83 @@
+"""A population given as a table of values and how many people hold each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.engines.arrow.arrow_values import values_of
+from lapwing.engines.arrow.column_values import at_rows
+from lapwing.engines.arrow.table_reader import open_table
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.text_values import Texts
+
+MOST_PEOPLE = 2**53 - 1
+
+
+def population(
+    path: Path, domain: Domain, *, value_column: str | None, count_column: str, texts: Texts = "iso"
+) -> NDArray[np.int64]:
+    """Return how many people hold each symbol: int64 [domain.size].
+
+    Parameters
+    ----------
+    path : Path
+        A table; rows with one value add.
+    domain : Domain
+    value_column : str or None
+        None: the only column beside the counts.
+    count_column : str
+    texts : {"iso", "days", "seconds"}
+        How texts of dates and times are read.
+
+    Raises
+    ------
+    ArgumentError
+        When a column is not there.
+    DomainError
+        With the row of the first value or count that is not legal.
+    """
+    table = open_table(path)
+    count_column = table.column(count_column, option="--count-column")
+    if value_column is None:
+        others = [name for name in table.names if name != count_column]
+        if len(others) != 1:
+            raise ArgumentError(
+                f"--value-column must name one of the columns of {path.name}: {', '.join(others)}"
+            )
+        value_column = others[0]
+    value_column = table.column(value_column, option="--value-column")
+    if value_column == count_column:
+        raise ArgumentError("--value-column and --count-column must be two columns, got one")
+    total = np.zeros(domain.size, dtype=np.int64)
+    first = 0
+    for batch in table.batches([value_column, count_column]):
+        with at_rows(path, first):
+            values = values_of(
+                batch.column(0), domain, column=value_column, typed=table.typed, texts=texts
+            )
+            people = _counts(batch.column(1), column=count_column, typed=table.typed)
+            np.add.at(total, domain.index(values), people)
+        first += batch.num_rows
+    if total.sum() == 0:
+        raise DomainError(f"{path.name} must hold at least one person, it holds none")
+    return total
+
+
+def _counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
+    # Counts are read as values of a domain of whole numbers: one reader, one kind of message.
+    numbers = values_of(array, Integers(0, 1), column=column, typed=typed).astype(np.float64)
+    legal = (numbers >= 0) & (numbers <= MOST_PEOPLE) & (numbers == np.floor(numbers))
+    if not legal.all():
+        position = int(np.argmin(legal))
+        raise DomainError(
+            f"every count must be a whole number of at least 0, the one at position {position} is "
+            "not",
+            position=position,
+        )
+    return numbers.astype(np.int64)

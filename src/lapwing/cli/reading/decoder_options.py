@@ -1,0 +1,227 @@
+"""What `decode` is told of its decoder: the options, and the decoder that they mean together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lapwing.cli.console import Output
+from lapwing.cli.outputs import check_output
+from lapwing.cli.reading.knobs import make_with_knobs, pick
+from lapwing.cli.reading.options import Settings
+from lapwing.cli.reading.watched_scan import WatchedScan
+from lapwing.decoders.decoder import AnyDecoder
+from lapwing.decoders.logs.candidates import Candidates
+from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
+from lapwing.decoders.logs.prefix_extension import PrefixExtension
+from lapwing.errors import ArgumentError, FormatError
+from lapwing.planning.defaults import default_decoder, scanned_long
+from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.protocol.messages.tally import Tally
+from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
+from lapwing.survey.registry import DECODERS
+from lapwing.survey.survey import Survey
+
+_SIGNED = (
+    "the unbiased estimate may have negative masses and is no distribution; name what makes it "
+    "one: --projection simplex or --projection clip-and-normalise"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecoderOptions:
+    """The options of a decoder."""
+
+    decoder: Annotated[
+        str | None,
+        typer.Option(
+            "--decoder",
+            metavar="NAME",
+            help=f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.",
+        ),
+    ] = None
+    smoothed: Annotated[
+        bool | None,
+        typer.Option(
+            "--smoothed/--no-smoothed", help="expectation-maximization: smooth at each step."
+        ),
+    ] = None
+    simplex: Annotated[
+        bool | None,
+        typer.Option(
+            "--simplex/--no-simplex",
+            help="least-squares: the best distribution (default), or the unbiased estimate, "
+            "which needs --projection.",
+        ),
+    ] = None
+    weighted: Annotated[
+        bool | None,
+        typer.Option(
+            "--weighted/--no-weighted", help="least-squares: weights by variance (default) or none."
+        ),
+    ] = None
+    roughness: Annotated[
+        float | None,
+        typer.Option(
+            "--roughness",
+            metavar="NUMBER",
+            help="penalized-likelihood: the price of a rough density.",
+        ),
+    ] = None
+    tolerance: Annotated[
+        float | None, typer.Option("--tolerance", metavar="NUMBER", help="When an iteration stops.")
+    ] = None
+    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Most iterations.")] = (
+        None
+    )
+    band: Annotated[
+        bool | None,
+        typer.Option(
+            "--band/--no-band", help="expectation-maximization: whether to compute the band."
+        ),
+    ] = None
+    candidates: Annotated[
+        Path | None,
+        typer.Option(
+            "--candidates",
+            metavar="FILE",
+            help="candidates: the values to score, one on each line, of linear hashing.",
+        ),
+    ] = None
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            "--state",
+            metavar="FILE",
+            help="exhaustive-scan: where it keeps what is done, and goes on after a stop.",
+        ),
+    ] = None
+    settings: Settings = None
+    projection: Annotated[
+        str | None,
+        typer.Option(
+            "--projection",
+            metavar="NAME",
+            help="What makes an unbiased estimate (with --no-simplex, or of tree-consistency) a "
+            "distribution: simplex (the nearest one) or clip-and-normalise.",
+        ),
+    ] = None
+
+    def made(
+        self, survey: Survey, tally: Tally, out: Output, *, files: Sequence[Path]
+    ) -> AnyDecoder | None:
+        """Return the decoder that the options mean; None for that which suits the randomizer.
+
+        Parameters
+        ----------
+        survey : Survey
+        tally : Counts or ReportLog
+        out : Output
+            Where a scan shows its progress.
+        files : sequence of Path
+            Of the command, so that the state of a scan is none of them.
+        """
+        survey.check(tally)
+        default = default_decoder(survey.randomizer, tally.kind)
+        if self.decoder is not None:
+            of_log = self.decoder in DECODERS and DECODERS[self.decoder].reads == "log"
+        else:
+            of_log = self.candidates is not None or default.reads == "log"
+        if of_log and tally.kind == "log":
+            return self._of_log(survey, default.name, out, files)
+        if of_log or self.candidates is not None or self.state is not None:
+            raise ArgumentError(
+                "--candidates, --state and their decoders are for the log of linear hashing"
+            )
+        return self._of_counts()
+
+    @property
+    def _typed(self) -> dict[str, Any]:
+        """The knobs that have an option of their own, as far as they were given."""
+        typed = {
+            "smoothed": self.smoothed,
+            "simplex": self.simplex,
+            "weighted": self.weighted,
+            "roughness": self.roughness,
+            "tolerance": self.tolerance,
+            "limit": self.limit,
+            "band": self.band,
+        }
+        return {knob: value for knob, value in typed.items() if value is not None}
+
+    def _of_counts(self) -> AnyDecoder | None:
+        settings = self.settings or []
+        if self.decoder is None:
+            given = [*self._typed, *(["set"] if settings else [])]
+            if given:
+                raise ArgumentError(f"--{given[0]} belongs to a decoder; name it with --decoder")
+            return None
+        made = pick(DECODERS, self.decoder, what="the decoder")
+        found: AnyDecoder = make_with_knobs(made, typed=self._typed, settings=settings)
+        if self.projection is None and self.simplex is False:
+            raise ArgumentError(_SIGNED)
+        return found
+
+    def _of_log(
+        self, survey: Survey, default: str, out: Output, files: Sequence[Path]
+    ) -> AnyDecoder:
+        given = [*self._typed, *(["projection"] if self.projection is not None else [])]
+        if given:
+            raise ArgumentError(f"--{given[0]} is for decoders that return a distribution")
+        name = self.decoder or (default if self.candidates is None else Candidates.name)
+        if (self.candidates is not None) != (name == Candidates.name):
+            raise ArgumentError("--candidates names the file of --decoder candidates; give both")
+        if self.state is not None:
+            if name != ExhaustiveScan.name:
+                raise ArgumentError("--state is for --decoder exhaustive-scan")
+            check_output(self.state, inputs=files)
+        domain = survey.randomizer.domain
+        values = [] if self.candidates is None else [read_candidates(self.candidates, domain)]
+        if not values and self.decoder is None and scanned_long(survey.randomizer, "log"):
+            raise ArgumentError(
+                f"a scan of {domain.size} values takes long; score a list (--candidates), or ask "
+                "for it (--decoder exhaustive-scan)"
+            )
+        found: Any = make_with_knobs(
+            DECODERS[name], *values, typed={}, settings=self.settings or []
+        )
+        if name != ExhaustiveScan.name:
+            chosen: AnyDecoder = found
+            return chosen
+        if default == PrefixExtension.name:
+            raise ArgumentError(f"a log of prefixes is not scanned; use --decoder {default}")
+        return WatchedScan(found, out, self.state)
+
+    def distribution(self, estimate: Distribution | SignedEstimate) -> Distribution:
+        """Return the distribution that an estimate is made to."""
+        if isinstance(estimate, SignedEstimate):
+            if self.projection is None:
+                raise ArgumentError(_SIGNED)
+            projection: Any = self.projection  # SignedEstimate checks the name.
+            return estimate.project(projection)
+        if self.projection is not None:
+            raise ArgumentError(
+                "--projection is for estimates that may be negative: those of --no-simplex only, "
+                "and of tree-consistency without --set method=admm"
+            )
+        return estimate
+
+
+def read_candidates(path: Path, domain: Any) -> list[Any]:
+    """Return the values in a file, one on each line; whole numbers unless texts are hashed."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        raise FormatError(f"{path.name} must be UTF-8 text, one value on each line") from None
+    values = [line.strip() for line in lines if line.strip()]
+    if isinstance(domain, HashedTexts) or not isinstance(domain.labels, int):
+        return values
+    wrong = next((i for i, text in enumerate(values, 1) if not text.isdecimal()), None)
+    if wrong is not None:
+        raise FormatError(f"{path.name} must hold whole numbers, value {wrong} is none")
+    return [int(text) for text in values]

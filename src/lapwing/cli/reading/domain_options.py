@@ -1,0 +1,242 @@
+"""How commands are told a domain: the options, and the domain that they mean together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Any, cast
+
+import typer
+
+from lapwing.errors import ArgumentError, FormatError
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.text_values import Texts, check_texts
+from lapwing.protocol.messages.summary import for_curator
+
+CURATOR_BINS = 1024
+"""Bins of an interval in the central model when nobody says how many."""
+
+TextsName = Annotated[
+    str | None,
+    typer.Option(
+        "--texts",
+        metavar="HOW",
+        help="How texts of dates and times are read: iso (default, as 2026-11-21T09:30), days or "
+        "seconds (since 1970 or midnight). Each row by itself; what cannot be read so is missing.",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberOptions:
+    """The options of a domain of numbers: an interval, or whole numbers."""
+
+    low: Annotated[
+        str | None,
+        typer.Option(
+            "--low",
+            metavar="VALUE",
+            help="Start of an interval: a number, or a date or time as --unit says. It must "
+            "not come from the data.",
+        ),
+    ] = None
+    high: Annotated[
+        str | None, typer.Option("--high", metavar="VALUE", help="End of an interval.")
+    ] = None
+    bounds: Annotated[
+        tuple[str, str] | None,
+        typer.Option(
+            "--bounds", metavar="LOW HIGH", help="Both ends at once, instead of --low and --high."
+        ),
+    ] = None
+    bins: Annotated[
+        int | None, typer.Option("--bins", metavar="N", help="Bins of an interval.")
+    ] = None
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit", metavar="UNIT", help="number (default), date, datetime or time-of-day."
+        ),
+    ] = None
+    circular: Annotated[
+        bool, typer.Option("--circular", help="The interval's end is its start, as midnight is.")
+    ] = False
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            "--scale", metavar="SCALE", help="linear (default) or log: bins of equal ratio."
+        ),
+    ] = None
+    atom: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--atom", metavar="VALUE", help="A value that many hold exactly, as 0; may be repeated."
+        ),
+    ] = None
+    integers: Annotated[
+        tuple[int, int] | None,
+        typer.Option(
+            "--integers", metavar="LOW HIGH", help="Whole numbers instead of an interval."
+        ),
+    ] = None
+
+    def _interval(self, bins: int | None) -> dict[str, Any]:
+        """Return what was typed about an interval, with its bins."""
+        low, high = self.low, self.high
+        if self.bounds is not None:
+            if low is not None or high is not None:
+                raise ArgumentError("--bounds is --low and --high at once; give one or the other")
+            low, high = self.bounds
+        typed = {
+            "low": low,
+            "high": high,
+            "bins": bins,
+            "unit": self.unit,
+            "circular": self.circular or None,
+            "scale": self.scale,
+            "atoms": self.atom or None,
+        }
+        return {key: value for key, value in typed.items() if value is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurveyDomainOptions(NumberOptions):
+    """The options of a survey's domain: numbers or labels."""
+
+    categories: Annotated[
+        str | None,
+        typer.Option(
+            "--categories",
+            metavar="LABELS",
+            help="Labels, as a,b,c, instead of an interval; or their number, for the labels 0, 1, "
+            "2, and so on; or hash:BITS, for texts that nobody lists, known by a public hash.",
+        ),
+    ] = None
+    categories_file: Annotated[
+        Path | None,
+        typer.Option("--categories-file", metavar="FILE", help="Labels, one on each line."),
+    ] = None
+    outside: Annotated[
+        str | None,
+        typer.Option(
+            "--outside", metavar="WHAT", help="Values outside low..high: clip (default) or refuse."
+        ),
+    ] = None
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing",
+            metavar="WHAT",
+            help="Missing values: refuse (default), or count them: bin, of categories: category.",
+        ),
+    ] = None
+
+    def domain(self, *, bins: int | None = None) -> Domain:
+        """Return the domain that the options mean; ArgumentError unless they mean exactly one.
+
+        Parameters
+        ----------
+        bins : int, optional
+            Of an interval whose ends are given and whose bins are not.
+        """
+        ends = self.bounds is not None or self.high is not None
+        interval = self._interval(bins if self.bins is None and ends else self.bins)
+        rest = {"outside": self.outside, "missing": self.missing}
+        rest = {key: value for key, value in rest.items() if value is not None}
+        return _domain(interval, self.integers, self.categories, self.categories_file, rest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CuratorDomainOptions(NumberOptions):
+    """The options of a curator's domain, and how values are read into it."""
+
+    texts: TextsName = None
+
+    def domain(self) -> Domain:
+        """Return the domain that the options mean, fit for a curator."""
+        bins = CURATOR_BINS if self.bins is None and self.integers is None else self.bins
+        return for_curator(_domain(self._interval(bins), self.integers))
+
+
+def texts_of(given: str | None, domain: Domain) -> Texts:
+    """Return how texts are read; ArgumentError when the option is wrong, or not for this domain."""
+    if given is None:
+        return "iso"
+    unit = domain.unit
+    if unit == "number":
+        raise ArgumentError(
+            "--texts is for dates and times, and this domain holds neither; leave it out, or "
+            "declare the domain's --unit"
+        )
+    check_texts(given, unit)
+    return cast(Texts, given)
+
+
+def _domain(
+    interval: dict[str, Any],
+    integers: tuple[int, int] | None,
+    categories: str | None = None,
+    categories_file: Path | None = None,
+    rest: Mapping[str, Any] = MappingProxyType({}),
+) -> Domain:
+    others = (integers, categories, categories_file)
+    if bool(interval) + sum(one is not None for one in others) != 1:
+        raise ArgumentError(
+            "a survey needs one domain: an interval (--low, --high, --bins), or --integers, or "
+            "--categories, or --categories-file"
+        )
+    if integers is not None:
+        return Integers(*integers, **rest)
+    if not interval:
+        if "outside" in rest:
+            raise ArgumentError("--outside is for intervals and whole numbers, not for categories")
+        bits = re.fullmatch(r"hash:([0-9]{1,2})", (categories or "").strip())
+        if bits:
+            return HashedTexts(int(bits[1]), **rest)
+        return Categories(_labels(categories, categories_file), **rest)
+    absent = [f"--{key}" for key in ("low", "high", "bins") if key not in interval]
+    if absent:
+        raise ArgumentError(f"an interval needs --low, --high and --bins; add {', '.join(absent)}")
+    unit = interval.get("unit", "number")
+    low, high = (_end(interval.pop(key), unit, f"--{key}") for key in ("low", "high"))
+    interval["atoms"] = [_end(text, unit, "--atom") for text in interval.get("atoms", ())]
+    return Interval(low, high, **interval, **rest)
+
+
+def _end(text: str, unit: str, option: str) -> Any:
+    """Return a number; dates and times stay texts, which the domain reads."""
+    if unit != "number":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(
+            f"{option} must be a number, got {text!r}; for dates and times add --unit"
+        ) from None
+
+
+def _labels(typed: str | None, path: Path | None) -> Any:
+    if path is not None:
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise FormatError(f"{path.name} must be UTF-8 text, one label on each line") from None
+        labels = [line.strip() for line in lines if line.strip()]
+    else:
+        labels = [label.strip() for label in (typed or "").split(",")]
+        if len(labels) == 1 and labels[0].isascii() and labels[0].isdigit():
+            return int(labels[0])
+        if "" in labels:
+            raise ArgumentError("--categories must be labels with commas between, one is empty")
+    # Only whole numbers as they are usually written: 007 stays a text, and so do all beside it.
+    whole = all(
+        label.removeprefix("-").isdecimal() and str(int(label)) == label for label in labels
+    )
+    return [int(label) for label in labels] if whole and labels else labels

@@ -1,0 +1,55 @@
+"""Arguments that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing.errors import ArgumentError
+
+SurveyFile = Annotated[
+    Path, typer.Argument(metavar="SURVEY", help="The survey's JSON document (lapwing new).")
+]
+
+OutputFile = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="The file to write. It appears when the work is done; before that, and after an "
+        "error, a file of that name stays as it was.",
+    ),
+]
+
+ColumnName = Annotated[
+    str | None,
+    typer.Option(
+        "--column",
+        "-c",
+        metavar="NAME",
+        help="The column with the values; not needed when there is only one.",
+    ),
+]
+
+Level = Annotated[
+    float,
+    typer.Option("--level", metavar="LEVEL", help="Coverage of the intervals, between 0 and 1."),
+]
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KNOB=VALUE",
+        help="Any other knob that the class of this name has, a list as JSON; may be repeated.",
+    ),
+]
+
+
+def check_level(level: float) -> None:
+    """Raise ArgumentError unless the level of an interval is between 0 and 1."""
+    if not 0 < level < 1:
+        raise ArgumentError(f"--level must be between 0 and 1, got {level}; for example 0.95")

@@ -1,0 +1,1 @@
+"""What commands show: answers as tables and as JSON."""

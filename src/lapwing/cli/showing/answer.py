@@ -1,0 +1,223 @@
+"""A decoded distribution as the JSON and the tables that `decode` shows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lapwing.cli.console import facts, grid
+from lapwing.cli.wording import count_text, number_text, percent
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import to_text
+from lapwing.results.distribution import Distribution
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+MOST_SHARES = 20
+MOST_ATOMS = 12
+MOST_SYMBOLS = 4096
+
+
+def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
+    """Return what a distribution says, as JSON values.
+
+    Parameters
+    ----------
+    result : Distribution
+    level : float
+        Of the intervals, in (0, 1).
+    """
+    band = result.confidence_band(level)
+    document: dict[str, Any] = {
+        "reports": result.reports,
+        "guarantee": result.guarantee.to_document() if result.guarantee else None,
+        "made": result.made,
+        "level": level,
+        "band": None if band is None else {"kind": band.kind, "method": band.method},
+        "share_in_band": result.share_in_band(level),
+        "missing_share": result.missing_share,
+    }
+    if not result.domain.ordered:
+        return document | {"shares": _shares(result, level)}
+    if result.missing_share == 1:
+        return document | {"quantiles": [], "mean": None, "atoms": []}
+    return document | {
+        "quantiles": _quantiles(result, level),
+        "mean": result.mean(),
+        "mean_interval": result.mean_interval(level=level),
+        "variance": result.variance(),
+        "variance_interval": result.variance_interval(level=level),
+        "range_error_bounds": _range_errors(result, level),
+        "atoms": [asdict(atom) for atom in result.atoms],
+    }
+
+
+def _range_errors(result: Distribution, level: float) -> dict[str, float] | None:
+    # The suprema behind it take seconds on very many symbols, and nobody asked.
+    if result.domain.size > MOST_SYMBOLS:
+        return None
+    bounds = result.range_error_bounds(level=level)
+    return None if bounds is None else bounds._asdict()
+
+
+def _quantiles(result: Distribution, level: float) -> list[dict[str, Any]]:
+    band = result.confidence_band(level)
+    unit: Unit = result.domain.unit
+    rows = []
+    for probability in PROBABILITIES:
+        row: dict[str, Any] = {
+            "probability": probability,
+            "value": float(result.quantile(probability)),
+        }
+        row["low"], row["high"] = (None, None) if band is None else band.quantile(probability)
+        if unit != "number":
+            row["text"] = to_text(row["value"], unit=unit)
+        rows.append(row)
+    return rows
+
+
+def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
+    domain = result.domain
+    assert isinstance(domain, Categories | HashedTexts)
+    band = result.confidence_band(level)
+    listed = domain.listed
+    rows = []
+    for symbol in np.argsort(-result.mass, kind="stable")[:MOST_SHARES].tolist():
+        rows.append(
+            {
+                "label": listed[symbol] if symbol < len(listed) else None,
+                "share": float(result.mass[symbol]),
+                "low": None if band is None else float(band.low[symbol]),
+                "high": None if band is None else float(band.high[symbol]),
+            }
+        )
+    return rows
+
+
+def answer_tables(
+    name: str, result: Distribution, *, level: float, rest: dict[str, str]
+) -> list[Table]:
+    """Return the tables for a terminal: quantiles or shares, then everything else.
+
+    Parameters
+    ----------
+    name : str
+        Of the survey.
+    result : Distribution
+    level : float
+        Of the intervals.
+    rest : dict
+        Further lines at the end.
+    """
+    document = answer_document(result, level=level)
+    rows = {"reports": count_text(result.reports)}
+    if result.guarantee:
+        rows["promise of each"] = str(result.guarantee)
+    rows["decoder"] = _made_text(result.made)
+    if document.get("mean") is not None:
+        start = ", counted from the start of the circle" if result.domain.circular else ""
+        rows["mean"] = number_text(document["mean"], result.domain)
+        if document["mean_interval"] is not None:
+            ends = [number_text(end, result.domain) for end in document["mean_interval"]]
+            rows["mean"] += f" ({ends[0]} to {ends[1]})"
+        rows["mean"] += start
+        if result.domain.unit == "number":
+            rows["standard deviation"] = _deviation(document)
+        if document["range_error_bounds"] is not None:
+            bounds = document["range_error_bounds"]
+            rows["shares of ranges"] = (
+                f"off by at most {percent(bounds['worst'])}, on average over ranges by at most "
+                f"{percent(bounds['average'])}"
+            )
+    if result.domain.missing_index is not None:
+        rows["missing"] = percent(result.missing_share)
+    inside = document["share_in_band"]
+    if inside is None:
+        rows["intervals"] = "none: not computed for this decoder or this many symbols"
+    else:
+        rows["intervals"] = document["band"]["method"]
+        rows["curve inside them"] = percent(inside)
+    title = f"{name}: {'quantiles' if result.domain.ordered else 'shares'}"
+    tables = [_answer(title, document, result, level)]
+    if document.get("atoms"):
+        tables.append(_atoms(document["atoms"], result))
+    return [*tables, facts(rows | rest)]
+
+
+def _deviation(document: dict[str, Any]) -> str:
+    text = f"{math.sqrt(document['variance']):.6g}"
+    if document["variance_interval"] is None:
+        return text
+    low, high = (math.sqrt(end) for end in document["variance_interval"])
+    return f"{text} ({low:.6g} to {high:.6g})"
+
+
+def _atoms(atoms: list[dict[str, Any]], result: Distribution) -> Table:
+    """Return the table of the atoms with the largest shares."""
+    largest = sorted(atoms, key=lambda atom: -atom["share"])[:MOST_ATOMS]
+    body = []
+    for atom in sorted(largest, key=lambda atom: atom["left"]):
+        place = number_text(atom["left"], result.domain)
+        if atom["left"] < atom["right"]:
+            place = f"in {place} to {number_text(atom['right'], result.domain)}"
+        interval = "-"
+        if atom["low"] is not None:
+            interval = f"{percent(atom['low'])} to {percent(atom['high'])}"
+        how = "declared" if atom["declared"] else "found"
+        body.append([place, how, percent(atom["share"]), interval])
+    title = "atoms: values that many hold exactly"
+    if len(largest) < len(atoms):
+        title += f", the {len(largest)} largest of {len(atoms)}"
+    return grid(title, ["value", "", "share", "95 % interval"], body)
+
+
+def _answer(title: str, document: dict[str, Any], result: Distribution, level: float) -> Table:
+    interval = f"{100 * level:g} % interval"
+    domain = result.domain
+    if domain.ordered:
+        body = [
+            [
+                f"{row['probability']:g}",
+                number_text(row["value"], domain),
+                "-"
+                if row["low"] is None
+                else f"{number_text(row['low'], domain)} to {number_text(row['high'], domain)}",
+            ]
+            for row in document["quantiles"]
+        ]
+        return grid(title, ["probability", "quantile", interval], body)
+    body = [
+        [
+            "(missing)" if row["label"] is None else str(row["label"]),
+            percent(row["share"]),
+            "-" if row["low"] is None else f"{percent(row['low'])} to {percent(row['high'])}",
+        ]
+        for row in document["shares"]
+    ]
+    if len(body) < domain.size:
+        title += f", the {len(body)} largest of {count_text(domain.size)}"
+    return grid(title, ["label", "share", interval], body)
+
+
+def _made_text(made: dict[str, Any]) -> str:
+    """Return how a result was made: the decoder, and what of its knobs matters to a reader."""
+    words = [str(made.get("class", "unknown"))]
+    if made.get("smoothed"):
+        words.append("smoothed")
+    if made.get("simplex") is False:
+        words.append("unbiased")
+    for key in ("roughness", "tolerance", "projection", "iterations"):
+        if made.get(key) is not None:
+            words.append(f"{key} {made[key]}")
+    if made.get("likelihood", "full") != "full":
+        words.append(f"{made['likelihood']} likelihood")
+    if made.get("converged") is False:
+        words.append("not converged")
+    return ", ".join(words)

@@ -1,0 +1,47 @@
+"""What `lapwing release --dry-run` says: the errors that an answer would have."""
+
+from __future__ import annotations
+
+from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.wording import count_text
+from lapwing.planning.reference_columns import KINDS
+from lapwing.planning.release_error import expected_release_error
+from lapwing.protocol.domains.domain import Domain
+from lapwing.survey.publication import PlannedRelease
+
+
+def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, users: int) -> None:
+    """Print the expected errors of a release that is not made."""
+    promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
+    found = expected_release_error(
+        domain,
+        users=users,
+        neighbours=promise.neighbours,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        mu=promise.mu,
+        rho=promise.rho,
+        mechanism=mechanism,
+    )
+    document = {
+        "command": "release",
+        "dry_run": True,
+        "guarantee": guarantee.to_document(),
+        "expected_error": found.to_document(),
+    }
+    rows = {"mechanism": mechanism.name, "people": count_text(users), "promise": str(guarantee)}
+    rows["noise in a share"] = (
+        "not known before: it depends on what is asked"
+        if found.deviation is None
+        else f"{found.deviation:.3g} (root mean square), at most {found.largest_deviation:.3g}"
+    )
+    rows["released"] = "nothing: this was a dry run"
+    parts = {
+        "noise alone": found.noise,
+        "sampling alone": found.sampling,
+        "noise and sampling, before smoothing": found.together,
+    }
+    parts |= {f"the answer, {kind} column": found.answer.of(kind) for kind in KINDS}
+    body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in parts.items()]
+    title = "Expected largest error of the CDF"
+    out.show(document, grid(title, ["part", "share"], body), facts(rows))

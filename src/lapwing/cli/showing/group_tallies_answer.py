@@ -1,0 +1,124 @@
+"""`lapwing tally --by`: a tally for each group, each in a file of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.outputs import check_output, tally_text, write_text
+from lapwing.cli.wording import count_text
+from lapwing.engines.arrow.report_tables import read_labelled_reports, shown
+from lapwing.errors import ArgumentError, ReportError, TallyError
+from lapwing.protocol.messages.group_tallies import OTHER, GroupTallies
+from lapwing.survey.survey import Survey
+
+
+def tally_groups(
+    survey: Survey,
+    reports: list[Path],
+    output: Path,
+    out: Output,
+    *,
+    by: str,
+    minimum: int,
+    inputs: list[Path],
+) -> None:
+    """Count the reports of each group, write a tally for each and show what was counted.
+
+    Parameters
+    ----------
+    survey : Survey
+    reports : list of Path
+        Tables with a column of labels.
+    output : Path
+        ``tally.json`` stands for ``tally-LABEL.json``.
+    out : Output
+    by : str
+        The column of labels.
+    minimum : int
+        Groups of fewer reports are counted together.
+    inputs : list of Path
+        Files that no output may be.
+    """
+    groups = GroupTallies(survey)
+    with out.progress("tally", None) as advance:
+        for path in reports:
+            first = 0
+            for batch, labels in read_labelled_reports(path, survey, by=by):
+                with report_rows(path, first):
+                    groups.add(batch, labels)
+                first += len(batch)
+                advance(len(batch))
+    if groups.total == 0:
+        names = ", ".join(shown(path) for path in reports)
+        raise TallyError(f"there must be at least one report to count, there is none in {names}")
+    tallies = groups.result(minimum=minimum)
+    paths = _paths(output, list(tallies))
+    for path in paths.values():
+        check_output(path, inputs=inputs)
+    for name, tally in tallies.items():
+        write_text(paths[name], tally_text(tally))
+    rest = tallies.get(OTHER)
+    if rest is not None and rest.total < minimum:
+        out.warn(f"group {OTHER!r} has {count_text(rest.total)} reports, fewer than {minimum}")
+    rows = [
+        {"group": name, "reports": tally.total, "output": str(paths[name])}
+        for name, tally in tallies.items()
+    ]
+    document = {
+        "command": "tally",
+        "survey": survey.name,
+        "fingerprint": survey.fingerprint,
+        "by": by,
+        "minimum": minimum,
+        "labels": groups.labels,
+        "reports": groups.total,
+        "groups": rows,
+    }
+    body = [[name, count_text(tally.total), str(paths[name])] for name, tally in tallies.items()]
+    below = {
+        "labels": count_text(groups.labels),
+        "counted": f"{count_text(groups.total)} reports",
+    }
+    title = f"{survey.name}, by {by}"
+    out.show(document, grid(title, ["group", "reports", "written"], body), facts(below))
+
+
+def _paths(output: Path, names: list[str]) -> dict[str, Path]:
+    """Return a file for each group; letters, digits, dots and dashes of the label stay."""
+    paths = {}
+    seen: dict[str, str] = {}
+    for name in names:
+        safe = re.sub(r"[^\w.-]+", "_", name)[:100]
+        # Some file systems know no difference between upper and lower case.
+        other = seen.setdefault(safe.casefold(), name)
+        if other != name:
+            raise ArgumentError(
+                f"the groups {other!r} and {name!r} would be written to one file; rename one"
+            )
+        paths[name] = output.with_name(f"{output.stem}-{safe}{output.suffix}")
+    return paths
+
+
+@contextmanager
+def report_rows(path: Path, first: int) -> Iterator[None]:
+    """Let a ReportError name the row of the file instead of the position in a batch.
+
+    Parameters
+    ----------
+    path : Path
+    first : int
+        Rows before the batch.
+    """
+    try:
+        yield
+    except ReportError as error:
+        if error.position is None:
+            raise ReportError(f"{shown(path)}: {error}") from None
+        number = first + error.position
+        message = str(error).replace(f"position {error.position} ", f"row {number + 1} ")
+        message = message.replace("the batch was not counted", "nothing was counted")
+        raise ReportError(f"{shown(path)}: {message}", position=number) from None

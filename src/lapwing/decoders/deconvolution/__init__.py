@@ -1,0 +1,1 @@
+"""Filters: a channel undone frequency by frequency."""

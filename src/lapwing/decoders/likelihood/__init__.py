@@ -1,0 +1,1 @@
+"""The distribution under which the reports are likely."""

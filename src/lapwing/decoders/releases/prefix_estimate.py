@@ -1,0 +1,155 @@
+"""Unbiased prefix sums from a linear release, and the exact covariance of their noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from lapwing.errors import UnsupportedChannelError
+from lapwing.linear.arrays import Matrix, Vector, read_only
+from lapwing.linear.operators.operator import Operator, as_operator
+from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums
+from lapwing.linear.operators.stacked import dense
+from lapwing.protocol.channels.additive_noise import AdditiveNoise
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.release import Release
+
+DENSE = 2048
+"""Most symbols of a release whose strategy is inverted as a matrix."""
+
+
+class PrefixRoot(Operator):
+    """From unit noise in the answers of the square-root strategy to noise in the prefix sums."""
+
+    def __init__(self, strategy: SquareRootSums) -> None:
+        super().__init__(strategy.shape)
+        self._strategy = strategy
+
+    # Prefix sums times the inverse of the root is the root again, up to the rounding of its
+    # entries to 2^-20.
+    def _matmat(self, x: Matrix) -> Matrix:
+        return self._strategy._matmat(x) / UNIT**2
+
+    def _rmatmat(self, y: Matrix) -> Matrix:
+        return self._strategy._rmatmat(y) / UNIT**2
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixEstimate:
+    """Prefix sums with normal errors of covariance ``variance (root root' - removed removed')``.
+
+    Parameters
+    ----------
+    sums : numpy.ndarray
+        float64 [symbols], in people.
+    root : Operator
+        Shape [symbols, answers].
+    variance : float
+        Of the noise in each answer.
+    known : tuple of int
+        The prefix sums whose values are known, in the order in which they came to be.
+    """
+
+    sums: Vector
+    root: Operator
+    variance: float
+    known: tuple[int, ...] = ()
+
+    @property
+    def removed(self) -> Matrix:
+        """What the known values have taken out: float64 [symbols, known]."""
+        return removed_columns(self.root, self.known)
+
+    def column(self, index: int) -> Vector:
+        """Return one column of the covariance, in units of `variance`: float64 [symbols]."""
+        return _column(self.root, self.known, index % self.sums.size)
+
+    def given(self, index: int, value: float) -> PrefixEstimate:
+        """Return the estimate when one prefix sum is known."""
+        column = self.column(index)
+        sums: Vector = self.sums - (self.sums[index] - value) * column / column[index]
+        sums[index] = value
+        return PrefixEstimate(sums, self.root, self.variance, (*self.known, index % self.sums.size))
+
+    def deviation(self, index: int) -> float:
+        """Return the standard deviation of one prefix sum."""
+        return float(np.sqrt(max(self.variance * self.column(index)[index], 0.0)))
+
+
+# What follows from the root alone is kept, because it is most of the work and the same for every
+# release of one mechanism on one domain. The functions are pure, so threads may share them.
+@lru_cache(maxsize=8)
+def _column(root: Operator, known: tuple[int, ...], index: int) -> Vector:
+    """Return a column of the covariance of the prefix sums when some are known, read-only."""
+    unit = np.zeros(root.shape[0])
+    unit[index] = 1.0
+    column = root.matvec(root.rmatvec(unit))
+    removed = removed_columns(root, known)
+    return read_only(column - removed @ removed[index])
+
+
+@lru_cache(maxsize=8)
+def removed_columns(root: Operator, known: tuple[int, ...]) -> Matrix:
+    """Return what known prefix sums take out of the covariance: float64 [symbols, known]."""
+    if not known:
+        return read_only(np.zeros((root.shape[0], 0)))
+    *before, last = known
+    column = _column(root, tuple(before), last)
+    taken = (column / np.sqrt(column[last]))[:, None]
+    return read_only(np.hstack([removed_columns(root, tuple(before)), taken]))
+
+
+def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
+    """Return the unbiased prefix sums of a release, before anything else is known.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When the channel is not one linear release, or cannot be inverted.
+    """
+    channel.check(release)
+    block = channel.blocks[0]
+    if len(channel.blocks) != 1 or not isinstance(block.law, AdditiveNoise):
+        raise UnsupportedChannelError(
+            "prefix sums are read from one linear release with added noise; reports of a local "
+            "randomizer are decoded by the spectral prior"
+        )
+    answers = release.blocks[0].astype(np.float64)
+    size = channel.domain.size
+    if isinstance(block.operator, SquareRootSums):
+        sums = np.cumsum(block.operator.inverse(answers))
+        return PrefixEstimate(sums, _square_root(size), block.law.variance)
+    if size > DENSE:
+        raise UnsupportedChannelError(
+            f"this strategy is inverted as a matrix, which is limited to {DENSE} symbols, got "
+            f"{size}; use prefix-sums, or fewer bins"
+        )
+    matrix, root = _inverted(block.operator)
+    return PrefixEstimate(matrix @ answers, root, block.law.variance)
+
+
+@lru_cache(maxsize=4)
+def _square_root(size: int) -> PrefixRoot:
+    return PrefixRoot(SquareRootSums(size))
+
+
+@lru_cache(maxsize=4)
+def _inverted(operator: Operator) -> tuple[Matrix, Operator]:
+    """Return the matrix from answers to prefix sums, also as an operator."""
+    root = read_only(np.cumsum(_pseudo_inverse(operator), axis=0))
+    return root, as_operator(root)
+
+
+def _pseudo_inverse(operator: Operator) -> Matrix:
+    matrix = dense(operator)
+    try:
+        factor = cho_factor(matrix.T @ matrix)
+    except LinAlgError:
+        raise UnsupportedChannelError(
+            "this release does not determine every symbol's share; decode at the bins it asked for"
+        ) from None
+    inverse: Matrix = cho_solve(factor, matrix.T)
+    return inverse

@@ -1,0 +1,59 @@
+"""A distribution function from noisy shares at some places: sorted and joined by lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from lapwing.decoders.decoder import decoder_document
+from lapwing.errors import UnsupportedChannelError
+from lapwing.linear.operators.sums import PrefixCounts
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.release import Release
+from lapwing.results.distribution import Distribution
+
+
+@dataclass(frozen=True)
+class SortedPoints:
+    """Clip the shares to [0, 1], sort them against the places, and join them by straight lines.
+
+    No band: between the places nothing was asked.
+
+    Source: Tao et al. 2026, section II-B2 (re-ordering).
+    """
+
+    name: ClassVar[str] = "sorted-points"
+    reads: ClassVar[Kind] = "release"
+
+    def decode(self, channel: Channel, release: Release) -> Distribution:
+        """Return the distribution.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the release is not one of numbers of rows below places.
+        """
+        channel.check(release)
+        operator = channel.blocks[0].operator
+        if not isinstance(operator, PrefixCounts):
+            raise UnsupportedChannelError(
+                "sorted points are read from a release of adaptive quantiles; use step pursuit "
+                "for others"
+            )
+        held = channel.domain.left.size
+        places = np.concatenate([[0], np.sort(operator.places), [held]])
+        shares = np.sort(np.clip(release.answers / release.total, 0.0, 1.0))
+        heights = np.concatenate([[0.0], shares, [1.0]])
+        curve = np.interp(np.arange(held + 1), places, heights)
+        mass = np.zeros(channel.domain.size)
+        mass[:held] = np.diff(curve)
+        return Distribution(
+            channel.domain,
+            mass,
+            reports=release.total,
+            guarantee=channel.guarantee,
+            made=decoder_document(self),
+        )

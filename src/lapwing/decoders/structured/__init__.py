@@ -1,0 +1,1 @@
+"""Answers that must agree with each other, or that few symbols explain."""

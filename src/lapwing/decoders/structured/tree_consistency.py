@@ -1,0 +1,371 @@
+"""Estimates of all nodes of a tree, made to agree: constrained inference and HH-ADMM."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
+from lapwing.errors import (
+    ArgumentError,
+    ConvergenceWarning,
+    UnsupportedChannelError,
+    WeakAnswerWarning,
+)
+from lapwing.linear.arrays import Vector
+from lapwing.linear.operators.haar import Haar, haar_level
+from lapwing.linear.operators.hadamard import HadamardAgreement, is_power_of_two
+from lapwing.linear.operators.regridding import cell_of
+from lapwing.linear.operators.tree_sums import NearestTree, TreeSums
+from lapwing.linear.projections import norm_sub
+from lapwing.linear.solvers import Solution
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Counts
+from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
+from lapwing.results.uncertainty import Uncertainty
+
+Method = Literal["weighted-average", "admm"]
+
+_UNKNOWN = 1e12
+"""Variance of what nobody reported, in units of the largest other one."""
+
+_CHECKED_EVERY = 10
+"""Iterations between two looks at the stopping rule, which costs a third of an iteration."""
+
+
+@dataclass(frozen=True, eq=False)
+class TreeEstimate:
+    """Unbiased estimates of the nodes of a tree, the root first, then level by level.
+
+    Parameters
+    ----------
+    tree : TreeSums
+    share : numpy.ndarray
+        float64 [nodes], of either sign; the root's is 1.
+    variance : numpy.ndarray
+        float64 [nodes], under the uniform distribution. That of the root, which is known, is 1.
+    noise : numpy.ndarray
+        float64 [nodes]: the part of the variance that the randomizer adds; the rest is which
+        people fell into the level's group, an error that agrees along the tree as it is.
+    """
+
+    tree: TreeSums
+    share: Vector
+    variance: Vector
+    noise: Vector
+
+
+def tree_estimate(channel: Channel, tally: Counts) -> TreeEstimate:
+    """Return what each level of a tree says about its own nodes.
+
+    A level of which nobody reported has shares of 0 and huge variances, so that what the others
+    say of it is split evenly.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When a block does not count cells, two have as many, the cells do not nest, or no block
+        has the symbols themselves.
+    """
+    levels = sorted(
+        (
+            _cell_estimate(block, counts, reports, number)
+            for number, (block, counts, reports) in enumerate(
+                zip(channel.blocks, tally.blocks, tally.reports, strict=True)
+            )
+        ),
+        key=lambda level: level[0].size,
+    )
+    sizes = [share.size for share, _, _ in levels]
+    if len(set(sizes)) < len(sizes) or sizes[-1] != channel.domain.size:
+        raise UnsupportedChannelError(
+            f"the levels of a tree must have different numbers of cells, the most of them the "
+            f"{channel.domain.size} symbols of the domain, got {sizes}"
+        )
+    try:
+        tree = TreeSums([1, *sizes])
+    except ValueError as error:
+        raise UnsupportedChannelError(f"the blocks are not the levels of a tree: {error}") from None
+    root = np.ones(1)
+    share, variance, noise = (np.concatenate([root, *parts]) for parts in zip(*levels, strict=True))
+    known = np.isfinite(variance)
+    variance[~known] = _UNKNOWN * variance[known].max()
+    noise[~known] = _UNKNOWN * noise[known].max()
+    return TreeEstimate(tree, share, variance, noise)
+
+
+def _agreements(channel: Channel) -> list[HadamardAgreement]:
+    """Return the operators of the blocks that are Hadamard bits, on the cells they tell apart."""
+    operators = [block.operator.on_cells for block in channel.blocks]
+    return [operator for operator in operators if isinstance(operator, HadamardAgreement)]
+
+
+def _cell_estimate(
+    block: Block, counts: NDArray[np.int64], reports: int, number: int
+) -> tuple[Vector, Vector, Vector]:
+    """Return the unbiased shares of a block's cells, their variances and the noise in them."""
+    size, two_values = block.operator.shape[1], block.operator.on_cells.compound
+    if two_values is None:
+        raise UnsupportedChannelError(
+            "tree consistency needs blocks that count cells by randomised response, unary "
+            f"encoding or subset selection, block {number} does not; use Hierarchical, or decode "
+            "this channel by LeastSquares or ExpectationMaximization"
+        )
+    if reports == 0:
+        unknown = np.full(counts.size, math.inf)
+        return np.zeros(counts.size), unknown, unknown
+    cells = np.bincount(cell_of(size, counts.size)) / size
+    own, other = two_values
+    gap = own - other
+    share = (counts / reports - other) / gap
+    law = block.covariance(np.full(size, 1 / size))
+    variance = law.variance() / (gap * gap * reports)
+    return share, variance, variance - cells * (1 - cells) / reports
+
+
+def haar_estimate(channel: Channel, tally: Counts) -> Vector:
+    """Return the unbiased masses of a channel of Haar levels in Hadamard bits: float64 [size].
+
+    Coefficients of an orthonormal system have nothing to agree about, so this is both the
+    inverse and the least-squares estimate; O(size log size). A level of which nobody reported
+    counts as zero: what lies above is split evenly.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When the symbols are no power of two, or the blocks not the levels of one Haar tree.
+    """
+    size = channel.domain.size
+    operators = _agreements(channel)
+    rows = sorted(operator.rows for operator in operators)
+    if not is_power_of_two(size) or rows != [2**level for level in range(len(channel.blocks))]:
+        raise UnsupportedChannelError(
+            "a Haar tree must have one block for each level of a domain whose size is a power of "
+            "two; decode another one by LeastSquares(simplex=False)"
+        )
+    coefficients = np.zeros(size)
+    coefficients[0] = 1.0
+    for operator, counts, reports in zip(operators, tally.blocks, tally.reports, strict=True):
+        if reports:
+            level = operator.rows.bit_length() - 1
+            differences = operator.differences(counts / reports)
+            coefficients[haar_level(level)] = math.sqrt(operator.rows) * differences
+    return Haar(size).masses(coefficients)
+
+
+def nearest_distribution(
+    tree: TreeSums, estimate: Vector, weights: Vector, *, tolerance: float, limit: int
+) -> Solution:
+    """Minimise ``sum(weights * (tree x - estimate)^2) / 2`` over the simplex, by ADMM.
+
+    Parameters
+    ----------
+    tree : TreeSums
+    estimate, weights : numpy.ndarray
+        float64 [nodes]; weights not negative. At most one converges best.
+    tolerance : float
+        Stop when an iteration moves no node by more, and no node is further from the nearest
+        consistent tree.
+    limit : int
+        Most iterations.
+
+    Returns
+    -------
+    Solution
+        Its point are the leaves of the feasible iterate, a distribution after any number of
+        iterations; the inner nodes are their sums.
+
+    Notes
+    -----
+    Three copies of the nodes, one near the estimates, one consistent (including the root, which
+    is 1), one not negative with each level summing to 1, are pulled together with penalty 1.
+    One pass up and down the tree and one Norm-Sub per level an iteration, O(nodes).
+
+    Source: Li et al. 2020, appendix B, algorithm 2. Differs: weights; the feasible copy is
+    returned, not the average of the three; a stopping rule; Norm-Sub cannot divide by zero.
+    """
+    nearest_tree = NearestTree(tree, np.ones(estimate.size))
+    # Minimiser of weights y^2 / 2 + (offset - y)^2 / 2; a half with the paper's equal weights.
+    shrink = 1 / (1 + weights)
+    point = estimate.copy()
+    from_estimate, from_tree, from_simplex = np.zeros((3, estimate.size))
+    feasible = np.empty(0)
+    converged, step = False, 0
+    while step < limit and not converged:
+        step += 1
+        looks = step % _CHECKED_EVERY == 0
+        previous = feasible
+        fitted = (point - estimate + from_estimate) * shrink
+        fitted += estimate
+        consistent = nearest_tree.of(point + from_tree)
+        feasible = np.concatenate([norm_sub(part) for part in tree.levels(point + from_simplex)])
+        point = fitted + consistent
+        point += feasible
+        # The three duals always sum to zero after the first iteration, and start at zero.
+        point /= 3
+        from_estimate += point - fitted
+        from_tree += point - consistent
+        from_simplex += point - feasible
+        if looks:
+            moved = float(np.abs(feasible - previous).max())
+            apart = float(np.abs(feasible - consistent).max())
+            converged = max(moved, apart) <= tolerance
+    leaves = tree.levels(feasible)[-1].copy()
+    missed = tree._matvec(leaves) - estimate
+    return Solution(leaves, float(np.dot(weights, missed**2)) / 2, step, converged)
+
+
+@dataclass(frozen=True)
+class TreeConsistency:
+    """Make the levels of a tree agree with each other, and with the known total of one.
+
+    Parameters
+    ----------
+    method : {"weighted-average", "admm"}
+        "weighted-average": the least-squares tree, unbiased and of either sign. The answer is a
+        :class:`SignedEstimate`: it answers ranges and is no density. "admm": the least-squares
+        tree without negative nodes; the answer is a :class:`Distribution`.
+    weighted : bool
+        True: nodes are weighted by the inverse of their variance under the uniform distribution;
+        for ADMM, of the part that the randomizer adds. False: equally, as published.
+    tolerance : float
+        Of ADMM: stop when an iteration moves no node by more than this part of the least standard
+        error of a node, and no node is further from the nearest consistent tree.
+    limit : int
+        Of ADMM: most iterations; reaching it gives a ConvergenceWarning.
+    band : bool
+        Whether to compute the exact linear band (up to 2048 symbols, O(size^3)).
+
+    Accuracy
+    --------
+    The weighted average is the best linear unbiased estimate under the uniform distribution:
+    that of ``LeastSquares(simplex=False)``, in linear time.
+
+    For ADMM the noise alone is the better weight. By their whole variance the leaves, whose
+    shares are small, outweigh the levels above, and keeping them from being negative drags the
+    curve. In 30 paired repeats at 256 and 1024 bins and epsilon .5 to 4, the W1 against equal
+    weights was .79 to .99 on a smooth and a heaped column and 1.00 to 1.06 on one of two atoms;
+    by the whole variance it was up to 1.27.
+
+    Cost
+    ----
+    O(nodes) for the average (10 ms at 65536 symbols) and per iteration of ADMM (2.5 ms there), of
+    which there are 50 to 500, more only for thousands of symbols and an epsilon or a number of
+    reports that say nothing; the band is extra.
+
+    Notes
+    -----
+    Any channel whose blocks count nested cells will do: :class:`Hierarchical`, or subset
+    selections on nested groups of bins. On the channel of :class:`HaarHadamard` the average is
+    its inverse; a size that is no power of two needs LeastSquares there, and ADMM has no
+    estimates of nodes to work on.
+
+    A level of which nobody reported gives a WeakAnswerWarning; what only it could tell apart is
+    split evenly.
+
+    Source: Hay et al. 2010, section 4 (constrained inference); Li et al. 2020, sections 4.2 and
+    4.3 and appendix B. Differs: weights by variance; the root is part of the projection.
+    """
+
+    _: KW_ONLY
+    method: Method = "weighted-average"
+    weighted: bool = True
+    tolerance: float = 1e-3
+    limit: int = 2_000
+    band: bool = True
+
+    name: ClassVar[str] = "tree-consistency"
+    reads: ClassVar[Kind] = "counts"
+
+    def __post_init__(self) -> None:
+        """Check the knobs."""
+        if self.method not in ("weighted-average", "admm"):
+            raise ArgumentError(f"method must be 'weighted-average' or 'admm', got {self.method!r}")
+        if not 0 < self.tolerance < math.inf:
+            raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
+        if self.limit < 1:
+            raise ArgumentError(f"limit must be at least 1, got {self.limit}")
+
+    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+        """Return a SignedEstimate (weighted average) or a Distribution (ADMM).
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the blocks are not the levels of a tree.
+        """
+        channel.check(tally)
+        silent = sum(reports == 0 for reports in tally.reports)
+        if silent:
+            warnings.warn(
+                f"nobody reported of {silent} of the {len(tally.reports)} levels; what only they "
+                "could tell apart is split evenly, and there is no band; collect more reports",
+                WeakAnswerWarning,
+                stacklevel=2,
+            )
+        if self.method == "admm":
+            return self._distribution(channel, tally)
+        mass = self._average(channel, tally)
+        return SignedEstimate(
+            channel.domain,
+            mass,
+            reports=tally.total,
+            guarantee=channel.guarantee,
+            uncertainty=self._uncertainty(channel, tally, None),
+            made=decoder_document(self),
+        )
+
+    def _average(self, channel: Channel, tally: Counts) -> Vector:
+        if _agreements(channel):
+            return haar_estimate(channel, tally)
+        target = tree_estimate(channel, tally)
+        variance = target.variance if self.weighted else np.ones(target.share.size)
+        return target.tree.levels(NearestTree(target.tree, variance).of(target.share))[-1]
+
+    def _distribution(self, channel: Channel, tally: Counts) -> Distribution:
+        target = tree_estimate(channel, tally)
+        least = float(target.noise[1:].min())
+        weights = least / target.noise if self.weighted else np.ones(target.share.size)
+        # The root is given: its weight, like its estimate, changes nothing.
+        weights[0] = 1.0
+        solution = nearest_distribution(
+            target.tree,
+            target.share,
+            weights,
+            tolerance=self.tolerance * min(math.sqrt(least), 1.0),
+            limit=self.limit,
+        )
+        if not solution.converged:
+            warnings.warn(
+                f"tree consistency stopped at its limit of {self.limit} iterations; raise the "
+                "limit or the tolerance",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return Distribution(
+            channel.domain,
+            solution.point,
+            reports=tally.total,
+            guarantee=channel.guarantee,
+            uncertainty=self._uncertainty(channel, tally, solution.point),
+            made={
+                **decoder_document(self),
+                "iterations": solution.iterations,
+                "converged": solution.converged,
+            },
+        )
+
+    def _uncertainty(
+        self, channel: Channel, tally: Counts, plug_in: Vector | None
+    ) -> Uncertainty | None:
+        if not self.band or channel.domain.size > DENSE or 0 in tally.reports:
+            return None
+        return linear_estimate(channel, tally, plug_in=plug_in)

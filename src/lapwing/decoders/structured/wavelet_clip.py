@@ -1,0 +1,241 @@
+"""The wavelet's decoder: unbiased Haar coefficients, clipped from coarse to fine.
+
+Coefficients are kept as differences of mass: at level j, the mass of the left half of cell k less
+that of its right half, ``2^(-j/2)`` times the paper's a_jk. Then every step is an addition of
+masses, and what keeps them non-negative is seen at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
+from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.linear.arrays import Vector
+from lapwing.linear.operators.regridding import cell_of
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.signed_subset_law import SignedSubset
+from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.tally import Counts
+from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
+
+Level = tuple[SignedSubset, NDArray[np.int64], int]
+
+
+def differences_of(mass: Vector) -> list[Vector]:
+    """Return left less right half of every cell, by level: float64 [2^j] for j = 0, 1, ...
+
+    Parameters
+    ----------
+    mass : numpy.ndarray
+        float64 [2^levels].
+    """
+    found = []
+    while mass.size > 1:
+        halves = mass.reshape(-1, 2)
+        found.append(halves[:, 0] - halves[:, 1])
+        mass = halves.sum(axis=1)
+    return found[::-1]
+
+
+def expand(differences: Sequence[Vector], *, clip: bool = False, literal: bool = False) -> Vector:
+    """Return the masses of the finest cells: float64 [2^levels], summing to one.
+
+    Parameters
+    ----------
+    differences : sequence of numpy.ndarray
+        Coarsest first, float64 [2^j] at level j.
+    clip : bool
+        Whether to keep all masses non-negative: a difference is held within the mass of its cell,
+        as it has come down from the coarser levels.
+    literal : bool
+        Hold it within the smaller mass of its cell and of the next one to the right, as
+        equation 69 has it.
+
+    Notes
+    -----
+    Source: Zhao et al. 2026, equations 67 to 69. Differs: the density is constant on a cell, so
+    the mass of the cell itself is enough for ``mass +- difference >= 0``. The paper's
+    ``f((k + 1) 2^-j)`` is the density of the neighbour, and beyond the domain for the last cell
+    (the literal form takes that cell itself there): no mass can enter a cell beside an empty
+    one. The paper's loop starts at level 1 and would drop level 0; here it starts there.
+    """
+    mass = np.ones(1)
+    for level in differences:
+        if literal:
+            level = _within(level, np.minimum(mass, np.append(mass[1:], mass[-1])))
+        elif clip:
+            level = _within(level, mass)
+        mass = np.column_stack([mass + level, mass - level]).reshape(-1) / 2
+    return mass
+
+
+def _within(level: Vector, limit: Vector) -> Vector:
+    return np.clip(level, -limit, limit)
+
+
+@dataclass(frozen=True)
+class WaveletClip:
+    """Invert every level of a wavelet expansion, then clip from coarse to fine.
+
+    Parameters
+    ----------
+    literal : bool
+        Clip as the paper prints it (equation 69), which fails beside empty regions. For
+        reproduction only.
+    clip : bool
+        False: the raw, unbiased expansion, a SignedEstimate.
+    mass_sums : bool
+        Whether to use also how often a coordinate is present, with either sign. It says how much
+        mass a cell has, unless all coordinates are in every set (``epsilon <= ln 3``), where it
+        says nothing and changes nothing. The paper does not use it.
+    band : bool
+        Whether to compute the exact linear band (up to 2048 symbols, O(size^3)). There is none
+        when the cells are coarser than the symbols, because nothing was reported about what is
+        inside them, or when a level has no reports.
+
+    Raises
+    ------
+    ArgumentError
+        When both `literal` and not `clip`.
+
+    Accuracy
+    --------
+    The unclipped expansion is unbiased, with an expected Wasserstein-1 distance of at most
+    :func:`lapwing.local.numerical.wavelet.error_bound`. Clipping lowers the error most with many
+    levels. Mass sums lower it by 15-20 % at epsilon 2 and by 25-30 % at epsilon 4 (measured at 256
+    bins and 8 levels, 100,000 people, on Beta(5, 2) and on a column of atoms).
+
+    Cost
+    ----
+    O(size) and no iteration, without the band.
+
+    Notes
+    -----
+    A level without reports has differences of zero: its halves are alike. Mass inside a finest
+    cell is spread evenly over its symbols.
+
+    Source: Zhao et al. 2026, sections 4.5 and 4.7. Differs: the corrected clip, see
+    :func:`expand`; `mass_sums` is own work.
+    """
+
+    _: KW_ONLY
+    literal: bool = False
+    clip: bool = True
+    mass_sums: bool = True
+    band: bool = True
+
+    name: ClassVar[str] = "wavelet-clip"
+    reads: ClassVar[Kind] = "counts"
+
+    def __post_init__(self) -> None:
+        """Check the knobs."""
+        if self.literal and not self.clip:
+            raise ArgumentError("literal=True is a way to clip, so it needs clip=True")
+
+    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+        """Return a Distribution, or with ``clip=False`` a SignedEstimate.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the channel is not a wavelet's: blocks of signed subsets of 1, 2, 4, ...
+            coordinates, one each.
+        """
+        levels = _levels(channel, tally)
+        differences = estimated_differences(levels, mass_sums=self.mass_sums)
+        cells = expand(differences, clip=self.clip, literal=self.literal)
+        size = channel.domain.size
+        cell = cell_of(size, cells.size)
+        mass = (cells / np.bincount(cell))[cell]
+        uncertainty = None
+        if self.band and cells.size == size <= DENSE and all(tally.reports):
+            uncertainty = linear_estimate(channel, tally, plug_in=mass if self.clip else None)
+        answer = Distribution if self.clip else SignedEstimate
+        return answer(
+            channel.domain,
+            mass,
+            reports=tally.total,
+            guarantee=channel.guarantee,
+            uncertainty=uncertainty,
+            made=decoder_document(self),
+        )
+
+
+def _levels(channel: Channel, tally: Counts) -> list[Level]:
+    """Return law, counts and reports of every level, coarsest first."""
+    channel.check(tally)
+    found: list[Level] = []
+    for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
+        if not isinstance(block.law, SignedSubset):
+            raise UnsupportedChannelError(
+                "the wavelet's decoder needs blocks of signed subsets, one for each level, got "
+                f"{type(block.law).__name__}; use the decoder that is recommended for this survey"
+            )
+        found.append((block.law, counts, reports))
+    found.sort(key=lambda level: level[0].coordinates)
+    sizes = [law.coordinates for law, _, _ in found]
+    if sizes != [2**j for j in range(len(sizes))]:
+        raise UnsupportedChannelError(
+            f"a wavelet's levels must have 1, 2, 4, ... coordinates, one block each, got {sizes}"
+        )
+    return found
+
+
+def estimated_differences(levels: Sequence[Level], *, mass_sums: bool) -> list[Vector]:
+    """Return unbiased differences of every level, coarsest first: float64 [2^j].
+
+    Parameters
+    ----------
+    levels : sequence of (law, counts, reports)
+        Coarsest first.
+    mass_sums : bool
+        Whether to use the presences, too.
+
+    Notes
+    -----
+    With the presences, every cell of level j has an unbiased mass beside its difference. They
+    are gathered from fine to coarse: the children's masses add up to a second estimate of the
+    cell's mass, and subtract to a second estimate of its difference. Variances are equal within
+    a level (they are taken at the uniform distribution), so a sum and a difference of children
+    are uncorrelated, and inverse-variance means of each are the least-squares answer. A weight
+    never depends on the data, so all stays unbiased.
+    """
+    found: list[Vector] = []
+    children: tuple[Vector, float] | None = None
+    for law, counts, reports in reversed(levels):
+        if reports == 0:
+            difference, spread = np.zeros(law.coordinates), np.inf
+        else:
+            difference = law.differences(counts, reports)
+            spread = law.difference_variance(reports)
+        if not mass_sums:
+            found.append(difference)
+            continue
+        own = law.mass_variance(reports) if reports else np.inf
+        mass = law.masses(counts, reports) if np.isfinite(own) else np.zeros(law.coordinates)
+        if children is not None:
+            halves, below = children[0].reshape(-1, 2), 2 * children[1]
+            difference, _ = _mean(difference, spread, halves[:, 0] - halves[:, 1], below)
+            mass, own = _mean(mass, own, halves.sum(axis=1), below)
+        children = (mass, own) if np.isfinite(own) else None
+        found.append(difference)
+    return found[::-1]
+
+
+def _mean(
+    first: Vector, first_variance: float, second: Vector, second_variance: float
+) -> tuple[Vector, float]:
+    """Return the inverse-variance mean of two estimates, and its variance; either may be inf."""
+    one, two = 1 / first_variance, 1 / second_variance
+    if one + two == 0:
+        return np.zeros_like(first), np.inf
+    mean: Vector = (one * first + two * second) / (one + two)
+    return mean, 1 / (one + two)

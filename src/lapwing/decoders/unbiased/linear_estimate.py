@@ -1,0 +1,287 @@
+"""The exact linear band: the unbiased estimate of a channel and its covariance.
+
+The best linear unbiased estimate under the known total of one, and its exact covariance at a
+plug-in distribution. Any decoder may take its band from here, because a band belongs to the
+channel and the tally: the unbiased estimate carries its whole error, a smoothed one does not.
+"""
+
+from __future__ import annotations
+
+import warnings
+from statistics import NormalDist
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg.lapack import dpocon, dpstrf
+
+from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate, hadamard_suffices
+from lapwing.errors import TallyError, UnsupportedChannelError, WeakAnswerWarning
+from lapwing.linear.arrays import Vector
+from lapwing.linear.covariance import Covariance
+from lapwing.linear.operators.stacked import Stacked, dense
+from lapwing.linear.operators.sums import running_sums
+from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.linear.projections import simplex
+from lapwing.linear.solvers import projected_gradient
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.messages.tally import Counts
+from lapwing.results.uncertainty import Uncertainty
+
+DENSE = 2048
+"""Most symbols for which a channel is inverted as a matrix; some channels need no matrix."""
+
+WHOLE = 512
+"""Symbols up to which the covariance of a matrix channel is kept whole."""
+
+RANK = 128
+"""Columns kept above that."""
+
+METHOD = (
+    "exact linear band: unbiased estimate with its exact covariance at the decoded distribution; "
+    "measured coverage stands in benchmarks/accuracy"
+)
+
+
+def linear_estimate(
+    channel: Channel, tally: Counts, *, plug_in: Vector | None = None
+) -> Uncertainty:
+    """Return the unbiased estimate (its `centre`) with its error law.
+
+    Parameters
+    ----------
+    channel : Channel
+        At most 2048 symbols, or one block with a :class:`CompoundSymmetric` operator, or, without
+        an order and above 256 symbols, with a :class:`HadamardBlocks` operator.
+    tally : Counts
+    plug_in : numpy.ndarray, optional
+        float64 [size], a distribution at which the covariance is evaluated. Default: least
+        squares on the simplex.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When the channel is too large for a matrix, or cannot be inverted.
+    TallyError
+        When it could be, but a group that is needed for it has no reports.
+
+    Notes
+    -----
+    With y the counts per report and W the inverse variances of the outputs under the uniform
+    distribution, the estimate minimises ``(y - M x)' W (y - M x)`` subject to ``sum(x) = 1``.
+    The weights do not depend on the data, so the estimate is exactly linear and unbiased. About
+    the people who reported, its covariance is ``A C A' - D / n`` with A the linear map, C the
+    covariance of y and ``D = diag(x) - x x'``: the noise without the sampling of people.
+
+    O(size^3) for a matrix (20 ms at 256 symbols, 0.7 s at 1024), O(size) without.
+    """
+    channel.check(tally)
+    two_values = channel.blocks[0].operator.compound
+    if len(channel.blocks) == 1 and two_values is not None:
+        estimate = _compound_symmetric(channel, tally, two_values, plug_in)
+    elif hadamard_suffices(channel):
+        estimate = hadamard_estimate(channel, tally, plug_in=plug_in)
+    else:
+        estimate = _matrix(channel, tally, plug_in)
+    _warn_when_weak(channel, estimate)
+    return estimate
+
+
+def available_band(channel: Channel, tally: Counts, plug_in: Vector) -> Uncertainty | None:
+    """Return the exact linear band's error law, or None where the channel does not allow one.
+
+    A decoder that needs no inverse still answers then; its result says that it has no band.
+    """
+    try:
+        return linear_estimate(channel, tally, plug_in=plug_in)
+    except (UnsupportedChannelError, TallyError):  # the second: a group has no reports
+        return None
+
+
+def _about_reporters(covariance: Covariance, mass: Vector, reports: int) -> Covariance:
+    sampling = Covariance(mass, mass[:, None], np.array([-1.0]))
+    return covariance + sampling.scaled(-1 / reports)
+
+
+def _compound_symmetric(
+    channel: Channel, tally: Counts, two_values: tuple[float, float], plug_in: Vector | None
+) -> Uncertainty:
+    block, counts, reports = channel.blocks[0], tally.blocks[0], tally.reports[0]
+    size, gap = channel.domain.size, two_values[0] - two_values[1]
+    # (I - J / size) / gap: the inverse, followed by the shift that makes the total one.
+    inverse = CompoundSymmetric(size, diagonal=(1 - 1 / size) / gap, off_diagonal=-1 / (size * gap))
+    centre = inverse.matvec(counts / reports) + 1 / size
+    mass = simplex(centre) if plug_in is None else plug_in
+    covariance = block.covariance(mass).through(inverse).scaled(1 / reports)
+    noise = _about_reporters(covariance, mass, reports)
+    return Uncertainty(centre, noise, np.zeros(size), mass, reports, METHOD)
+
+
+def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertainty:
+    size = channel.domain.size
+    if size > DENSE:
+        raise UnsupportedChannelError(
+            f"this channel is inverted as a matrix, which is limited to {DENSE} symbols, got "
+            f"{size}; decode at fewer bins, or without a band"
+        )
+    uniform = np.full(size, 1 / size)
+    parts = []
+    for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
+        if reports:
+            variance = np.maximum(block.covariance(uniform).variance(), 1e-300)
+            parts.append((block, counts, reports, dense(block.operator), reports / variance))
+    normal = np.zeros((size, size))
+    for _, _, _, matrix, weights in parts:
+        normal += matrix.T @ (weights[:, None] * matrix)
+    try:
+        factor = _factorised(normal)
+    except UnsupportedChannelError:
+        _blame_silent_groups(tally)
+        raise
+    ones = cho_solve(factor, np.ones(size))
+    total = ones.sum()
+
+    def constrained(right: Vector) -> Vector:
+        """Solve, then remove what changes the total."""
+        solution: Vector = cho_solve(factor, right)
+        solution -= np.multiply.outer(ones, solution.sum(axis=0) / total)
+        return solution
+
+    centre = ones / total
+    for _, counts, reports, matrix, weights in parts:
+        centre = centre + constrained(matrix.T @ (weights * (counts / reports)))
+    if plug_in is None:
+        plug_in = _plug_in(channel, tally)
+    covariance = np.zeros((size, size))
+    for block, _, reports, matrix, weights in parts:
+        inverse = constrained(matrix.T * weights)
+        law = block.covariance(plug_in)
+        covariance += (inverse * law.diagonal) @ inverse.T / reports
+        columns = inverse @ law.factor
+        covariance += (columns * law.signs) @ columns.T / reports
+    reports = tally.total
+    covariance -= (np.diag(plug_in) - np.outer(plug_in, plug_in)) / reports
+    if channel.domain.ordered:
+        noise, remainder = compressed(covariance)
+    else:
+        values, vectors = np.linalg.eigh(covariance)
+        noise = Covariance(np.zeros(size), vectors, np.maximum(values, 0.0))
+        remainder = np.zeros(size)
+    return Uncertainty(centre, noise, remainder, plug_in, reports, METHOD)
+
+
+def _factorised(normal: Vector) -> tuple[Vector, bool]:
+    """Return the Cholesky factor of a matrix that can be inverted in float64."""
+    try:
+        factor, lower = cho_factor(normal)
+    except LinAlgError:
+        reciprocal = 0.0
+    else:
+        norm = float(np.abs(normal).sum(axis=0).max())
+        reciprocal = float(dpocon(factor, norm, uplo="L" if lower else "U")[0])
+    if reciprocal < 1e-14:
+        raise UnsupportedChannelError(
+            "this channel cannot be inverted: some distributions give the same reports; decode "
+            "at fewer bins"
+        )
+    return factor, lower
+
+
+def _blame_silent_groups(tally: Counts) -> None:
+    """Raise TallyError when groups have no reports: then more reports help, not fewer bins."""
+    silent = [number for number, reports in enumerate(tally.reports) if reports == 0]
+    if silent:
+        listed = ", ".join(map(str, silent[:8])) + (", ..." if len(silent) > 8 else "")
+        raise TallyError(
+            f"every one of the {len(tally.reports)} groups must have reports for an unbiased "
+            f"estimate, group {listed} has none; collect more reports, or use a decoder that "
+            "needs no inverse"
+        ) from None
+
+
+def _plug_in(channel: Channel, tally: Counts) -> Vector:
+    """Return a rough distribution on the simplex, for variances only."""
+    used = [
+        (block.operator, counts / reports, reports)
+        for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True)
+        if reports
+    ]
+    size = channel.domain.size
+    uniform = np.full(size, 1 / size)
+    operator = Stacked([part[0] for part in used])
+    weights = np.concatenate([np.full(part[1].size, float(part[2])) for part in used])
+    weights /= np.maximum(operator.matvec(uniform), 1e-300)
+    return projected_gradient(
+        operator,
+        np.concatenate([part[1] for part in used]),
+        weights=weights / weights.max(),
+        project=simplex,
+        start=uniform,
+        tolerance=1e-7,
+        limit=500,
+    ).point
+
+
+def compressed(covariance: Vector) -> tuple[Covariance, Vector]:
+    """Return a covariance as columns for the errors of the cumulative sums, and what they leave.
+
+    Up to 512 symbols nothing is left out. Above, the 128 strongest columns are kept and the rest
+    counts as independent errors of the cumulative sums: their variances stay exact, and so does
+    the band; standard deviations of ranges are within 5 % for 98 in 100 ranges, but up to 30 %
+    too small for ranges exactly one wave wide.
+    """
+    size = covariance.shape[0]
+    sums = running_sums(running_sums(covariance).T)
+    sums = (sums + sums.T) / 2
+    if size <= WHOLE:
+        heights = triangular(sums)
+    else:
+        first = size - RANK
+        values, vectors = eigh(sums, subset_by_index=[first, size - 1], check_finite=False)
+        heights = vectors * np.sqrt(np.maximum(values, 0.0))
+    factor = as_stored(np.diff(heights, axis=0, prepend=0.0))
+    explained = (running_sums(factor) ** 2).sum(axis=1)
+    remainder = np.maximum(np.diag(sums) - explained, 0.0)
+    return Covariance(np.zeros(size), factor, np.ones(factor.shape[1])), remainder
+
+
+def as_stored(columns: Vector) -> Vector:
+    """Return columns as a file gives them back, so that a loaded band is the same band.
+
+    Files hold them as float32, one after the other; sums over them depend on that order.
+    """
+    return np.asfortranarray(columns.astype(np.float32).astype(np.float64))
+
+
+def triangular(covariance: Vector, *, most: int | None = None) -> Vector:
+    """Return columns G with ``G G' = covariance``: a tenth of the time of eigenvectors.
+
+    Parameters
+    ----------
+    covariance : numpy.ndarray
+        float64 [size, size], positive semidefinite but for rounding.
+    most : int, optional
+        Columns kept, each of which explains one more of the largest variances left.
+    """
+    factor, pivots, rank, _ = dpstrf(covariance, lower=1)
+    kept = rank if most is None else min(rank, most)
+    # One column of zeros when nothing varies.
+    columns = np.zeros((covariance.shape[0], max(kept, 1)))
+    columns[pivots - 1, :kept] = np.tril(factor)[:, :kept]
+    return columns
+
+
+def _warn_when_weak(channel: Channel, estimate: Uncertainty) -> None:
+    if channel.domain.ordered:
+        warn_when_weak(estimate, what="the exact 95 % band", stacklevel=5)
+
+
+def warn_when_weak(estimate: Uncertainty, *, what: str, stacklevel: int) -> None:
+    """Warn when a band of the CDF is so wide that the answer says little about the data."""
+    widest = NormalDist().inv_cdf(0.975) * float(estimate.cdf_deviation("empirical").max())
+    if widest > 0.5:
+        warnings.warn(
+            f"{estimate.reports} reports say little: {what} of the CDF is +-{widest:.2g} at its "
+            "widest; collect more reports or use fewer bins",
+            WeakAnswerWarning,
+            stacklevel=stacklevel,
+        )

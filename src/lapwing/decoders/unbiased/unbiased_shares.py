@@ -1,0 +1,85 @@
+"""Unbiased shares of categories, each with its own variance: what the sparse decoders start from.
+
+For randomizers that say of every symbol whether a report *supports* it: the own symbol with
+probability p, every other with q. Then ``(support / n - q) / (p - q)`` is the share, without bias,
+and its variance is known for every share. No matrix is inverted, so a domain may be as large as
+memory allows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from lapwing.errors import UnsupportedChannelError
+from lapwing.linear.arrays import Vector
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.messages.tally import Counts
+
+
+@dataclass(frozen=True, eq=False)
+class UnbiasedShares:
+    """Estimates of all shares, about the people who reported.
+
+    Parameters
+    ----------
+    shares : numpy.ndarray
+        float64 [size]: unbiased, of either sign; their sum is one only on average.
+    empty : numpy.ndarray
+        float64 [size]: variance of the estimate where the share is zero.
+    slope : float
+        What a share of one adds to the variance; may be negative.
+    reports : int
+        People behind them.
+    """
+
+    shares: Vector
+    empty: Vector
+    slope: float
+    reports: int
+
+    def variance(self, mass: Vector) -> Vector:
+        """Return the variances of the estimates when these are the shares: float64 [size]."""
+        return np.maximum(self.empty + self.slope * mass, 1e-300)
+
+    def with_total(self) -> UnbiasedShares:
+        """Return the shares with the known total of one; the noisiest give most of what is off.
+
+        Takes about 1 / size of the variance away, which is not counted here.
+        """
+        off = 1 - float(self.shares.sum())
+        return replace(self, shares=self.shares + off * self.empty / self.empty.sum())
+
+    @property
+    def deviation(self) -> Vector:
+        """Standard deviations of the estimates where the share is zero: float64 [size]."""
+        return np.sqrt(self.empty)
+
+
+def unbiased_shares(channel: Channel, tally: Counts) -> UnbiasedShares:
+    """Return the unbiased shares of a channel that supports symbols, with their variances.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When the channel is none of: generalised response, unary encoding, subset selection,
+        Hadamard response, or the support counts of local hashing.
+
+    Notes
+    -----
+    O(size), Hadamard response O(size log size).
+
+    Source: Fang et al. 2023, equations 1 and 2.
+    """
+    channel.check(tally)
+    if len(channel.blocks) == 1:
+        reports = tally.reports[0]
+        found = channel.blocks[0].operator.separate_shares(tally.blocks[0] / reports, reports)
+        if found is not None:
+            return UnbiasedShares(*found, reports)
+    raise UnsupportedChannelError(
+        "this decoder needs a channel that estimates the share of every symbol by itself: "
+        "generalised response, unary encoding, subset selection, Hadamard response or local "
+        "hashing; use LeastSquares or ExpectationMaximization here"
+    )

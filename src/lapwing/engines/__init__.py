@@ -1,0 +1,1 @@
+"""Where many reports are processed at once."""

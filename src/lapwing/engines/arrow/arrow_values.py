@@ -1,0 +1,359 @@
+"""Arrow arrays as values that a domain accepts: numbers, dates, times and labels as what they are.
+
+What a column's type does not fit the domain's unit is refused, not guessed at: a column of dates is
+never a column of plain numbers. The type is that of the file, which is public. What a row becomes
+depends on that row alone, so nothing here looks for a type that fits all rows of a batch. Plain
+numbers count as days (date), seconds since 1970 (datetime) or seconds since midnight (time-of-day),
+as everywhere in the package; texts are read as it is declared, see
+`lapwing.protocol.domains.text_values`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unchecked_texts
+from lapwing.errors import ArgumentError, DomainError, LapwingWarning
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.protocol.domains.text_values import EXAMPLES, Texts, Unit, check_texts
+from lapwing.protocol.domains.units import to_numbers
+
+Values = NDArray[Any]
+
+_FITS = {
+    "numbers": ("number", "date", "datetime", "time-of-day"),
+    "dates": ("date", "datetime"),
+    "timestamps": ("date", "datetime", "time-of-day"),
+    "times of day": ("time-of-day",),
+    "texts": ("number", "date", "datetime", "time-of-day"),
+}
+
+_COUNTED_IN = {
+    "date": "days since 1970-01-01",
+    "datetime": "seconds since 1970-01-01T00:00 UTC",
+    "time-of-day": "seconds since midnight",
+}
+
+_NOBODY = object()
+"""Stands for a value that is no label, so that the domain refuses it with its position."""
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+_CALENDAR_SECONDS = 2.5e11
+"""Time zones are known for moments within this distance of 1970, the years -5900 to 9800."""
+
+_MOST_TICKS = 9.22e18
+"""A month less than 64 bits hold: a zone's offset can be added."""
+
+
+def labels_of(array: Any, *, column: str) -> list[str | None]:
+    """Return an Arrow array as the labels of groups; None where there is none.
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Texts, whole numbers, dates or truth values.
+    column : str
+        Its name, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        When the column is of another type: numbers with fractions are no groups.
+    DomainError
+        With the position of the first text that is not UTF-8.
+    """
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    kinds = (pa.types.is_integer, pa.types.is_date, pa.types.is_boolean, pa.types.is_null)
+    if _kind(array.type) != "texts" and not any(kind(array.type) for kind in kinds):
+        raise ArgumentError(
+            f"the groups in column {column!r} must be texts, whole numbers or dates, they are "
+            f"{array.type}"
+        )
+    if _kind(array.type) == "texts":
+        array = _valid_texts(array, refuse=True)
+    labels: list[str | None] = array.cast(pa.large_string()).to_pylist()
+    return labels
+
+
+def _valid_texts(array: Any, *, refuse: bool) -> Any:
+    """Return texts or their bytes as texts; what is no UTF-8 is refused, or is missing."""
+    import pyarrow as pa
+
+    array = unchecked_texts(array)
+    try:
+        array.validate(full=True)
+        return array
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        pass
+    texts: list[str | None] = []
+    for position, content in enumerate(array.cast(pa.large_binary()).to_pylist()):
+        try:
+            texts.append(None if content is None else content.decode())
+        except UnicodeDecodeError:
+            if refuse:
+                raise DomainError(
+                    f"every text must be UTF-8, the text at position {position} is not; convert "
+                    "the file",
+                    position=position,
+                ) from None
+            texts.append(None)
+    return pa.array(texts, pa.large_string())
+
+
+def values_of(
+    array: Any, domain: Domain, *, column: str, typed: bool, texts: Texts = "iso"
+) -> Values:
+    """Return an Arrow array as values of a domain: float64 or object [n].
+
+    Parameters
+    ----------
+    array : pyarrow.Array
+        Null for missing.
+    domain : Domain
+        Where it counts missing values, rows that cannot be read are among them.
+    column : str
+        Its name, for messages.
+    typed : bool
+        False: texts of a CSV, which may stand for anything.
+    texts : {"iso", "days", "seconds"}
+        How texts of dates and times are read.
+
+    Raises
+    ------
+    DomainError
+        When the type does not fit the domain; with the position of the first row that cannot
+        be read, where missing values are refused. Whether values are legal is for the domain to
+        say.
+
+    Warns
+    -----
+    LapwingWarning
+        When a column of plain numbers stands for dates or times: it says what they count as.
+
+    Notes
+    -----
+    O(n) in Arrow and NumPy. Texts of unusual forms take a loop in Python, for these rows only, and
+    labels one inside the domain.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_null(array.type):
+        missing: Values = np.full(len(array), np.nan if domain.ordered else None)
+        return missing
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    refuse = domain.missing_index is None
+    unit: Unit = domain.unit
+    check_texts(texts, unit)
+    if domain.ordered:
+        return _ordered(array, unit, column=column, texts=texts, refuse=refuse)
+    if _kind(array.type) == "texts":
+        array = _valid_texts(array, refuse=refuse)
+        if not typed:
+            array = pc.utf8_trim_whitespace(array)
+            labels = _text_labels(domain)
+            nulls = [text for text in NULL_TEXTS if text not in labels]
+            found = pc.is_in(array, value_set=pa.array(nulls, pa.large_string()))
+            array = pc.if_else(found, None, array)
+    if isinstance(domain, HashedTexts):
+        return _texts(array, column=column)
+    assert isinstance(domain, Categories)
+    return _labels(array, domain, column=column)
+
+
+def _text_labels(domain: Domain) -> set[str]:
+    if isinstance(domain, Categories) and not isinstance(domain.labels, int):
+        return set(map(str, domain.labels))
+    return set()
+
+
+def _kind(kind: Any) -> str:
+    """Return what a column of an Arrow type holds, in words."""
+    from pyarrow import types
+
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        return "numbers"
+    if types.is_date(kind):
+        return "dates"
+    if types.is_timestamp(kind):
+        return "timestamps"
+    if types.is_time(kind):
+        return "times of day"
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
+        return "texts"
+    if types.is_binary(kind) or types.is_large_binary(kind):  # the cells of a CSV, for one
+        return "texts"
+    if types.is_boolean(kind):
+        return "true and false"
+    return f"values of type {str(kind)[:40]}"
+
+
+def _refuse_kind(column: str, kind: str, needed: str, advice: str) -> NoReturn:
+    raise DomainError(
+        f"the column {column!r} must hold {needed} for this survey, it holds {kind}; {advice}"
+    )
+
+
+def _ordered(array: Any, unit: Unit, *, column: str, texts: Texts, refuse: bool) -> Values:
+    import pyarrow as pa
+
+    kind = _kind(array.type)
+    if unit not in _FITS.get(kind, ()):
+        needed = {
+            "number": "numbers",
+            "date": "dates or timestamps",
+            "datetime": "timestamps or dates",
+            "time-of-day": "times of day or timestamps",
+        }[unit]
+        advice = "choose another column, or a survey whose domain has the right --unit"
+        _refuse_kind(column, kind, needed, advice)
+    if kind == "numbers":
+        return _said(_floats(array), unit, column=column)
+    if kind == "texts":
+        numbers, unreadable = numbers_in_texts(array, unit=unit, texts=texts)
+        if refuse and unreadable.any():
+            position = int(np.argmax(unreadable))
+            written = EXAMPLES[unit] if texts == "iso" else f"a number of {texts}"
+            other = "" if unit == "number" else ", or say how texts are read (--texts)"
+            raise DomainError(
+                f"every value must be a {unit}, the text at position {position} is not; it must "
+                f"be written as {written}; correct it, leave it empty if it is missing{other}",
+                position=position,
+            )
+        return numbers
+    if kind == "times of day":
+        ticks = array.cast(pa.int32() if pa.types.is_time32(array.type) else pa.int64())
+        return _floats(ticks) / _PER_SECOND[array.type.unit]
+    if kind == "timestamps" and array.type.tz is not None and unit != "datetime":
+        # The date and the time of day are those on the wall where the value was recorded.
+        array = _on_the_wall(array, column=column)
+    return to_numbers(array.to_numpy(zero_copy_only=False), unit=unit)
+
+
+def _on_the_wall(array: Any, *, column: str) -> Any:
+    """Return timestamps with a zone as what its clocks showed; as UTC where no zone is known."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    plain = pa.timestamp(array.type.unit)
+    try:
+        pc.local_timestamp(pa.array([0], array.type))
+    except pa.ArrowInvalid:
+        raise DomainError(
+            f"the time zone of column {column!r} is unknown on this machine; install its "
+            "time zone database, or convert the column"
+        ) from None
+    # Far moments overflow in Arrow, and would come out on the other side of 1970.
+    ticks = _PER_SECOND[array.type.unit]
+    most = min(_CALENDAR_SECONDS * ticks, _MOST_TICKS)
+    far = pc.greater(pc.abs(_floats_of(array.cast(pa.int64()))), most)
+    near = pc.local_timestamp(pc.if_else(far, None, array))
+    return pc.if_else(far, array.cast(plain), near)
+
+
+def _said(numbers: NDArray[np.float64], unit: Unit, *, column: str) -> NDArray[np.float64]:
+    """Return plain numbers, saying what they count as: minutes, say, would be taken for seconds.
+
+    It is said whatever the numbers are: a warning that depended on them would tell of them.
+    """
+    if unit != "number":
+        warnings.warn(
+            f"the column {column!r} holds plain numbers; they count as {_COUNTED_IN[unit]}",
+            LapwingWarning,
+            stacklevel=2,
+        )
+    return numbers
+
+
+def _floats_of(array: Any) -> Any:
+    """Return numbers as a pyarrow.DoubleArray."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(array.type):
+        array = array.cast(pa.string())  # Arrow's own way is off in the last bit for a third
+    return array.cast(pa.float64(), safe=False)
+
+
+def _floats(array: Any) -> NDArray[np.float64]:
+    """Return numbers as float64 [n], null as NaN."""
+    floats: NDArray[np.float64] = _floats_of(array).to_numpy(zero_copy_only=False)
+    return floats
+
+
+def _texts(array: Any, *, column: str) -> Values:
+    """Return texts as they are; numbers are no texts, because nobody says how to write them."""
+    kind = _kind(array.type)
+    if kind != "texts":
+        _refuse_kind(column, kind, "texts", "convert it first")
+    texts: Values = array.to_numpy(zero_copy_only=False)
+    return texts
+
+
+def _labels(array: Any, domain: Categories, *, column: str) -> Values:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = _kind(array.type)
+    if kind not in ("texts", "numbers", "true and false"):
+        _refuse_kind(column, kind, "labels (texts or whole numbers)", "convert it first")
+    if isinstance(domain.labels, int):
+        return _counted(array, kind)
+    listed = list(domain.listed)
+    texts = [str(label) for label in listed]
+    if len(set(texts)) != len(texts):
+        raise DomainError(
+            "the labels of this survey must differ as texts, some differ only in type; randomise "
+            "through the library"
+        )
+    missing = array.is_null(nan_is_null=kind == "numbers").to_numpy(zero_copy_only=False)
+    if kind == "numbers":
+        array = _whole_as_texts(array)
+    value_set = pa.array(texts, pa.large_string())
+    places = pc.index_in(array.cast(pa.large_string()), value_set=value_set)
+    labels = np.array([*listed, _NOBODY, None], dtype=object)
+    codes = places.fill_null(len(listed)).to_numpy(zero_copy_only=False)
+    chosen: Values = labels[np.where(missing, len(listed) + 1, codes)]
+    return chosen
+
+
+def _whole_as_texts(array: Any) -> Any:
+    """Return whole numbers as texts, and other numbers as null."""
+    import pyarrow as pa
+
+    if pa.types.is_integer(array.type):
+        return array.cast(pa.string())
+    floats = _floats(array)
+    with np.errstate(invalid="ignore"):
+        whole = (floats == np.floor(floats)) & (np.abs(floats) <= 2.0**53)
+    return pa.array(np.where(whole, floats, 0).astype(np.int64), mask=~whole).cast(pa.string())
+
+
+def _counted(array: Any, kind: str) -> Values:
+    """Return labels 0, 1, ... as numbers, -1 for what is none; NaN for missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if kind == "numbers":
+        if pa.types.is_integer(array.type) and not array.null_count:
+            values: Values = array.to_numpy(zero_copy_only=False)
+            return values
+        floats = _floats(array)
+    elif kind == "true and false":
+        floats = _floats(array.cast(pa.int8()))
+    else:
+        digits = pc.match_substring_regex(array, "^[0-9]{1,15}$")
+        numbers = pc.if_else(digits, array, None).cast(pa.int64())
+        floats = _floats(pc.if_else(digits, numbers, -1))
+    whole = (floats == np.floor(floats)) & (np.abs(floats) <= 2.0**53)
+    return floats.astype(np.int64) if whole.all() else floats  # the same labels, found faster

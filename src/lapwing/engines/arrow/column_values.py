@@ -1,0 +1,165 @@
+"""One column of a table as batches of a domain's values; errors name the file and the row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.engines.arrow.arrow_values import labels_of, values_of
+from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table, open_table
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.text_values import Texts
+
+
+@dataclass(frozen=True)
+class ColumnValues:
+    """The values of many people, in a file.
+
+    Parameters
+    ----------
+    table : Table
+    name : str
+        Of the column.
+    domain : Domain
+        What the values must fit.
+    by : str, optional
+        The column with the public label of each person's group.
+    texts : {"iso", "days", "seconds"}
+        How texts of dates and times are read.
+    curator : bool
+        Whether a table without rows is one, as in the central model, where what an error depends
+        on is told.
+    """
+
+    table: Table
+    name: str
+    domain: Domain
+    by: str | None = None
+    texts: Texts = "iso"
+    curator: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        column: str | None,
+        domain: Domain,
+        *,
+        by: str | None = None,
+        texts: Texts = "iso",
+        curator: bool = False,
+    ) -> ColumnValues:
+        """Open a file and choose the columns; see `table_reader` for what may go wrong."""
+        table = open_table(path)
+        if by is not None:
+            by = table.column(by, option="--by")
+        name = table.column(column)
+        if name == by:
+            raise ArgumentError(
+                f"--by must name another column than {name!r}: a label is public, the value is not"
+            )
+        return cls(table, name, domain, by, texts, curator)
+
+    def batches(
+        self, *, rows: int = BATCH_ROWS
+    ) -> Iterator[tuple[int, NDArray[Any], list[str | None]]]:
+        """Yield the rows before each batch, its values, and their labels (none without `by`).
+
+        Parameters
+        ----------
+        rows : int
+            Most values in a batch.
+
+        Raises
+        ------
+        DomainError
+            When there is no value at all, but for a curator; or one cannot be read and the
+            domain has no place for it.
+        """
+        first = 0
+        columns = [self.name] if self.by is None else [self.name, self.by]
+        for batch in self.table.batches(columns):
+            with at_rows(self.table.path, first):
+                labels = [] if self.by is None else labels_of(batch.column(1), column=self.by)
+            for start in range(0, batch.num_rows, rows):
+                part = batch.column(0).slice(start, rows)
+                with at_rows(self.table.path, first):
+                    values = values_of(
+                        part,
+                        self.domain,
+                        column=self.name,
+                        typed=self.table.typed,
+                        texts=self.texts,
+                    )
+                yield first, values, labels[start : start + rows]
+                first += len(part)
+        if first == 0 and not self.curator:
+            raise DomainError(f"{self.table.path.name} must hold at least one row, it holds none")
+        if first == 0 and self.table.typed:
+            # What is said of a column's type is said of one without rows, too: else it would tell
+            # that there is a row.
+            with at_rows(self.table.path, first):
+                values_of(
+                    self.table.empty(self.name),
+                    self.domain,
+                    column=self.name,
+                    typed=True,
+                    texts=self.texts,
+                )
+
+    def map(
+        self,
+        work: Callable[[NDArray[Any]], Any],
+        *,
+        advance: Callable[[int], None],
+        rows: int = BATCH_ROWS,
+    ) -> Iterator[Any]:
+        """Yield what `work` makes of each batch; its DomainErrors name the row.
+
+        With a column of labels, yield it together with the labels of the batch.
+
+        Parameters
+        ----------
+        work : callable
+            Given the values of one batch.
+        advance : callable
+            Told the number of rows after each.
+        rows : int
+            Most values in a batch.
+        """
+        for first, values, labels in self.batches(rows=rows):
+            with at_rows(self.table.path, first):
+                result = work(values)
+            yield result if self.by is None else (result, labels)
+            advance(values.shape[0])
+
+    def counts(self, *, advance: Callable[[int], None]) -> NDArray[np.int64]:
+        """Return how many people hold each symbol: int64 [domain.size]."""
+        size = self.domain.size
+        total = np.zeros(size, dtype=np.int64)
+        for symbols in self.map(self.domain.index, advance=advance):
+            total += np.bincount(symbols, minlength=size)
+        return total
+
+
+@contextmanager
+def at_rows(path: Path, first: int) -> Iterator[None]:
+    """Let a DomainError name the row of the file instead of the position in a batch.
+
+    Rows count from 1, without the header and, in a CSV of several columns, blank lines.
+    """
+    try:
+        yield
+    except DomainError as error:
+        if error.position is None:
+            raise DomainError(f"{path.name}: {error}") from None
+        row = first + error.position
+        message = str(error).replace(f"position {error.position} ", f"row {row + 1} ")
+        raise DomainError(f"{path.name}: {message}", position=row) from None

@@ -1,0 +1,391 @@
+"""Reports in files: the compact format, Parquet or CSV, by the ending of the name.
+
+===========  ========================================================================
+.lwr         the compact report file, see `lapwing.protocol.messages.report_file`;
+             only here is a torn end told from a whole file, and what stands before it kept
+.parquet     one column "report" of fixed-size binary; the schema's metadata name the
+             format, its version and the fingerprints of survey and randomizer
+.csv         a first line ``# lapwing-reports 1 survey=<hex> randomizer=<hex>``, then
+             the column name "report", then a report in hexadecimal on each line
+===========  ========================================================================
+
+The last two may hold a second column with the public label of each person's group.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.engines.arrow.arrow_values import labels_of
+from lapwing.errors import (
+    ArgumentError,
+    FormatError,
+    MismatchError,
+    MissingExtraError,
+    ReportError,
+)
+from lapwing.protocol.messages import report_file
+from lapwing.protocol.messages.reports import Reports
+from lapwing.survey.survey import Survey
+
+ENDINGS = (".lwr", ".parquet", ".csv")
+LABELLED_ENDINGS = (".parquet", ".csv")
+
+Labelled = tuple[Reports, list[str | None]]
+VERSION = "1"
+STDIN = Path("-")
+
+_KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
+_HEADER = re.compile(r"# lapwing-reports (\S+) survey=([0-9a-f]{64}) randomizer=([0-9a-f]{64})")
+_DIGITS = np.frombuffer(
+    "".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint8
+).reshape(256, 2)
+_NIBBLES = np.full(256, 255, dtype=np.uint8)
+_NIBBLES[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16)
+_NIBBLES[np.frombuffer(b"ABCDEF", dtype=np.uint8)] = np.arange(10, 16)
+
+
+def shown(path: Path) -> str:
+    """Return how messages name an input."""
+    return "standard input" if path == STDIN else path.name
+
+
+# Writing.
+
+
+def write_reports(
+    stream: IO[bytes], survey: Survey, batches: Iterable[Reports], *, ending: str
+) -> int:
+    """Write batches of reports; return how many reports.
+
+    Parameters
+    ----------
+    stream : binary file
+    survey : Survey
+        Whose fingerprint the file carries.
+    batches : iterable of Reports
+    ending : str
+        One of ENDINGS.
+    """
+    if ending == ".lwr":
+        return report_file.write(stream, _header(survey), batches)
+    labelled: Iterable[Labelled] = ((batch, []) for batch in batches)
+    return write_labelled_reports(stream, survey, labelled, ending=ending, by=None)
+
+
+def write_labelled_reports(
+    stream: IO[bytes],
+    survey: Survey,
+    batches: Iterable[Labelled],
+    *,
+    ending: str,
+    by: str | None,
+) -> int:
+    """Write batches of reports with the labels beside them; return how many reports.
+
+    Parameters
+    ----------
+    stream : binary file
+    survey : Survey
+    batches : iterable of (Reports, list of str or None)
+    ending : str
+        One of LABELLED_ENDINGS.
+    by : str or None
+        The name of the column of labels; None for no such column.
+    """
+    if by == "report":
+        raise ArgumentError("the column of labels must not be named 'report'; rename it")
+    write = _write_parquet if ending == ".parquet" else _write_csv
+    return write(stream, survey, batches, by)
+
+
+def _header(survey: Survey) -> report_file.Header:
+    randomizer = survey.randomizer
+    return report_file.Header(randomizer.report_width, survey.fingerprint, randomizer.fingerprint)
+
+
+def _write_parquet(
+    stream: IO[bytes], survey: Survey, batches: Iterable[Labelled], by: str | None
+) -> int:
+    pa, parquet = _arrow()
+    kind = pa.binary(survey.randomizer.report_width)
+    values = ("lapwing-reports", VERSION, survey.fingerprint, survey.randomizer.fingerprint)
+    fields = [pa.field("report", kind, nullable=False)]
+    if by is not None:
+        fields.append(pa.field(by, pa.string()))
+    schema = pa.schema(fields, metadata=dict(zip(_KEYS, values, strict=True)))
+    total = 0
+    with parquet.ParquetWriter(
+        stream, schema, use_dictionary=False, write_page_checksum=True
+    ) as writer:
+        for batch, labels in batches:
+            data = pa.py_buffer(np.ascontiguousarray(batch.data))
+            columns = [pa.FixedSizeBinaryArray.from_buffers(kind, len(batch), [None, data])]
+            if by is not None:
+                columns.append(pa.array(labels, pa.string()))
+            writer.write_batch(pa.record_batch(columns, schema=schema))
+            total += len(batch)
+    return total
+
+
+def _write_csv(
+    stream: IO[bytes], survey: Survey, batches: Iterable[Labelled], by: str | None
+) -> int:
+    fingerprints = f"survey={survey.fingerprint} randomizer={survey.randomizer.fingerprint}"
+    heading = "report" if by is None else f"report,{_quoted(by)}"
+    stream.write(f"# lapwing-reports {VERSION} {fingerprints}\n{heading}\n".encode())
+    total = 0
+    for batch, labels in batches:
+        lines = np.empty((len(batch), 2 * batch.width + 1), dtype=np.uint8)
+        lines[:, :-1] = _DIGITS[batch.data].reshape(len(batch), 2 * batch.width)
+        lines[:, -1] = ord("\n")
+        total += len(batch)
+        if by is None:
+            stream.write(lines.data)
+            continue
+        texts = lines[:, :-1].tobytes().decode("ascii")
+        digits = lines.shape[1] - 1
+        rows = (
+            f"{texts[digits * row : digits * (row + 1)]},{_quoted(label or '')}\n"
+            for row, label in enumerate(labels)
+        )
+        stream.write("".join(rows).encode())
+    return total
+
+
+def _quoted(label: str) -> str:
+    """Return a label as one field of a CSV."""
+    if "\n" in label or "\r" in label:
+        raise ArgumentError("the label of a group must be one line, one is not; rename the group")
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow([label])
+    return text.getvalue()
+
+
+# Reading.
+
+
+def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
+    """Yield the reports of a file in batches.
+
+    Parameters
+    ----------
+    path : Path
+        "-" is standard input, in the compact format.
+    survey : Survey
+        Whose reports they must be.
+
+    Raises
+    ------
+    MismatchError
+        When another survey collected them. Nothing was yielded.
+    TornFileError
+        At a block of a compact file that is torn or damaged; all before it was yielded.
+    FormatError
+        When the file is foreign or damaged.
+    ReportError
+        At a report of a wrong length.
+    """
+    ending = path.suffix.lower()
+    if path == STDIN:
+        yield from _read_compact(sys.stdin.buffer, path, survey)
+    elif ending in LABELLED_ENDINGS:
+        read = _read_parquet if ending == ".parquet" else _read_csv
+        for batch, _ in read(path, survey, None):
+            yield batch
+    else:
+        with path.open("rb") as stream:
+            yield from _read_compact(stream, path, survey)
+
+
+def read_labelled_reports(path: Path, survey: Survey, *, by: str) -> Iterator[Labelled]:
+    """Yield the reports of a table in batches, with the labels beside them.
+
+    Parameters
+    ----------
+    path : Path
+        A .parquet or .csv with a column of labels.
+    survey : Survey
+    by : str
+        The name of that column.
+
+    Raises
+    ------
+    ArgumentError
+        When the file is of another kind, or has no such column; else as :func:`read_reports`.
+    """
+    ending = path.suffix.lower()
+    if path == STDIN or ending not in LABELLED_ENDINGS:
+        raise ArgumentError(
+            f"--by needs reports in a table that has labels, .parquet or .csv, {shown(path)} is "
+            "none; write it with: lapwing randomize --by"
+        )
+    yield from (_read_parquet if ending == ".parquet" else _read_csv)(path, survey, by)
+
+
+def _check(path: Path, survey: Survey, *, of_survey: str, of_randomizer: str) -> None:
+    if of_survey != survey.fingerprint:
+        raise MismatchError(
+            f"{shown(path)} holds reports of survey {of_survey[:12]}, this one is "
+            f"{survey.fingerprint[:12]}; use the survey file that asked for them"
+        )
+    if of_randomizer != survey.randomizer.fingerprint:
+        raise MismatchError(
+            f"{shown(path)} holds reports of randomizer {of_randomizer[:12]}, this survey's is "
+            f"{survey.randomizer.fingerprint[:12]}; they cannot be counted"
+        )
+
+
+def _read_compact(stream: IO[bytes], path: Path, survey: Survey) -> Iterator[Reports]:
+    header = report_file.read_header(stream, name=shown(path))
+    _check(path, survey, of_survey=header.survey, of_randomizer=header.randomizer)
+    if header.width != survey.randomizer.report_width:
+        raise FormatError(
+            f"{shown(path)} must hold reports of {survey.randomizer.report_width} bytes, its "
+            f"header says {header.width}"
+        )
+    named = Path("standard input") if path == STDIN else path
+    yield from report_file.read_blocks(stream, header, path=named)
+
+
+def _check_columns(path: Path, names: list[str], by: str | None) -> None:
+    """Raise unless a table has reports, beside them at most labels, and the labels asked for."""
+    if names[:1] != ["report"] or len(names) > 2:
+        raise FormatError(
+            f"{path.name} must hold reports written by lapwing, its schema does not say so; "
+            "check the name"
+        )
+    if by is not None and names[1:] != [by]:
+        found = f"the column of labels {names[1]!r}" if names[1:] else "no column of labels"
+        raise ArgumentError(f"{path.name} has no column {by!r} beside the reports; it has {found}")
+
+
+def _read_parquet(path: Path, survey: Survey, by: str | None) -> Iterator[Labelled]:
+    with path.open("rb"):
+        pass
+    pa, parquet = _arrow()
+    width = survey.randomizer.report_width
+    with _damage(path):
+        file = parquet.ParquetFile(
+            str(path), pre_buffer=False, buffer_size=2**20, page_checksum_verification=True
+        )
+        metadata = {
+            key.decode(errors="replace"): value.decode(errors="replace")
+            for key, value in (file.schema_arrow.metadata or {}).items()
+        }
+        known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in _KEYS)
+        _check_columns(path, file.schema_arrow.names if known == "lapwing-reports" else [], by)
+        _check_version(path, version)
+        _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)
+        if file.schema_arrow.field("report").type != pa.binary(width):
+            raise FormatError(f"{path.name} must hold reports of {width} bytes, it does not")
+        columns = ["report"] if by is None else ["report", by]
+        for batch in file.iter_batches(report_file.reports_per_block(width), columns=columns):
+            column = batch.column(0)
+            if column.null_count:
+                raise ReportError(f"{path.name} must hold no empty reports, it does")
+            if len(column):
+                start = column.offset * width
+                data = np.frombuffer(column.buffers()[1], dtype=np.uint8)
+                data = data[start : start + len(column) * width].reshape(len(column), width)
+                labels = [] if by is None else labels_of(batch.column(1), column=by)
+                yield Reports(data, of_randomizer), labels
+
+
+def _read_csv(path: Path, survey: Survey, by: str | None) -> Iterator[Labelled]:
+    with path.open("rb") as stream:
+        first = stream.readline(300).decode("ascii", errors="replace").strip()
+        found = _HEADER.fullmatch(first)
+        heading = stream.readline(2000).decode("utf-8", errors="replace").strip()
+        if found is None or not heading.startswith("report"):
+            raise FormatError(
+                f"{path.name} must hold reports written by lapwing, its first two lines do not "
+                "say so; check the name"
+            )
+        names = next(csv.reader([heading]))
+        _check_columns(path, names, by)
+        version, of_survey, of_randomizer = found.groups()
+        _check_version(path, version)
+        _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)
+        digits = 2 * survey.randomizer.report_width
+        row = 0
+        size = report_file.reports_per_block(digits // 2) * (digits + 1)
+        while lines := stream.readlines(size):
+            labels: list[str | None] = []
+            if len(names) > 1:
+                # Labels may hold commas, reports do not.
+                parts = [line.rstrip(b"\r\n").partition(b",") for line in lines]
+                lines = [report for report, _, _ in parts]
+                if by is not None:
+                    labels = _labels_in(path, [label for _, _, label in parts])
+            data = _bytes_of(lines, digits, path=path, row=row)
+            row += len(lines)
+            yield Reports(data, of_randomizer), labels
+
+
+def _labels_in(path: Path, fields: list[bytes]) -> list[str | None]:
+    try:
+        texts = [field.decode() for field in fields]
+    except UnicodeDecodeError:
+        raise FormatError(f"{path.name} must be UTF-8 text, it is not; convert it") from None
+    return [next(csv.reader([text]), [""])[0] if '"' in text else text for text in texts]
+
+
+def _bytes_of(lines: list[bytes], digits: int, *, path: Path, row: int) -> NDArray[np.uint8]:
+    lines = [line.rstrip(b"\r\n") for line in lines]
+    for position, line in enumerate(lines):
+        if len(line) != digits:
+            raise _wrong_report(path, row + position, digits)
+    text = np.frombuffer(b"".join(lines), dtype=np.uint8).reshape(len(lines), digits)
+    nibbles = _NIBBLES[text]
+    if nibbles.max() > 15:
+        raise _wrong_report(path, row + int(np.argmax(nibbles.max(axis=1) > 15)), digits)
+    data: NDArray[np.uint8] = 16 * nibbles[:, ::2] + nibbles[:, 1::2]
+    return data
+
+
+def _wrong_report(path: Path, row: int, digits: int) -> ReportError:
+    return ReportError(
+        f"{path.name}: every report must be {digits} hexadecimal digits, the one at row {row + 1} "
+        "is not; the file was not counted",
+        position=row,
+    )
+
+
+def _check_version(path: Path, version: str) -> None:
+    if version != VERSION:
+        raise FormatError(
+            f"{path.name} holds reports in version {version[:20]} of the format, this software "
+            f"reads {VERSION}; update lapwing"
+        )
+
+
+def _arrow() -> tuple[Any, Any]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingExtraError("pyarrow", extra="data") from None
+    return pyarrow, parquet
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Turn Arrow's errors into one of ours."""
+    pa, _ = _arrow()
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise FormatError(f"{path.name} cannot be read as Parquet: it is damaged or torn") from None

@@ -1,0 +1,237 @@
+"""Columns of texts as numbers of a domain's unit, each row by itself.
+
+`lapwing.protocol.domains.text_values.number_in_text` says what a text means. Here the usual forms
+are read for many rows at once, from the bytes of the column, to the same numbers; whatever has
+another form goes to that function, row by row. So a row that cannot be read costs its own time and
+changes no other.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.protocol.domains.text_values import DAY, Texts, Unit, number_in_text
+
+NULL_TEXTS = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None")
+"""Texts that mean a missing value, unless the domain has such a label."""
+
+Bytes = NDArray[np.uint8]
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# A number that Arrow reads as Python does, and never as infinite.
+_DECIMAL = r"^[+-]?[0-9]{1,40}(\.[0-9]{0,40})?([eE][+-]?[0-9]{1,2})?$"
+
+_WIDEST_CLOCK, _WIDEST_MOMENT = 15, 26
+"""Bytes of 09:30:00.123456 and of 2026-11-21T09:30:00.123456, without a zone."""
+
+
+def numbers_in_texts(array: Any, *, unit: Unit, texts: Texts) -> tuple[Floats, Flags]:
+    """Return texts as numbers, NaN for missing and unreadable ones, and where unreadable ones are.
+
+    Parameters
+    ----------
+    array : pyarrow.Array [n]
+        Texts, or their bytes, which need not be valid UTF-8.
+    unit, texts
+        As of :func:`lapwing.protocol.domains.text_values.number_in_text`.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = unchecked_texts(array)
+    if unit == "number" or texts != "iso":
+        numbers, rest = _decimals(pc.ascii_trim_whitespace(array))
+        with np.errstate(all="ignore"):
+            if unit == "date" and texts == "seconds":
+                numbers = np.floor_divide(numbers, DAY)
+            elif unit in ("datetime", "time-of-day") and texts == "days":
+                numbers = numbers * DAY
+    else:
+        numbers, rest = _written_as_iso(array, unit)
+    unreadable = np.zeros(len(array), dtype=bool)
+    rows = np.flatnonzero(rest)
+    left = array.take(pa.array(rows)).cast(pa.large_binary()).to_pylist() if rows.size else []
+    for row, content in zip(rows.tolist(), left, strict=True):
+        numbers[row], unreadable[row] = _one(content, unit, texts)
+    return numbers, unreadable
+
+
+def unchecked_texts(array: Any) -> Any:
+    """Return texts or bytes as a pyarrow.LargeStringArray that may not be valid UTF-8."""
+    import pyarrow as pa
+
+    if pa.types.is_binary(array.type):
+        array = array.view(pa.string())
+    elif pa.types.is_large_binary(array.type):
+        array = array.view(pa.large_string())
+    return array.cast(pa.large_string())
+
+
+def _one(content: bytes, unit: Unit, texts: Texts) -> tuple[float, bool]:
+    try:
+        text = content.decode()
+        if text.strip() in NULL_TEXTS:
+            return np.nan, False
+        return number_in_text(text, unit=unit, texts=texts), False
+    except (ValueError, OverflowError):
+        return np.nan, True
+
+
+def _present(array: Any) -> Flags:
+    present: Flags = array.is_valid().to_numpy(zero_copy_only=False)
+    return present
+
+
+def _decimals(array: Any) -> tuple[Floats, Flags]:
+    """Return the numbers that Arrow reads, and where there is more to read."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    present = _present(array)
+    try:
+        floats = array.cast(pa.float64())
+    except (pa.ArrowInvalid, UnicodeDecodeError):
+        usual = pc.match_substring_regex(array, _DECIMAL)
+        floats = pc.if_else(usual, array, None).cast(pa.float64())
+    numbers = np.array(floats.to_numpy(zero_copy_only=False), dtype=np.float64)
+    # Arrow knows more words for infinity and NaN than Python; words are left to Python.
+    rest = present & ~np.isfinite(numbers)
+    numbers[rest] = np.nan
+    return numbers, rest
+
+
+def _written_as_iso(array: Any, unit: Unit) -> tuple[Floats, Flags]:
+    """Return the numbers of texts in the usual ISO forms, and where there is more to read."""
+    _, offset_buffer, data_buffer = array.buffers()
+    present = _present(array)
+    numbers = np.full(len(array), np.nan)
+    if data_buffer is None or not present.any():
+        return numbers, present
+    data = np.frombuffer(data_buffer, dtype=np.uint8)
+    offsets = np.frombuffer(offset_buffer, dtype=np.int64)[array.offset :][: len(array) + 1]
+    lengths = np.where(present, np.diff(offsets), 0)
+    rest = present.copy()
+    # The bytes of one length at a time; nobody's text that is longer is of a usual form.
+    for length in np.flatnonzero(np.bincount(np.minimum(lengths, _WIDEST_MOMENT + 7))).tolist():
+        if not 5 <= length <= _WIDEST_MOMENT + 6:
+            continue
+        rows = np.flatnonzero(lengths == length)
+        starts = offsets[rows]
+        if rows.size == len(array):
+            table = data[starts[0] : starts[0] + rows.size * length].reshape(rows.size, length).T
+        else:
+            table = data[starts + np.arange(length)[:, None]]
+        found, read = _rows_of_iso(np.ascontiguousarray(table), unit)
+        numbers[rows[read]] = found[read]
+        rest[rows[read]] = False
+    return numbers, rest
+
+
+def _rows_of_iso(table: Bytes, unit: Unit) -> tuple[Floats, Flags]:
+    """Return the numbers in texts of one length, uint8 [length, n], and which could be read."""
+    length, count = table.shape
+    found, read = np.full(count, np.nan), np.zeros(count, dtype=bool)
+
+    def take(rows: Any, result: tuple[Floats, Flags]) -> None:
+        found[rows], read[rows] = result
+
+    clock = table[2] == ord(":")
+    if unit == "time-of-day" and clock.any():
+        take(clock, _clocks(table[:, clock]))
+    if length == 10:
+        take(~clock, _moments(table[:, ~clock], None, unit))
+    elif length >= 16:
+        zones = (table[-1] == ord("Z")).astype(np.int8)
+        if length >= 22:
+            signed = (table[-6] == ord("+")) | (table[-6] == ord("-"))
+            zones += 6 * (signed & (table[-3] == ord(":")) & (zones == 0))
+        for zone in np.flatnonzero(np.bincount(zones)).tolist():
+            rows = ~clock & (zones == zone)
+            part = table if rows.all() else table[:, rows]
+            take(rows, _moments(part[: length - zone], part[length - zone :], unit))
+    return found, read
+
+
+@cache
+def _month_starts() -> NDArray[np.int64]:
+    """Return the days since 1970 at which the months from the year 0 to January 10000 start."""
+    months = np.arange(-12 * 1970, 12 * (10_000 - 1970) + 1).view("datetime64[M]")
+    return months.astype("datetime64[D]").view(np.int64)
+
+
+def _digits(table: Bytes, start: int, end: int) -> tuple[NDArray[np.int32], Flags]:
+    """Return the whole numbers in some places of the texts, and where these are all digits."""
+    values = np.zeros(table.shape[1], dtype=np.int32)
+    legal = np.ones(table.shape[1], dtype=bool)
+    for place in range(start, end):
+        digit = table[place] - np.uint8(ord("0"))  # below "0" wraps to far above 9
+        legal &= digit <= 9
+        values *= 10
+        values += digit
+    return values, legal
+
+
+def _clock_parts(table: Bytes) -> tuple[NDArray[np.int32], NDArray[np.int32], int, Flags]:
+    """Return seconds since midnight, parts of a second, how many parts one has, and what is legal.
+
+    Of HH:MM, HH:MM:SS and HH:MM:SS.f; the hour may be 24 or more.
+    """
+    length, count = table.shape
+    nothing = np.zeros(count, dtype=np.int32)
+    if length not in (5, 8) and not 10 <= length <= _WIDEST_CLOCK:
+        return nothing, nothing, 1, np.zeros(count, dtype=bool)
+    hours, legal = _digits(table, 0, 2)
+    minutes, digits = _digits(table, 3, 5)
+    legal &= digits & (table[2] == ord(":")) & (minutes < 60)
+    seconds, parts, one = nothing, nothing, 1
+    if length >= 8:
+        seconds, digits = _digits(table, 6, 8)
+        legal &= digits & (table[5] == ord(":")) & (seconds < 60)
+    if length > 8:
+        parts, digits = _digits(table, 9, length)
+        legal &= digits & (table[8] == ord("."))
+        one = 10 ** (length - 9)
+    return 3600 * hours + 60 * minutes + seconds, parts, one, legal
+
+
+def _clocks(table: Bytes) -> tuple[Floats, Flags]:
+    seconds, parts, one, legal = _clock_parts(table)
+    # Added in the order in which the text alone is read.
+    last = seconds % 60
+    numbers = (seconds - last) + (last * one + parts) / one
+    return numbers, legal & (numbers <= DAY)
+
+
+def _moments(table: Bytes, zone: Bytes | None, unit: Unit) -> tuple[Floats, Flags]:
+    """Return YYYY-MM-DD, alone or followed by T or a blank and a clock and a zone."""
+    years, legal = _digits(table, 0, 4)
+    months, digits = _digits(table, 5, 7)
+    legal &= digits & (table[4] == ord("-")) & (table[7] == ord("-"))
+    days, digits = _digits(table, 8, 10)
+    legal &= digits & (years >= 1) & (months >= 1) & (months <= 12) & (days >= 1)
+    month = np.where(legal, 12 * years + months - 1, 0)
+    start = _month_starts()[month]
+    legal &= days <= _month_starts()[month + 1] - start
+    since = start + days - 1
+    seconds = microseconds = np.zeros(len(since), dtype=np.int32)
+    if len(table) > 10:
+        seconds, parts, one, clocks = _clock_parts(table[11:])
+        legal &= clocks & (seconds < DAY)
+        legal &= (table[10] == ord("T")) | (table[10] == ord(" "))
+        microseconds = parts * (10**6 // one)
+    east: Any = 0
+    if zone is not None and len(zone) == 6:
+        hours, digits = _digits(zone, 1, 3)
+        minutes, more_digits = _digits(zone, 4, 6)
+        legal &= digits & more_digits & (hours < 24) & (minutes < 60)
+        east = np.where(zone[0] == ord("-"), -60, 60) * (60 * hours + minutes)
+    if unit == "date":
+        return since.astype(np.float64), legal
+    if unit == "datetime":
+        return ((since * DAY + seconds - east) * 10**6 + microseconds) / 1e6, legal
+    return (seconds.astype(np.int64) * 10**6 + microseconds) / 1e6, legal

@@ -1,0 +1,24 @@
+"""Names for arrays of one kind."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+"""Numbers; of one dimension where nothing else is said."""
+
+Matrix = NDArray[np.float64]
+"""Numbers in rows and columns."""
+
+Whole = NDArray[np.int64]
+"""Whole numbers."""
+
+Words = NDArray[np.uint64]
+"""Random or packed 64-bit words."""
+
+
+def read_only(array: Vector) -> Vector:
+    """Return the array, which nobody can write to any more: for what is kept and shared."""
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,202 @@
+"""A box that slides along a line: the mean of a square wave, in O(size) by prefix sums.
+
+:class:`SlidingWindow` works on a grid of points (the value is put on the grid before it is
+randomised). :class:`SlidingBox` works on the continuous line with bins of unequal width on both
+sides (the value is randomised first), as in the square-wave paper's experiments.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.linear.operators.operator import Operator
+from lapwing.linear.operators.sums import running_sums
+
+
+class SlidingWindow(Operator):
+    """Entry (j, i) is `inside` when ``i <= j <= i + width - 1``, else `outside`.
+
+    Shape ``[size + width - 1, size]``: output j is the point ``j - (width - 1) / 2`` of the grid,
+    so an input reaches the outputs at most ``(width - 1) / 2`` from it.
+
+    Parameters
+    ----------
+    size : int
+        Points of the grid.
+    width : int
+        Outputs in the window of an input, in 1..size or more.
+    inside, outside : float
+        The two values.
+
+    Notes
+    -----
+    Both products need one prefix sum and two differences of it; relative rounding error about
+    size * 1e-16. Products with one vector run compiled, those with a matrix in NumPy: they are
+    each other's reference in the tests.
+    """
+
+    def __init__(self, size: int, *, width: int, inside: float, outside: float) -> None:
+        super().__init__((size + width - 1, size))
+        self.size = size
+        self.width = width
+        self.inside = inside
+        self.outside = outside
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        size, width = self.size, self.width
+        gap = self.inside - self.outside
+        sums = running_sums(x)
+        total = sums[-1]
+        out: NDArray[np.float64] = np.empty((size + width - 1, *x.shape[1:]))
+        out[:size] = sums
+        out[size:] = total
+        out[width:] -= sums[: size - 1]
+        out *= gap
+        out += self.outside * total
+        return out
+
+    def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        size, width = self.size, self.width
+        gap = self.inside - self.outside
+        sums = running_sums(r)
+        out: NDArray[np.float64] = sums[width - 1 :].copy()
+        out[1:] -= sums[: size - 1]
+        out *= gap
+        out += self.outside * sums[-1]
+        return out
+
+    def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        out = np.empty(self.size + self.width - 1)
+        _kernels().slide(_row(x), self.width, self.inside - self.outside, self.outside, out)
+        return out
+
+    def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        gap = self.inside - self.outside
+        sums, out = np.empty(self.size + self.width - 1), np.empty(self.size)
+        _kernels().slide_adjoint(_row(r), self.width, gap, self.outside, sums, out)
+        return out
+
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return the entries (i, i + lag) of ``M' diag(weights) M``: float64 [lags, size].
+
+        O(lags * size): two windows that are `lag` apart share a window of ``width - lag``.
+        """
+        size, width = self.size, self.width
+        gap = self.inside - self.outside
+        sums = np.concatenate([[0.0], np.cumsum(weights)])
+        end = sums[width:]
+        single = end - sums[:size]
+        bands = np.zeros((lags, size))
+        for lag in range(min(lags, size)):
+            pairs = size - lag
+            band = self.outside * gap * (single[:pairs] + single[lag:])
+            if lag < width:
+                band += gap**2 * (end[:pairs] - sums[lag:size])
+            bands[lag, :pairs] = band + self.outside**2 * sums[-1]
+        return bands
+
+
+@cache
+def _kernels() -> ModuleType:
+    """Import the compiled loops when first needed: a device that only randomises never does."""
+    from lapwing.linear.operators import sliding_kernels
+
+    return sliding_kernels
+
+
+def _row(vector: NDArray[np.float64]) -> NDArray[np.float64]:
+    plain = vector.dtype == np.float64 and vector.flags.c_contiguous
+    return (vector if plain else np.array(vector, dtype=np.float64)).reshape(-1)
+
+
+class SlidingBox(Operator):
+    """Probability that a value, uniform in input bin i of [0, 1], is reported in output bin j.
+
+    The report has density `inside` within `half_width` of the value and `outside` elsewhere on
+    ``[-half_width, 1 + half_width]``. Shape ``[outputs, inputs]``, bins of equal width on each
+    side but not equal between the sides.
+
+    Parameters
+    ----------
+    inputs, outputs : int
+        Numbers of bins.
+    half_width : float
+        Greater than 0, in units of the input interval (the paper's b).
+    inside, outside : float
+        Densities (the paper's p and q).
+
+    Notes
+    -----
+    With F the distribution function of the input and G its integral, the probability of the
+    output bin ``[y, z]`` is ``outside (z - y) + (inside - outside) [D(z) - D(y)]`` where
+    ``D(y) = G(y + b) - G(y - b)``. F is piecewise linear, so G is piecewise quadratic and is
+    evaluated exactly: the midpoint rule is biased at large epsilon. The adjoint runs the same
+    steps backwards. Both are O(inputs + outputs).
+
+    Source: Li et al. 2020 (square wave), section 5.5, matrix M. Differs: the text prints M with
+    its indices swapped; here columns sum to one.
+    """
+
+    def __init__(
+        self, *, inputs: int, outputs: int, half_width: float, inside: float, outside: float
+    ) -> None:
+        super().__init__((outputs, inputs))
+        self.inputs = inputs
+        self.outputs = outputs
+        self.half_width = half_width
+        self.inside = inside
+        self.outside = outside
+        edges = np.linspace(-half_width, 1 + half_width, outputs + 1)
+        self._output_width = (1 + 2 * half_width) / outputs
+        self._upper = _points(edges + half_width, inputs)
+        self._lower = _points(edges - half_width, inputs)
+
+    def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        x = np.append(x.reshape(self.inputs), 0.0)
+        step = 1 / self.inputs
+        cdf = np.concatenate([[0.0], np.cumsum(x[:-1])])
+        area = np.concatenate([[0.0], np.cumsum(cdf[:-1] + cdf[1:])]) * (step / 2)
+        difference = np.zeros(self.outputs + 1)
+        for sign, (index, offset) in ((1, self._upper), (-1, self._lower)):
+            slope = x[index] / step
+            difference += sign * (area[index] + cdf[index] * offset + slope * offset**2 / 2)
+        gap = self.inside - self.outside
+        product: NDArray[np.float64] = gap * np.diff(difference)
+        product += self.outside * self._output_width * cdf[-1]
+        return product
+
+    def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        r = r.reshape(self.outputs)
+        step = 1 / self.inputs
+        gap = self.inside - self.outside
+        weight = -gap * np.diff(r, prepend=0.0, append=0.0)
+        knots = self.inputs + 1
+        to_x = np.zeros(knots)
+        to_cdf = np.zeros(knots)
+        to_area = np.zeros(knots)
+        for sign, (index, offset) in ((1, self._upper), (-1, self._lower)):
+            to_area += np.bincount(index, sign * weight, knots)
+            to_cdf += np.bincount(index, sign * weight * offset, knots)
+            to_x += np.bincount(index, sign * weight * offset**2 / (2 * step), knots)
+        to_cdf[-1] += self.outside * self._output_width * r.sum()
+        later = np.cumsum(to_area[:0:-1])[::-1] * (step / 2)
+        to_cdf[:-1] += later
+        to_cdf[1:] += later
+        return to_x[:-1] + np.cumsum(to_cdf[:0:-1])[::-1]
+
+
+def _points(
+    points: NDArray[np.float64], inputs: int
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the knot at or below each point and the distance beyond it, 0 below the first.
+
+    Points beyond 1 belong to the last knot, where the density is 0 and F is 1, so that G goes on
+    as a straight line.
+    """
+    clipped = np.maximum(points, 0.0)
+    index = np.minimum((clipped * inputs).astype(np.int64), inputs)
+    return index, clipped - index / inputs

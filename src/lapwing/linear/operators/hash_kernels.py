@@ -1,0 +1,237 @@
+"""The compiled loops of hashed reports. Importing this module imports numba.
+
+Each kernel has its NumPy reference in the tests.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int32] | NDArray[np.int64]
+
+_INNER = 2**12
+"""Entries of a transform that are finished while they are in the first cache."""
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _four(a, b, c, d):  # pragma: no cover
+    s, t, u, v = a + b, a - b, c + d, c - d
+    return s + u, t + v, s - u, t - v
+
+
+@numba.njit(cache=True, nogil=True)
+def _stages(x, first, size):  # pragma: no cover
+    """Do the steps first, 2 first, ... below `size` of a transform of x, in place."""
+    step = first
+    while step < size:
+        if 4 * step <= size:
+            for start in range(0, x.size, 4 * step):
+                a, b = x[start : start + step], x[start + step : start + 2 * step]
+                c, d = (
+                    x[start + 2 * step : start + 3 * step],
+                    x[start + 3 * step : start + 4 * step],
+                )
+                for i in range(step):
+                    a[i], b[i], c[i], d[i] = _four(a[i], b[i], c[i], d[i])
+            step *= 4
+        else:
+            for start in range(0, x.size, 2 * step):
+                a, b = x[start : start + step], x[start + step : start + 2 * step]
+                for i in range(step):
+                    a[i], b[i] = a[i] + b[i], a[i] - b[i]
+            step *= 2
+
+
+@numba.njit(cache=True, nogil=True)
+def walsh(x):  # pragma: no cover
+    """Replace whole numbers by their Walsh-Hadamard transform, modulo the range of their type."""
+    inner = min(x.size, _INNER)
+    for start in range(0, x.size, inner):
+        _stages(x[start : start + inner], 1, inner)
+    _stages(x, inner, x.size)
+
+
+def _count_ones(context, word):  # pragma: no cover
+    """Give numba the processor's instruction that counts the ones of a word."""
+
+    def lower(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return word(word), lower
+
+
+_ones: Any = numba.extending.intrinsic(_count_ones)
+
+
+@numba.njit(cache=True, nogil=True)
+def spectrum_points(codes, key_bits, hash_bits, spectrum, positions, weights):  # pragma: no cover
+    """Write what every report adds to the transform of the supports, and return how many points.
+
+    `spectrum` is the transform of the near set; entry 0 is the same for all reports and left out,
+    and so are entries 0. See `lapwing.protocol.channels.hashed_channel`.
+    """
+    mask = (np.uint64(1) << np.uint64(key_bits)) - np.uint64(1)
+    size = np.uint64(1) << np.uint64(hash_bits)
+    filled = 0
+    for i in range(codes.size):
+        hashed = codes[i] & (size - np.uint64(1))
+        seed = codes[i] >> np.uint64(hash_bits)
+        combined = np.uint64(0)
+        # Gray code: each step adds one row to the combination.
+        gray = np.uint64(0)
+        for step in range(1, size):
+            low, number = step, np.uint64(0)
+            while low & 1 == 0:
+                low >>= 1
+                number += np.uint64(1)
+            gray ^= np.uint64(1) << number
+            combined ^= seed >> number
+            weight = spectrum[gray]
+            if weight != 0:
+                positions[filled] = combined & mask
+                odd = _ones(gray & hashed) & np.uint64(1)
+                weights[filled] = -weight if odd else weight
+                filled += 1
+    return filled
+
+
+@numba.njit(cache=True, nogil=True)
+def scatter(positions, weights, out):  # pragma: no cover
+    """Add every weight at its position."""
+    for i in range(positions.size):
+        out[positions[i]] += weights[i]
+
+
+@numba.njit(cache=True, nogil=True)
+def pack(positions, weights, low_bits, high_bits, out):  # pragma: no cover
+    """Write points as numbers that sort by the low bits of their position.
+
+    From the top: the low bits, the high bits, the weight in 16.
+    """
+    mask = (np.uint64(1) << np.uint64(low_bits)) - np.uint64(1)
+    for i in range(positions.size):
+        high = (positions[i] >> np.uint64(low_bits)) << np.uint64(16)
+        low = (positions[i] & mask) << np.uint64(high_bits + 16)
+        out[i] = low | high | np.uint64(np.uint16(weights[i]))
+
+
+@numba.njit(cache=True, nogil=True)
+def fold(packed, high_bits, signs, out):  # pragma: no cover
+    """Clear `out` and add every weight at its low position, with the sign of its high one."""
+    out[:] = 0
+    mask = (np.uint64(1) << np.uint64(high_bits)) - np.uint64(1)
+    shift = np.uint64(high_bits + 16)
+    for i in range(packed.size):
+        sign = signs[(packed[i] >> np.uint64(16)) & mask]
+        out[packed[i] >> shift] += np.int16(packed[i] & np.uint64(0xFFFF)) * sign
+
+
+@numba.njit(cache=True, nogil=True)
+def reaching(x, limit, found):  # pragma: no cover
+    """Write the places whose entry is at least the limit, and return how many there are.
+
+    No more are written than `found` has room for.
+    """
+    number = 0
+    for start in range(0, x.size, 1024):
+        part = x[start : start + 1024]
+        largest = part[0]
+        for i in range(part.size):
+            largest = max(largest, part[i])
+        if largest >= limit:
+            for i in range(part.size):
+                if part[i] >= limit:
+                    if number < found.size:
+                        found[number] = start + i
+                    number += 1
+    return number
+
+
+@numba.njit(cache=True, nogil=True)
+def linear_supports(codes, keys, hash_bits, near, counts):  # pragma: no cover
+    """Add for each key how many reports support it: whose hash is within `near` of the report."""
+    room = 512
+    hashed = np.empty(room, dtype=np.uint64)
+    mask = (np.uint64(1) << np.uint64(hash_bits)) - np.uint64(1)
+    for start in range(0, codes.size, room):
+        part = codes[start : start + room]
+        for k in range(keys.size):
+            key = keys[k]
+            for i in range(part.size):
+                hashed[i] = part[i] & mask
+            for row in range(hash_bits):
+                shift, place = np.uint64(hash_bits + row), np.uint64(row)
+                for i in range(part.size):
+                    parity = _ones((part[i] >> shift) & key) & np.uint64(1)
+                    hashed[i] ^= parity << place
+            number = 0
+            for i in range(part.size):
+                number += hashed[i] < near
+            counts[k] += number
+
+
+@numba.njit(cache=True, nogil=True)
+def hashed_supports(factor, shift, low, width, keys, counts):  # pragma: no cover
+    """Add for each key how many reports support it: whose hash is in the report's cell.
+
+    The hash is the high half of ``factor * key + shift``; a cell is `width` hashes from `low` on.
+    Four reports at a time, so that counts are read and written a quarter as often.
+    """
+    half = np.uint64(32)
+    room = 2048
+    some = np.zeros(room, dtype=np.uint32)
+    for start in range(0, keys.size, room):
+        part = keys[start : start + room]
+        some[:] = 0
+        whole = factor.size - factor.size % 4
+        for i in range(0, whole, 4):
+            f0, f1, f2, f3 = factor[i], factor[i + 1], factor[i + 2], factor[i + 3]
+            s0, s1, s2, s3 = shift[i], shift[i + 1], shift[i + 2], shift[i + 3]
+            l0, l1, l2, l3 = low[i], low[i + 1], low[i + 2], low[i + 3]
+            w0, w1, w2, w3 = width[i], width[i + 1], width[i + 2], width[i + 3]
+            for k in range(part.size):
+                key = part[k]
+                held = np.uint32(np.uint32((f0 * key + s0) >> half) - l0 < w0)
+                held += np.uint32(np.uint32((f1 * key + s1) >> half) - l1 < w1)
+                held += np.uint32(np.uint32((f2 * key + s2) >> half) - l2 < w2)
+                held += np.uint32(np.uint32((f3 * key + s3) >> half) - l3 < w3)
+                some[k] += held
+        for i in range(whole, factor.size):
+            for k in range(part.size):
+                hashed = np.uint32((factor[i] * part[k] + shift[i]) >> half)
+                some[k] += np.uint32(hashed - low[i] < width[i])
+        for k in range(part.size):
+            counts[start + k] += some[k]
+
+
+@numba.njit(cache=True, nogil=True)
+def pooled_sums(factors, shifts, keys, size, mass, out):  # pragma: no cover
+    """Add the mass of every key at its value of each hash; out is [hashes * size]."""
+    half = np.uint64(32)
+    values = np.empty(1024, dtype=np.int64)
+    for start in range(0, keys.size, 1024):
+        part = keys[start : start + 1024]
+        for j in range(factors.size):
+            base = j * size
+            for k in range(part.size):
+                high = (factors[j] * part[k] + shifts[j]) >> half
+                values[k] = base + np.int64((high * np.uint64(size)) >> half)
+            for k in range(part.size):
+                out[values[k]] += mass[start + k]
+
+
+@numba.njit(cache=True, nogil=True)
+def pooled_reads(factors, shifts, keys, size, rates, out):  # pragma: no cover
+    """Add for each key the rates at its value of each hash."""
+    half = np.uint64(32)
+    for start in range(0, keys.size, 1024):
+        part = keys[start : start + 1024]
+        for j in range(factors.size):
+            base = j * size
+            for k in range(part.size):
+                high = (factors[j] * part[k] + shifts[j]) >> half
+                out[start + k] += rates[base + np.int64((high * np.uint64(size)) >> half)]

@@ -1,0 +1,103 @@
+"""Linear hashing over two elements: keys to a few parities, by a matrix with constant diagonals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.linear.arrays import Words
+
+
+@dataclass(frozen=True)
+class ToeplitzHash:
+    """The family of hashes ``h(v) = M v``, M a binary Toeplitz matrix that a seed writes down.
+
+    Bit r of the hash is the parity of ``(seed >> r) & v``: row r of the matrix is the window of
+    `key_bits` bits of the seed that starts at bit r.
+
+    Parameters
+    ----------
+    key_bits : int
+        Bits of a key v, at least 1.
+    hash_bits : int
+        Bits of its hash, in 1..8.
+
+    Notes
+    -----
+    For two different keys and a uniform seed the two hashes differ by a uniform value, exactly:
+    the differences of keys are not zero, and a Toeplitz matrix of independent bits maps each key
+    that is not zero uniformly. So every key that a person does not hold is hit with the same
+    probability, whatever they hold; no pseudo-random generator takes part.
+    Source: Krawczyk 1994; Mansour, Nisan and Tiwari 1993.
+
+    Examples
+    --------
+    >>> ToeplitzHash(4, 2).hashes(np.array([0b10110], dtype=np.uint64), np.array([0b0101]))
+    array([3], dtype=uint8)
+    """
+
+    key_bits: int
+    hash_bits: int
+
+    @property
+    def seed_bits(self) -> int:
+        """Bits of a seed."""
+        return self.key_bits + self.hash_bits - 1
+
+    def row(self, seeds: Words, number: int) -> Words:
+        """Return one row of every matrix: uint64 [n]."""
+        mask = np.uint64(2**self.key_bits - 1)
+        window: Words = (seeds >> np.uint64(number)) & mask
+        return window
+
+    def hashes(self, seeds: Words, keys: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the hash of each key under its seed: uint8 [n].
+
+        Parameters
+        ----------
+        seeds : numpy.ndarray
+            uint64 [n].
+        keys : numpy.ndarray
+            int64 [n], or one key for all.
+        """
+        wanted = keys.astype(np.uint64)
+        hashes = np.zeros(seeds.size, dtype=np.uint8)
+        for number in range(self.hash_bits):
+            # A window beyond the key's bits meets zeros of the key, so it needs no mask.
+            parity = np.bitwise_count((seeds >> np.uint64(number)) & wanted) & np.uint8(1)
+            hashes |= parity << np.uint8(number)
+        return hashes
+
+    def combinations(self, seeds: Words, parities: int) -> Words:
+        """Return ``M' c`` of every matrix, the sum of the rows whose bit is set in c: uint64 [n].
+
+        Parameters
+        ----------
+        seeds : numpy.ndarray
+            uint64 [n].
+        parities : int
+            c, in 0..2^hash_bits - 1.
+        """
+        total = np.zeros(seeds.size, dtype=np.uint64)
+        for number in range(self.hash_bits):
+            if parities >> number & 1:
+                total ^= seeds >> np.uint64(number)
+        total &= np.uint64(2**self.key_bits - 1)
+        return total
+
+
+def block_spectrum(near: int, hash_bits: int) -> NDArray[np.int64]:
+    """Return the Walsh-Hadamard transform of the set 0..near-1 of hashes: int64 [2^hash_bits].
+
+    Parameters
+    ----------
+    near : int
+        Size of the set, in 1..2^hash_bits - 1.
+    hash_bits : int
+    """
+    parities = np.arange(2**hash_bits)
+    inner = np.bitwise_count(parities[:, None] & np.arange(near)[None, :]).astype(np.int64) & 1
+    spectrum: NDArray[np.int64] = (1 - 2 * inner).sum(axis=1)
+    return spectrum

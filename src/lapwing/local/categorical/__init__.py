@@ -1,0 +1,1 @@
+"""Randomizers of labels: every symbol is as far from any other."""

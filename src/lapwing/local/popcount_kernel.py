@@ -1,0 +1,98 @@
+"""How many rows have each bit set, compiled.
+
+Importing this module imports numba, so it is imported when needed. The
+kernel has its NumPy reference in the tests.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+_GROUP = 15
+"""Rows that a carry-save adder takes at once: their count fits four bits."""
+
+_PLANES = 16
+"""Bits of the vertical counters; they are flushed before they can overflow."""
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _add(a, b, c):  # pragma: no cover
+    half = a ^ b
+    return half ^ c, (a & b) | (half & c)
+
+
+@numba.njit(cache=True, nogil=True)
+def _count_groups(rows, groups, planes):  # pragma: no cover
+    """Add groups of 15 rows of words into vertical counters, plane p holding bit p."""
+    width = rows.shape[1]
+    for group in range(groups):
+        r = rows[group * 15 : group * 15 + 15]
+        for j in range(width):
+            s1, c1 = _add(r[0, j], r[1, j], r[2, j])
+            s2, c2 = _add(r[3, j], r[4, j], r[5, j])
+            s3, c3 = _add(r[6, j], r[7, j], r[8, j])
+            s4, c4 = _add(r[9, j], r[10, j], r[11, j])
+            s5, c5 = _add(r[12, j], r[13, j], r[14, j])
+            s6, c6 = _add(s1, s2, s3)
+            ones, c7 = _add(s4, s5, s6)
+            t1, d1 = _add(c1, c2, c3)
+            t2, d2 = _add(c4, c5, c6)
+            twos, d3 = _add(t1, t2, c7)
+            fours, eights = _add(d1, d2, d3)
+            # Ripple the four bits into the counter of each of the 64 positions.
+            carry = planes[0, j] & ones
+            planes[0, j] ^= ones
+            planes[1, j], carry = _add(planes[1, j], twos, carry)
+            planes[2, j], carry = _add(planes[2, j], fours, carry)
+            planes[3, j], carry = _add(planes[3, j], eights, carry)
+            for p in range(4, 16):
+                following = planes[p, j] & carry
+                planes[p, j] ^= carry
+                carry = following
+
+
+@numba.njit(cache=True, nogil=True)
+def _flush(planes, counts):  # pragma: no cover
+    for j in range(planes.shape[1]):
+        for bit in range(64):
+            total = 0
+            for p in range(planes.shape[0]):
+                total += ((planes[p, j] >> np.uint64(bit)) & np.uint64(1)) << np.uint64(p)
+            counts[64 * j + bit] += np.int64(total)
+
+
+def positional_popcount(rows: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return how many rows have each bit set.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray
+        uint64 [rows, words].
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 [64 * words]; bit b of word j is entry ``64 j + b``.
+
+    Notes
+    -----
+    Carry-save adders compress 15 rows into four bit planes, which ripple into vertical 16-bit
+    counters: about six logical operations per word instead of 64 additions.
+    Source: Harley's method, as in Mula, Kurz and Lemire 2018.
+    """
+    words = rows.shape[1]
+    counts = np.zeros(64 * words, dtype=np.int64)
+    batch = (2**_PLANES - 1) // _GROUP * _GROUP
+    for start in range(0, rows.shape[0], batch):
+        part = rows[start : start + batch]
+        groups = part.shape[0] // _GROUP
+        planes = np.zeros((_PLANES, words), dtype=np.uint64)
+        _count_groups(part, groups, planes)
+        _flush(planes, counts)
+        rest = part[groups * _GROUP :]
+        if rest.size:
+            bits = np.unpackbits(rest.view(np.uint8), axis=1, bitorder="little")
+            counts += bits.sum(axis=0, dtype=np.int64)
+    return counts

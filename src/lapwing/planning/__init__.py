@@ -1,0 +1,1 @@
+"""What to use and how wrong it will be: recommendations, predicted errors, simulation."""

@@ -1,0 +1,425 @@
+"""Which randomizer and which decoder to use: the only place that names pairs.
+
+:func:`recommend` chooses by predicted error, says how large that error will be, and answers how
+many people are needed for a smaller one. :func:`recommended_decoder` is the decoder of a
+randomizer that was chosen before.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.decoders.decoder import AnyDecoder, decoder_document
+from lapwing.errors import ArgumentError, DomainError, MismatchError
+from lapwing.local.numerical.multiscale_wave import MultiscaleWave
+from lapwing.local.numerical.square_wave import SquareWave
+from lapwing.planning.defaults import (
+    LARGEST,
+    decoder_without_band,
+    default_decoder,
+    recommended_decoder,
+)
+from lapwing.planning.expected_error import MOST_USERS, ExpectedError, people_needed
+from lapwing.planning.label_recommendation import categorical_choice, least_variance
+from lapwing.planning.reference_columns import KINDS
+from lapwing.planning.risk_table import DISTANCES, shipped
+from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
+from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.randomizer import Randomizer
+from lapwing.results.distribution import Distribution
+
+BINS_FOR_ATOMS = 1024
+EPSILON_FOR_ATOMS = 2
+"""From this epsilon on so many bins pay, where single values may be held by many people."""
+
+PAIRS: Mapping[str, Callable[[Domain, Any], Randomizer]] = {
+    "multiscale-wave": MultiscaleWave,
+    "square-wave": SquareWave,
+    "subset-selection": least_variance,
+}
+"""The randomizers of numbers that are compared, each with its recommended decoder.
+
+Subsets of one symbol are randomised response, so that is among them.
+"""
+
+
+def recommended_bins(epsilon: Any) -> int:
+    """Return the bins to give an interval: 256, or 1024 from epsilon 2 on.
+
+    Below, finer bins hold noise only; above, they tell apart values that many people hold
+    exactly, and cost nothing on other columns.
+    """
+    return BINS_FOR_ATOMS if exact_epsilon(epsilon) >= EPSILON_FOR_ATOMS else 256
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to use, and what to expect of it.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+    decoder : Decoder or LogDecoder
+        The one that :meth:`lapwing.Survey.decode` takes by itself.
+    users : int
+        The people that were given, or the fewest for which the predicted error is at most the
+        one that was asked for.
+    expected_error : mapping of str to ExpectedError
+        By distance. Of numbers: ``"wasserstein"``, as a share of the range, and
+        ``"kolmogorov_smirnov"``; of labels: ``"detectable_share"`` and, of up to 2^18 labels,
+        ``"l1"`` and ``"mean_squared_error"``. All to the people who report, so the sampling of
+        these people from a larger population adds to it.
+    reason : str
+        Why, in a sentence or two.
+    predicted_by : {"table", "simulation", "formula"}
+        Where the errors come from.
+    """
+
+    randomizer: Randomizer
+    decoder: AnyDecoder
+    users: int
+    expected_error: Mapping[str, ExpectedError]
+    reason: str
+    predicted_by: Literal["table", "simulation", "formula"]
+
+    @property
+    def report_bytes(self) -> int:
+        """Bytes of one report."""
+        return self.randomizer.report_width
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "randomizer": self.randomizer.to_document(),
+            "decoder": decoder_document(self.decoder),
+            "users": self.users,
+            "expected_error": {
+                distance: error.to_document() for distance, error in self.expected_error.items()
+            },
+            "report_bytes": self.report_bytes,
+            "predicted_by": self.predicted_by,
+            "reason": self.reason,
+        }
+
+
+def recommend(
+    domain: Domain,
+    *,
+    epsilon: Any,
+    users: int | None = None,
+    error: float | None = None,
+    distance: str | None = None,
+    kind: str = "typical",
+    refine: bool = False,
+    like: Distribution | ArrayLike | None = None,
+    repeats: int = 16,
+    seed: int = 0,
+    report_bytes: int | None = None,
+    server_seconds: float | None = None,
+) -> Recommendation:
+    """Return the randomizer and decoder of the least predicted error, and what to expect of them.
+
+    Parameters
+    ----------
+    domain : Domain
+        The legal values. Numbers in at most 4096 symbols; a circular interval is told so.
+    epsilon : int, float, str or Fraction
+        The promise of one report; in (0, 24].
+    users : int, optional
+        How many people will report: at least 1.
+    error : float, optional
+        Instead of `users`: the predicted error that is to be reached, in (0, 1). The answer's
+        `users` is the smallest number of people for which it is.
+    distance : str, optional
+        What is to be small. Of numbers: ``"wasserstein"`` (default), as a share of the range, or
+        ``"kolmogorov_smirnov"``. Of labels: ``"l1"`` (default up to 2^18 labels),
+        ``"mean_squared_error"``, or ``"detectable_share"`` (default above): the smallest share
+        that is found as a heavy hitter with probability .95.
+    kind : {"typical", "smooth", "multimodal", "spiky"}
+        The column that the choice and the target are about: the mean over all kinds, or one of
+        them (:data:`lapwing.planning.reference_columns.KINDS`).
+    refine : bool
+        Simulate the recommended pair on the reference columns instead of reading the table.
+    like : Distribution or array_like [domain.size], optional
+        Simulate it on this column: a public one, or a guess. It must not come from the people
+        who are to be protected.
+    repeats : int
+        Simulations of each column; at least 1.
+    seed : int
+        Of the simulations.
+    report_bytes : int, optional
+        Of labels: the most bytes that a report may have.
+    server_seconds : float, optional
+        Of labels: about the most CPU seconds that tally and decode may take.
+
+    Raises
+    ------
+    ArgumentError
+        When an argument is out of its range, or no number of people reaches the error; then the
+        message says the least that is reached.
+    PrivacyError
+        When epsilon is not in (0, 24].
+
+    Accuracy
+    --------
+    Against simulation on columns that the table has not seen: see the section on predicted errors
+    in `benchmarks/accuracy`. Columns of one kind differ among themselves by more than that.
+
+    Cost
+    ----
+    A millisecond; with `refine` or `like` a decode for every repeat and kind, and a few times
+    that for `error`.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> found = recommend(Interval(0, 100, bins=256), epsilon=1, users=100_000)
+    >>> found.randomizer.name, found.decoder.name, found.report_bytes
+    ('multiscale-wave', 'spectral-prior', 33)
+    """
+    epsilon = exact_epsilon(epsilon)
+    _check_target(users, error)
+    if kind != "typical" and kind not in KINDS:
+        raise ArgumentError(f"kind must be typical or one of {', '.join(KINDS)}, got {kind!r}")
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise ArgumentError(f"repeats must be a whole number of at least 1, got {repeats!r}")
+    if not domain.ordered:
+        if refine or kind != "typical":
+            raise ArgumentError("labels have no reference columns; leave kind and refine out")
+        laws = None if like is None else _columns(domain, like)["like"](0)
+        choice = categorical_choice(
+            domain,
+            epsilon,
+            users=users,
+            error=error,
+            distance=distance,
+            report_bytes=report_bytes,
+            server_seconds=server_seconds,
+            like=laws,
+        )
+        return Recommendation(
+            choice.randomizer,
+            default_decoder(choice.randomizer, "log"),
+            choice.users,
+            choice.expected,
+            choice.reason,
+            "simulation" if "l1" in choice.expected else "formula",
+        )
+    if report_bytes is not None or server_seconds is not None:
+        raise ArgumentError("report_bytes and server_seconds are for labels; leave them out")
+    return _numerical(
+        _Plan(domain, epsilon, _checked_distance(distance), kind),
+        users=users,
+        error=error,
+        columns=_columns(domain, like) if refine or like is not None else None,
+        repeats=repeats,
+        seed=seed,
+    )
+
+
+def _check_target(users: Any, error: Any) -> None:
+    if (users is None) == (error is None):
+        raise ArgumentError(
+            "give either users, how many people will report, or error, the error to be reached"
+        )
+    if users is not None:
+        whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
+        if not whole or not 1 <= users <= MOST_USERS:
+            raise ArgumentError(f"users must be a whole number in 1..{MOST_USERS}, got {users!r}")
+    elif not (isinstance(error, int | float) and 0 < error < 1):
+        raise ArgumentError(f"error must be a number between 0 and 1, got {error!r}")
+
+
+def _checked_distance(distance: str | None) -> str:
+    if distance is None:
+        return DISTANCES[0]
+    if distance not in DISTANCES:
+        raise ArgumentError(
+            f"the distance of numbers must be one of {', '.join(DISTANCES)}, got {distance!r}"
+        )
+    return distance
+
+
+def _columns(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping[str, Column]:
+    """Return the columns on which the pair is simulated."""
+    if like is None:
+        return reference_family(domain)
+    if isinstance(like, Distribution) and like.domain.to_document() != domain.to_document():
+        raise MismatchError("like must be a distribution on the same domain")
+    given = like.mass if isinstance(like, Distribution) else like
+    mass: NDArray[np.float64] = np.asarray(given, dtype=np.float64)
+    if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
+        raise ArgumentError(
+            f"like must be {domain.size} masses, one per symbol, finite and not negative"
+        )
+    if mass.sum() <= 0:
+        raise ArgumentError("like must have a positive sum")
+    mass = mass / mass.sum()
+    return {"like": lambda repeat: mass}
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is asked about a numerical domain.
+
+    Parameters
+    ----------
+    domain : Domain
+    epsilon : Fraction
+    distance, kind : str
+        What is to be small, on which column.
+    """
+
+    domain: Domain
+    epsilon: Fraction
+    distance: str
+    kind: str
+
+    @property
+    def pairs(self) -> list[str]:
+        """The pairs that were simulated at about so many symbols."""
+        table, size = shipped(), self.domain.size
+        return [
+            pair
+            for pair in table.pairs
+            if table.sizes(pair)[0] <= size
+            and (size <= table.sizes(pair)[-1] or pair == "multiscale-wave")
+        ]
+
+    def predicted(self, pair: str, people: int) -> dict[str, ExpectedError]:
+        """Return the errors of a pair by the table."""
+        errors = shipped().errors(
+            pair, size=self.domain.size, epsilon=float(self.epsilon), users=people
+        )
+        return {distance: ExpectedError(of) for distance, of in errors.items()}
+
+    def aim(self, pair: str, people: int) -> float:
+        """Return the one error that is to be small."""
+        return self.predicted(pair, people)[self.distance].of(self.kind)
+
+    def fewest(self, error: float) -> tuple[str, int]:
+        """Return the pair that needs the fewest people for an error, and how many."""
+        needed = {pair: people_needed(partial(self.aim, pair), error) for pair in self.pairs}
+        best = min(needed, key=lambda pair: needed[pair])
+        if needed[best] == math.inf:
+            least = min(self.aim(pair, MOST_USERS) for pair in self.pairs)
+            raise ArgumentError(
+                f"no number of people up to {MOST_USERS} reaches an error of {error:g}; the least "
+                f"that is predicted here is {least:.2g}"
+            )
+        return best, int(needed[best])
+
+    def best(self, people: int) -> str:
+        """Return the pair of the least error."""
+        return min(self.pairs, key=lambda pair: self.aim(pair, people))
+
+
+def _numerical(
+    plan: _Plan,
+    *,
+    users: int | None,
+    error: float | None,
+    columns: Mapping[str, Column] | None,
+    repeats: int,
+    seed: int,
+) -> Recommendation:
+    if not 2 <= plan.domain.size <= LARGEST:
+        raise DomainError(
+            f"a numerical domain must have 2..{LARGEST} symbols to be recommended for, got "
+            f"{plan.domain.size}; declare other bins"
+        )
+    if users is not None:
+        pair, people = plan.best(users), int(users)
+    else:
+        assert error is not None
+        pair, people = plan.fewest(error)
+    randomizer = PAIRS[pair](plan.domain, plan.epsilon)
+    decoder = recommended_decoder(randomizer)
+    expected, reason = plan.predicted(pair, people), _reason(plan, pair, randomizer, people)
+    if columns is None:
+        return Recommendation(randomizer, decoder, people, expected, reason, "table")
+
+    def simulated(number: int) -> dict[str, ExpectedError]:
+        found = simulated_errors(
+            randomizer,
+            decoder_without_band(randomizer),
+            users=number,
+            columns=columns,
+            repeats=repeats,
+            seed=seed,
+        )
+        return {distance: ExpectedError.of_repeats(of) for distance, of in found.items()}
+
+    expected = simulated(people)
+    if error is not None:
+        kind = "typical" if "like" in columns else plan.kind
+        people, expected = _refined(simulated, people, expected, error, plan.distance, kind)
+    return Recommendation(randomizer, decoder, people, expected, reason, "simulation")
+
+
+def _refined(
+    simulated: Callable[[int], dict[str, ExpectedError]],
+    people: int,
+    expected: dict[str, ExpectedError],
+    error: float,
+    distance: str,
+    kind: str,
+) -> tuple[int, dict[str, ExpectedError]]:
+    """Return the people for which the simulated error is the target, and the errors there.
+
+    The error falls about as the root of the people, so every step multiplies them by the square
+    of what is missing; after three the rest is noise of the simulation.
+    """
+    for _ in range(3):
+        found = expected[distance].of(kind)
+        if abs(found / error - 1) < 0.02:
+            break
+        people = math.ceil(people * (found / error) ** 2)
+        if people > MOST_USERS:
+            raise ArgumentError(
+                f"no number of people up to {MOST_USERS} reaches an error of {error:g} on this "
+                f"column; {people} would be needed, if the error went on falling"
+            )
+        expected = simulated(people)
+    return people, expected
+
+
+_WHY = {
+    "multiscale-wave": "waves of several widths see every frequency of the column, and the "
+    "spectral prior learns from the reports which of them matter",
+    "square-wave": "on so few symbols one wave sees them all",
+    "subset-selection": "so few symbols can be told apart one by one",
+}
+
+
+def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
+    """Return why, in words."""
+    text = f"{randomizer.name}: {_WHY[pair]}"
+    others = [f"{plan.aim(other, people):.2g} of {other}" for other in plan.pairs if other != pair]
+    if others:
+        text += (
+            f"; its predicted {plan.distance.replace('_', '-')} error is "
+            f"{plan.aim(pair, people):.2g}, against {' and '.join(others)}"
+        )
+    bins = getattr(plan.domain, "bins", BINS_FOR_ATOMS)
+    if plan.epsilon >= EPSILON_FOR_ATOMS and 64 <= bins < BINS_FOR_ATOMS:
+        text += (
+            f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins: from "
+            f"epsilon {EPSILON_FOR_ATOMS} on such values are then told apart"
+        )
+    known = shipped().sheet(pair, shipped().sizes(pair)[-1]).users
+    if not known[0] <= people <= known[-1]:
+        text += (
+            f". The table was simulated for {known[0]:,} to {known[-1]:,} people; beyond, its "
+            "lines are continued"
+        )
+    return text + "."

@@ -1,0 +1,116 @@
+"""A population's tally, without making each person's report."""
+
+from __future__ import annotations
+
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.privacy.sampling.randomness import RandomSource, seeded
+from lapwing.protocol.channels.channel import ObservedChannel
+from lapwing.protocol.messages.observation import Observation
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.randomizer import Randomizer
+
+LARGEST_CROWD = 10**8
+"""Most people who are randomised one by one: a few seconds and gigabytes."""
+
+
+class RandomizesSymbols(Protocol):
+    """A randomizer without a known joint law: a simulation makes everybody's report."""
+
+    def randomize_symbols(
+        self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
+    ) -> Reports:
+        """Return one report per symbol of the domain."""
+        ...
+
+    def tally(self, reports: Reports) -> Tally:
+        """Return the tally of a batch."""
+        ...
+
+    def channel_for(self, observation: Observation) -> ObservedChannel:
+        """Return the channel of a tally."""
+        ...
+
+
+def simulate(
+    randomizer: Randomizer, counts: ArrayLike, *, rng: np.random.Generator | int
+) -> Counts:
+    """Return the tally that a population would send, drawn with its exact joint law.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+    counts : array_like [domain.size]
+        Whole numbers: how many people hold each symbol.
+    rng : numpy.random.Generator or int
+        A generator, or a seed. Simulated people need no protection.
+
+    Raises
+    ------
+    ArgumentError
+        When the counts are not whole, negative, of a wrong length or all zero; of a randomizer
+        that has to randomise everybody, when there are more than 10^8 people.
+
+    Notes
+    -----
+    Means, variances and covariances of the counts are those of randomising every person; the
+    time depends on the number of bins and hardly on the number of people. Where no such law is
+    known (seeded hashing, whose `simulation` is "users") every person is randomised, with
+    randomness from the generator; of linear hashing the result is what the log says of every
+    symbol.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> wave = SquareWave(Interval(0, 1, bins=4), 2)
+    >>> simulate(wave, [0, 10**9, 0, 0], rng=1).total
+    1000000000
+    """
+    people = np.asarray(counts)
+    if people.shape != (randomizer.domain.size,) or people.dtype.kind not in "iu":
+        raise ArgumentError(
+            f"counts must be {randomizer.domain.size} whole numbers, one per symbol, got "
+            f"{people.dtype.name} of shape {people.shape}"
+        )
+    if people.min() < 0 or people.sum() == 0:
+        raise ArgumentError("counts must not be negative and must hold at least one person")
+    generator = np.random.default_rng(rng)
+    if randomizer.simulation == "users":
+        return _everybody(cast(RandomizesSymbols, randomizer), people, generator)
+    blocks, reports = [], []
+    groups = _groups(people.astype(np.int64), randomizer, generator)
+    for block, group in zip(randomizer.channel.blocks, groups, strict=True):
+        blocks.append(block.sample(group, generator))
+        reports.append(int(group.sum()))
+    return Counts(blocks, reports, randomizer.fingerprint)
+
+
+def _everybody(
+    randomizer: RandomizesSymbols, people: NDArray[np.int64], generator: np.random.Generator
+) -> Counts:
+    """Randomise every person, with a keystream whose seed the generator draws."""
+    if people.sum() > LARGEST_CROWD:
+        raise ArgumentError(
+            f"this randomizer is simulated by randomising everybody, at most {LARGEST_CROWD} "
+            f"people, got {people.sum()}; scale the counts down"
+        )
+    symbols = np.repeat(np.arange(people.size), people)
+    source = seeded(int(generator.integers(2**64, dtype=np.uint64)))
+    tally = randomizer.tally(randomizer.randomize_symbols(symbols, rng=source))
+    return randomizer.channel_for(tally).counts(tally)
+
+
+def _groups(
+    people: np.ndarray, randomizer: Randomizer, generator: np.random.Generator
+) -> list[np.ndarray]:
+    """Split the people over the blocks by a public coin, whatever they hold."""
+    shares = [block.share for block in randomizer.channel.blocks]
+    if len(shares) == 1:
+        return [people]
+    return list(generator.multinomial(people, shares).T)

@@ -1,0 +1,224 @@
+"""Epsilon and delta as the exact fractions that were written; rational bounds of ``e^epsilon``."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from numbers import Rational, Real
+from typing import Any
+
+from lapwing.errors import PrivacyError
+
+MAXIMUM_EPSILON = 24
+"""Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
+
+RANGE = f"epsilon must be a number in (0, {MAXIMUM_EPSILON}]"
+
+LARGEST_GUARANTEE = 10**9
+"""Far beyond any epsilon that protects, but many surveys of one person may add up to much."""
+
+LARGEST_DENOMINATOR = 10**30
+"""More digits than this would only make exact arithmetic slow."""
+
+_QUOTIENT = re.compile(r"[0-9]{1,32}/[1-9][0-9]{0,31}")
+
+# Not all that Decimal reads: no underscores, and no digits of other scripts.
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,9})?")
+
+_LONGEST_TEXT = 80
+"""Characters of an epsilon; the digits of a longer one are a denial of service."""
+
+
+def exact_epsilon(epsilon: Any) -> Fraction:
+    """Return epsilon as the exact fraction that was written: 0.1 and "0.1" are the same promise.
+
+    Parameters
+    ----------
+    epsilon : int, float, str, Decimal or Fraction
+        In [1e-12, 24], nats, with a denominator of at most 10^30. A float means its shortest
+        decimal form, not its binary expansion; text is a decimal or a quotient such as "1/3".
+
+    Raises
+    ------
+    PrivacyError
+        When it is not a number, not finite, not in that range, or is a bool.
+
+    Examples
+    --------
+    >>> exact_epsilon(0.1) == exact_epsilon("0.1") == Fraction(1, 10)
+    True
+    """
+    if isinstance(epsilon, bool) or not isinstance(epsilon, str | Real | Decimal):
+        raise PrivacyError(f"{RANGE}, got a {type(epsilon).__name__}; pass for example epsilon=1")
+    exact = _exact(epsilon)
+    if not 0 < exact <= MAXIMUM_EPSILON:
+        raise PrivacyError(f"{RANGE}, got {shown_number(exact)}")
+    if exact < Fraction(1, 10**12):
+        raise PrivacyError(f"{RANGE} and at least 1e-12, got {shown_number(exact)}")
+    if exact.denominator > LARGEST_DENOMINATOR:
+        raise PrivacyError(f"{RANGE} with a denominator of at most 10^30, got more digits")
+    return exact
+
+
+def _exact(number: Any, wanted: str = RANGE) -> Fraction:
+    if isinstance(number, Rational):
+        return Fraction(int(number.numerator), int(number.denominator))
+    text = str(number).strip()
+    if len(text) > _LONGEST_TEXT:
+        raise PrivacyError(f"{wanted} of at most {_LONGEST_TEXT} characters, got {len(text)}")
+    if _QUOTIENT.fullmatch(text):
+        return Fraction(text)
+    if text.lower().lstrip("+-") in ("inf", "infinity", "nan"):
+        raise PrivacyError(f"{wanted}, got {text}; there is no privacy without a finite epsilon")
+    if not _DECIMAL.fullmatch(text):
+        raise PrivacyError(f"{wanted}, got {text[:40]!r}; pass for example epsilon=1")
+    decimal = Decimal(text)
+    # An exponent of a million digits would make the fraction itself a denial of service.
+    if decimal != 0 and not -30 <= decimal.adjusted() <= 30:
+        raise PrivacyError(f"{wanted} and at least 1e-12, got {text[:40]}")
+    return Fraction(decimal)
+
+
+def exact_number(number: Any, *, name: str) -> Fraction:
+    """Return a number of a guarantee or a loss as the exact fraction that was written.
+
+    Unlike :func:`exact_epsilon` it has no range: sums of many epsilons are numbers, too.
+
+    Parameters
+    ----------
+    number : int, float, str, Decimal or Fraction
+        A float means its shortest decimal form, not its binary expansion.
+    name : str
+        What it is, for the message.
+
+    Raises
+    ------
+    PrivacyError
+        When it is not a number, not finite, or is a bool.
+
+    Examples
+    --------
+    >>> exact_number(0.1, name="epsilon"), exact_number("1/3", name="epsilon")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    wanted = f"{name} must be a finite number: int, text, Decimal, Fraction or float"
+    if isinstance(number, bool) or not isinstance(number, str | Real | Decimal):
+        raise PrivacyError(f"{wanted}, got a {type(number).__name__}")
+    return _exact(number, wanted)
+
+
+def shown_number(exact: Fraction) -> str:
+    """Return an exact number as people read it; a huge one by its size."""
+    if abs(exact) > 10**9:
+        return "a number beyond 10^9"
+    return str(exact) if exact.denominator == 1 else f"{float(exact):g}"
+
+
+def exact_delta(delta: Any) -> Fraction:
+    """Return delta as the exact fraction that was written: 1e-6 and "1e-6" are the same promise.
+
+    Parameters
+    ----------
+    delta : int, float, str, Decimal or Fraction
+        In [0, 1); 0, or at least 1e-30.
+
+    Raises
+    ------
+    PrivacyError
+        When it is not a number in that range.
+
+    Examples
+    --------
+    >>> exact_delta(1e-6) == exact_delta("1e-6") == Fraction(1, 10**6)
+    True
+    """
+    wanted = "delta must be a number in [0, 1), for example 1e-6"
+    if isinstance(delta, bool) or not isinstance(delta, str | Real | Decimal):
+        raise PrivacyError(f"{wanted}, got a {type(delta).__name__}")
+    try:
+        exact = _exact(delta)
+    except PrivacyError:
+        raise PrivacyError(f"{wanted}, with at most 30 digits") from None
+    if not 0 <= exact < 1 or exact.denominator > LARGEST_DENOMINATOR:
+        raise PrivacyError(f"{wanted}, with at most 30 digits, got {shown_number(exact)}")
+    return exact
+
+
+def epsilon_text(epsilon: Fraction) -> str:
+    """Return epsilon as the shortest text that :func:`exact_epsilon` reads back exactly.
+
+    Examples
+    --------
+    >>> epsilon_text(Fraction(1, 10)), epsilon_text(Fraction(2)), epsilon_text(Fraction(1, 3))
+    ('0.1', '2', '1/3')
+    """
+    denominator = epsilon.denominator
+    for prime in (2, 5):
+        while denominator % prime == 0:
+            denominator //= prime
+    if denominator != 1:
+        return str(epsilon)
+    digits = 0
+    while (epsilon * 10**digits).denominator != 1:
+        digits += 1
+    whole = str((epsilon * 10**digits).numerator).rjust(digits + 1, "0")
+    return whole if digits == 0 else f"{whole[:-digits]}.{whole[-digits:]}"
+
+
+@lru_cache(maxsize=256)
+def exponential_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
+    """Return rational numbers ``low <= e^exponent <= high`` that differ by less than 2^-200 of it.
+
+    The Taylor series of a non-negative number has positive terms, so a partial sum is a lower
+    bound; once a term's ratio to its predecessor is below 1/2, the rest is less than that term.
+    Both ends are rounded outwards to 256 binary digits so that they stay small.
+
+    Parameters
+    ----------
+    exponent : Fraction
+        In [0, 48].
+    """
+    if not 0 <= exponent <= 2 * MAXIMUM_EPSILON:
+        raise PrivacyError(f"the exponent must be in [0, {2 * MAXIMUM_EPSILON}], got {exponent}")
+    total = term = Fraction(1)
+    index = 0
+    while 2 * exponent > index + 1 or term * 2**210 > total:
+        index += 1
+        term = term * exponent / index
+        total += term
+    scale = 2**256
+    low = Fraction(math.floor(total * scale), scale)
+    high = Fraction(math.ceil((total + term) * scale), scale)
+    return low, high
+
+
+def square_root_below(number: Fraction) -> Fraction:
+    """Return a rational number at most the square root, within 2^-128 of it."""
+    scale = 2**128
+    return Fraction(math.isqrt(math.floor(number * scale * scale)), scale)
+
+
+def least_epsilon(ratio: Fraction) -> Fraction:
+    """Return the smallest multiple of 10^-6 whose exponential is proved to be at least a ratio.
+
+    What a mechanism promises whose worst ratio is known exactly and was not chosen.
+
+    Parameters
+    ----------
+    ratio : Fraction
+        In [1, e^48].
+
+    Examples
+    --------
+    >>> float(least_epsilon(Fraction(3)))
+    1.098613
+    """
+    million = 10**6
+    logarithm = math.log(ratio.numerator) - math.log(ratio.denominator)
+    steps = max(math.floor(logarithm * million) - 1, 0)
+    while exponential_bounds(Fraction(steps, million))[0] < ratio:
+        steps += 1
+    return Fraction(steps, million)

@@ -1,0 +1,198 @@
+"""What a randomizer or mechanism promises.
+
+A :class:`Guarantee` never states an epsilon without its neighbour relation and model. A
+:class:`Certificate` compares the exact worst likelihood ratio of an integer-threshold randomizer
+with rational bounds of ``e^epsilon``: no floating-point number takes part.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Literal
+
+from lapwing.documents import spelled_number
+from lapwing.errors import FormatError, PrivacyError
+from lapwing.privacy.exact_numbers import (
+    LARGEST_GUARANTEE,
+    epsilon_text,
+    exact_number,
+    exponential_bounds,
+    shown_number,
+)
+
+Neighbours = Literal["replace-one", "add-or-remove-one"]
+
+Model = Literal["local", "central", "shuffle"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """The promise that a randomizer or mechanism keeps.
+
+    Parameters
+    ----------
+    epsilon : int, float, str, Decimal or Fraction
+        In (0, 10^9], nats; kept as an exact fraction. A float is the decimal that it prints.
+    delta : int, float, str, Decimal or Fraction
+        In [0, 1); 0 is pure differential privacy.
+    neighbours : {"replace-one", "add-or-remove-one"}
+        What may differ between two inputs that must stay indistinguishable. In the local model
+        it is always "replace-one": a report hides which value its sender holds.
+    model : {"local", "central", "shuffle"}
+        Who is trusted: nobody; a curator, with the raw values; or a shuffler, with who sent which
+        report.
+    lifetime : int, float, str, Decimal or Fraction, optional
+        Where reports share a permanent round (:class:`lapwing.Rappor`): the epsilon of any number
+        of reports about a value that stays the same, where `epsilon` is that of one. It is said
+        beside the promise and takes no part in comparisons.
+
+    Examples
+    --------
+    >>> print(Guarantee(1, 0, "replace-one", "local"))
+    epsilon = 1, pure, neighbours replace-one, local model
+    >>> print(Guarantee("0.1", 0, "replace-one", "local", lifetime=24))
+    epsilon = 0.1, pure, neighbours replace-one, local model; all reports together: epsilon = 24
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    neighbours: Neighbours
+    model: Model
+    # A result that was stored before lifetimes were said has the same promise.
+    lifetime: Fraction | None = field(default=None, compare=False, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Make the numbers exact and check the ranges."""
+        for name in ("epsilon", "delta"):
+            object.__setattr__(self, name, exact_number(getattr(self, name), name=name))
+        if not 0 < self.epsilon <= LARGEST_GUARANTEE:
+            raise PrivacyError(
+                f"epsilon must be greater than 0 and at most 10^9, got {shown_number(self.epsilon)}"
+            )
+        if not 0 <= self.delta < 1:
+            raise PrivacyError(f"delta must be in [0, 1), got {shown_number(self.delta)}")
+        if self.neighbours not in ("replace-one", "add-or-remove-one"):
+            raise PrivacyError(
+                "neighbours must be 'replace-one' or 'add-or-remove-one', "
+                f"got {self.neighbours!r}; an epsilon means nothing without it"
+            )
+        if self.model not in ("local", "central", "shuffle"):
+            raise PrivacyError(f"model must be 'local', 'central' or 'shuffle', got {self.model!r}")
+        if self.lifetime is not None:
+            lifetime = exact_number(self.lifetime, name="lifetime")
+            if not self.epsilon <= lifetime <= LARGEST_GUARANTEE or self.model != "local":
+                raise PrivacyError(
+                    "a lifetime is of reports in the local model, and at least their epsilon"
+                )
+            object.__setattr__(self, "lifetime", lifetime)
+
+    def __str__(self) -> str:
+        """Return the promise in one line."""
+        kind = "pure" if self.delta == 0 else f"delta = {float(self.delta):g}"
+        promise = (
+            f"epsilon = {float(self.epsilon):g}, {kind}, neighbours {self.neighbours}, "
+            f"{self.model} model"
+        )
+        if self.lifetime is None:
+            return promise
+        return f"{promise}; all reports together: epsilon = {float(self.lifetime):g}"
+
+    def to_document(self) -> dict[str, str]:
+        """Return the JSON form; fractions are written exactly, as text."""
+        return {
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "neighbours": self.neighbours,
+            "model": self.model,
+            **({} if self.lifetime is None else {"lifetime": str(self.lifetime)}),
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Guarantee:
+        """Return the guarantee that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is not a guarantee.
+        """
+        keys = {"epsilon", "delta", "neighbours", "model"}
+        if not isinstance(document, dict) or set(document) - {"lifetime"} != keys:
+            raise FormatError(
+                "a guarantee must have exactly: epsilon, delta, neighbours, model, and where "
+                "reports have one, lifetime"
+            )
+        exact = {
+            name: spelled_number(document[name], name=f"the {name} of a guarantee")
+            for name in ("epsilon", "delta", *(["lifetime"] if "lifetime" in document else []))
+        }
+        try:
+            return cls(
+                exact["epsilon"],
+                exact["delta"],
+                document["neighbours"],
+                document["model"],
+                lifetime=exact.get("lifetime"),
+            )
+        except PrivacyError as error:
+            raise FormatError(f"the guarantee cannot be used: {error}") from None
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """The exact worst-case likelihood ratio of a randomizer, against ``e^epsilon``.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        The epsilon that was promised.
+    ratio : Fraction
+        The largest ``P(report | value) / P(report | other value)`` over all reports and pairs of
+        values, exactly, from the integer thresholds that the sampler uses.
+
+    Privacy
+    -------
+    Every probability of an integer-threshold randomizer is a rational number, so `ratio` is
+    exact. :attr:`holds` compares it with a rational lower bound of ``e^epsilon``. The contract
+    tests recompute it from the dense table of probabilities on small domains, and feed it a
+    threshold one above the largest legal one, which must not hold.
+    """
+
+    epsilon: Fraction
+    ratio: Fraction
+
+    @property
+    def bound(self) -> Fraction:
+        """A rational number at most ``e^epsilon``, within 2^-200 of it."""
+        return exponential_bounds(self.epsilon)[0]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the worst ratio is proved to be at most ``e^epsilon``."""
+        return self.ratio <= self.bound
+
+    @property
+    def loss(self) -> float:
+        """How much of epsilon the rounding of thresholds leaves unused: ``epsilon - ln(ratio)``.
+
+        Computed as ``-ln(1 - (bound - ratio) / bound)`` in exact differences, because the two
+        logarithms agree to about 16 digits.
+        """
+        return -math.log1p(-float((self.bound - self.ratio) / self.bound))
+
+    def check(self) -> Certificate:
+        """Return self.
+
+        Raises
+        ------
+        PrivacyError
+            When the ratio is not proved to be at most ``e^epsilon``.
+        """
+        if not self.holds:
+            raise PrivacyError(
+                f"the worst likelihood ratio must be at most e^{epsilon_text(self.epsilon)}, got "
+                f"about {float(self.ratio):.6g}; these thresholds must not be used"
+            )
+        return self

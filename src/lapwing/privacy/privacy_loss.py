@@ -1,0 +1,176 @@
+"""What a release costs: losses add, and their sum gives an epsilon at any delta.
+
+Four kinds are kept apart, because each adds exactly only with its own: squares of mu (Gaussian
+differential privacy), rho (zero-concentrated), and epsilon with delta (pure and approximate).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from lapwing.documents import spelled_number
+from lapwing.errors import FormatError, PrivacyError
+from lapwing.privacy.exact_numbers import exact_number, exponential_bounds
+from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
+
+ZERO = Fraction(0)
+
+LARGEST = 10**15
+"""Of each number of a loss: noise that costs more protects nobody, and would overflow a float."""
+
+_LEAST_DELTA = Fraction(1, 10**300)
+"""What is left of a smaller delta counts as nothing."""
+
+_LEAST_RHO = Fraction(1, 2**60)
+"""A smaller rho is rounded up to it."""
+
+
+@dataclass(frozen=True)
+class PrivacyLoss:
+    """A sum of privacy losses between the same two neighbours.
+
+    Parameters
+    ----------
+    mu_squared : int, float, str, Decimal or Fraction
+        Of Gaussian differential privacy. Like the others in [0, 10^15] and kept as an exact
+        fraction; a float is the decimal that it prints.
+    rho : int, float, str, Decimal or Fraction
+        Of zero-concentrated differential privacy.
+    epsilon, delta : int, float, str, Decimal or Fraction
+        Of pure and of approximate differential privacy, which add by basic composition.
+
+    Privacy
+    -------
+    Adaptive composition, each kind with its own: mu-GDP adds squares (Dong et al. 2022, corollary
+    2), rho adds (Bun and Steinke 2016), epsilon and delta add (Dwork and Roth 2014, theorem
+    3.16). Kinds are combined by basic composition of their (epsilon, delta), or, where there is
+    rho, after ``rho += mu^2 / 2``, which every mu-GDP release with normal noise satisfies.
+
+    Examples
+    --------
+    >>> one = PrivacyLoss(mu_squared=Fraction(1, 4))
+    >>> round(float((one + one).epsilon_at(Fraction(1, 10**6))), 3)
+    3.308
+    """
+
+    mu_squared: Fraction = ZERO
+    rho: Fraction = ZERO
+    epsilon: Fraction = ZERO
+    delta: Fraction = ZERO
+
+    def __post_init__(self) -> None:
+        """Make the numbers exact and check the ranges."""
+        for field in fields(self):
+            name = f"the {field.name} of a privacy loss"
+            exact = exact_number(getattr(self, field.name), name=name)
+            if not 0 <= exact <= LARGEST:
+                raise PrivacyError(f"{name} must not be negative, nor beyond 10^15")
+            object.__setattr__(self, field.name, exact)
+
+    def __add__(self, other: PrivacyLoss) -> PrivacyLoss:
+        """Return the loss of both, in any order and also chosen one after the other."""
+        if not isinstance(other, PrivacyLoss):
+            return NotImplemented
+        return PrivacyLoss(
+            **{f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
+        )
+
+    @property
+    def pure(self) -> bool:
+        """Whether it is an epsilon and nothing else."""
+        return self.mu_squared == self.rho == self.delta == 0
+
+    def epsilon_at(self, delta: Fraction) -> Fraction:
+        """Return an epsilon with which the whole satisfies (epsilon, delta).
+
+        Raises
+        ------
+        PrivacyError
+            When the delta is not above what approximate releases have used of it already.
+        """
+        rest = delta - self.delta
+        if rest < 0 or (rest < _LEAST_DELTA and (self.mu_squared or self.rho)):
+            raise PrivacyError(
+                f"delta must be above {float(self.delta):g}, which is spent, got {float(delta):g}"
+            )
+        if self.rho:
+            return self.epsilon + concentrated_epsilon(self.rho + self.mu_squared / 2, rest)
+        if self.mu_squared:
+            return self.epsilon + epsilon_above(rest, self.mu_squared)
+        return self.epsilon
+
+    def within(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Return whether the whole is proved to satisfy (epsilon, delta)."""
+        left, rest = epsilon - self.epsilon, delta - self.delta
+        if left < 0 or rest < 0:
+            return False
+        if self.rho:
+            whole = self.rho + self.mu_squared / 2
+            return rest >= _LEAST_DELTA and concentrated_epsilon(whole, rest) <= left
+        return self.mu_squared == 0 or delta_above(left, self.mu_squared) <= rest
+
+    def to_document(self) -> dict[str, str]:
+        """Return the JSON form; fractions are written exactly, as text."""
+        return {field.name: str(getattr(self, field.name)) for field in fields(self)}
+
+    @classmethod
+    def from_document(cls, document: Any) -> PrivacyLoss:
+        """Return the loss that :meth:`to_document` wrote; FormatError when it is none."""
+        names = {field.name for field in fields(cls)}
+        if not isinstance(document, dict) or set(document) != names:
+            raise FormatError(f"a privacy loss must have exactly: {', '.join(sorted(names))}")
+        try:
+            return cls(
+                **{name: spelled_number(document[name], name=f"the {name}") for name in names}
+            )
+        except PrivacyError as error:
+            raise FormatError(f"the privacy loss cannot be used: {error}") from None
+
+
+def logarithm_above(number: Fraction) -> Fraction:
+    """Return a rational number at least ln(number), within 1e-11 of it, with proof.
+
+    For a positive number; minus that of its inverse is a lower bound.
+    """
+    if number < 1:
+        found = Fraction(math.ceil(math.log(number) * 2**40) + 1, 2**40)
+        # e^-x is at most 1 / number exactly when e^x is at least number.
+        parts = math.ceil(-found / 40) or 1
+        assert exponential_bounds(-found / parts)[1] ** parts <= 1 / number
+        return found
+    found = Fraction(math.ceil(math.log(number) * 2**40) + 1, 2**40)
+    parts = math.ceil(found / 40)
+    assert exponential_bounds(found / parts)[0] ** parts >= number
+    return found
+
+
+@lru_cache(maxsize=256)
+def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
+    """Return an epsilon at which rho-zCDP has this delta, rounded upwards in exact arithmetic.
+
+    The least over whole orders alpha of ``alpha rho + (ln(1 / delta) - ln(alpha - 1) + alpha
+    ln(1 - 1 / alpha)) / (alpha - 1)``.
+
+    Source: Canonne, Kamath and Steinke 2020, proposition 12.
+    """
+    if not 0 < delta < 1:
+        raise PrivacyError(f"delta must be in (0, 1), got {float(delta):g}")
+    rho = max(rho, _LEAST_RHO)
+
+    def epsilon(alpha: int) -> float:
+        rest = -math.log(delta) - math.log(alpha - 1) + alpha * math.log1p(-1 / alpha)
+        return alpha * float(rho) + rest / (alpha - 1)
+
+    # Any order gives a bound; for a rho below 1e-20 the best one is too large for the sums below.
+    best = 1 + min(math.sqrt(-math.log(delta) / float(rho)), 2.0**38)
+    orders = range(max(2, int(best / 2)), max(4, int(2 * best) + 2))
+    if len(orders) > 4000:  # a tiny rho: the optimum is flat
+        orders = range(max(2, int(best / 2)), int(2 * best) + 2, len(orders) // 2000)
+    alpha = min(orders, key=epsilon)
+    rest = logarithm_above(1 / delta) + logarithm_above(Fraction(1, alpha - 1))
+    rest += alpha * logarithm_above(Fraction(alpha - 1, alpha))
+    return max(alpha * rho + rest / (alpha - 1), Fraction(0))

@@ -1,0 +1,1 @@
+"""Randomness, and exact draws from it."""

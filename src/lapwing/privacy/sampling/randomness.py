@@ -1,0 +1,301 @@
+"""Random 64-bit words, and the exact draws made from them.
+
+:func:`secure` is the default wherever a value is protected: AES-256 in counter mode, keyed by
+the operating system. :func:`seeded` is the same keystream under a key derived from a seed, for
+tests and vectors; it has to be asked for. Both feed the same draws, which are exact: a Bernoulli
+compares a word with an integer threshold, a bounded integer rejects the words that would bias it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import NoReturn, Protocol
+from weakref import WeakSet
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError, PrivacyError
+
+WORD = 2**64
+"""A threshold T stands for the probability T / WORD."""
+
+BUFFER_BYTES = 64 * 1024
+"""The keystream is made in pieces of this size, which stay in a core's L2 cache."""
+
+_ZEROS = bytes(BUFFER_BYTES)
+
+_REKEY_BYTES = 2**36
+"""2^32 AES blocks: after this much keystream a new key is drawn."""
+
+
+class RandomSource(Protocol):
+    """Where random words come from: :func:`secure`, :func:`seeded`."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return `count` independent uniform words: uint64 [count]."""
+        ...
+
+
+class _Key:
+    """The keystream under one key, from its first block to the last one that it may give.
+
+    Parameters
+    ----------
+    secret : bytes
+        48 bytes: the key and the first counter block.
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        cipher = Cipher(algorithms.AES(secret[:32]), modes.CTR(secret[32:48]))
+        self._stream = cipher.encryptor()
+        # update_into wants room for one more block than it is given.
+        self._buffer = bytearray(BUFFER_BYTES + 16)
+        self._position = BUFFER_BYTES
+        self._left = _REKEY_BYTES
+
+    @property
+    def spent(self) -> bool:
+        return self._left == 0 and self._position == BUFFER_BYTES
+
+    def fill_start(self, target: memoryview) -> int:
+        """Fill the start of a buffer, as far as the block at hand reaches; return the length."""
+        if self._position == BUFFER_BYTES:
+            self._left -= BUFFER_BYTES
+            self._stream.update_into(_ZEROS, self._buffer)
+            self._position = 0
+        start = self._position
+        length = min(len(target), BUFFER_BYTES - start)
+        # First of all the place moves on: a draw that is interrupted from here on loses words, and
+        # never leaves any to be handed out again, or the zeros that they are wiped with.
+        self._position = start + length
+        target[:length] = memoryview(self._buffer)[start : start + length]
+        # What was handed out is wiped: a later look at memory must not reveal it.
+        self._buffer[start : start + length] = _ZEROS[:length]
+        return length
+
+
+class Keystream:
+    """AES-256-CTR keystream as little-endian 64-bit words.
+
+    Not made directly: use :func:`secure` or :func:`seeded`.
+
+    Parameters
+    ----------
+    draw_key : callable returning bytes
+        48 bytes: the key and the first counter block. Called at the start, after 2^36 bytes,
+        and in a forked child (a child that went on with its parent's stream would repeat it).
+
+    Notes
+    -----
+    Thread-safe, but not to be drawn from inside a signal handler. A fork may come at any time:
+    the child forgets its parent's key, and the lock that another thread of the parent held. Copies
+    are refused. About 5-9 GB/s on one core with AES instructions, faster than NumPy's PCG64.
+    """
+
+    def __init__(self, draw_key: Callable[[], bytes]) -> None:
+        self._draw_key = draw_key
+        self._forget()
+        _keystreams.add(self)
+
+    def _forget(self) -> None:
+        """Start with no key and a free lock: at first, and in a child that was just forked."""
+        self._lock = threading.Lock()
+        self._key: _Key | None = None
+        self._process = os.getpid()
+        self._life = object()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled."""
+        raise PrivacyError(
+            "a source of randomness must not be copied or pickled, because the copy would hand out "
+            "the same words; call lapwing.secure() where it is needed, or lapwing.seeded() with "
+            "another seed"
+        )
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """Return `count` independent uniform words: uint64 [count]."""
+        out = np.empty(count, dtype="<u8")
+        self.fill(memoryview(out.data).cast("B"))
+        return out.astype(np.uint64, copy=False)
+
+    def fill(self, target: memoryview) -> None:
+        """Fill a writable buffer of bytes."""
+        if self._process != os.getpid():
+            self._forget()  # forked by C code, which runs none of Python's hooks
+        life = None
+        while life is not self._life:
+            if life is not None:
+                # This very thread was forked in the middle: what the child has is its parent's.
+                self._forget()
+            life = self._life
+            with self._lock:
+                self._fill(target)
+
+    def _fill(self, target: memoryview) -> None:
+        done = 0
+        while done < len(target):
+            key = self._key
+            if key is None or key.spent:
+                key = self._key = self._next_key()
+            done += key.fill_start(target[done:])
+
+    def _next_key(self) -> _Key:
+        with _making:
+            return _Key(self._draw_key())
+
+
+_keystreams: WeakSet[Keystream] = WeakSet()
+
+_making = threading.RLock()
+"""Held while a key is made, and by whoever forks: OpenSSL has locks of its own, which a child would
+find held for ever when it was forked while another thread set up a cipher."""
+
+
+def _start_child() -> None:
+    _making.release()
+    for keystream in list(_keystreams):
+        keystream._forget()
+
+
+if sys.platform != "win32":
+    # Process ids do not tell: a child may get the id of a parent that is gone.
+    os.register_at_fork(
+        before=_making.acquire, after_in_parent=_making.release, after_in_child=_start_child
+    )
+
+
+_secure = Keystream(lambda: os.urandom(48))
+
+
+def secure() -> RandomSource:
+    """Return the process's keystream, keyed by the operating system.
+
+    A forked child draws a key of its own, also when another thread draws during the fork. What this
+    returns is refused by `copy` and `pickle`: call it anew where it is needed.
+    """
+    return _secure
+
+
+def seeded(seed: int) -> RandomSource:
+    """Return a reproducible keystream. For tests and simulation only: a seed is no secret.
+
+    In a forked child it goes on with the next key that follows from the seed: otherwise than in its
+    parent, but alike in children that were forked from one place.
+
+    Parameters
+    ----------
+    seed : int
+        In 0..2^64-1. The key is SHA-512 of a label, the seed and a count of keys drawn.
+
+    Examples
+    --------
+    >>> seeded(1).words(1) == seeded(1).words(1)
+    array([ True])
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < WORD:
+        raise ArgumentError(f"a seed must be a whole number in 0..2^64-1, got {seed!r}")
+    keys = 0
+
+    def draw_key() -> bytes:
+        nonlocal keys
+        keys += 1
+        return hashlib.sha512(f"lapwing seeded {int(seed)} {keys}".encode()).digest()[:48]
+
+    return Keystream(draw_key)
+
+
+def iterate(source: RandomSource) -> Iterator[int]:
+    """Yield one word after the other, for the scalar path."""
+    while True:
+        yield int(source.words(1)[0])
+
+
+def bernoulli(source: RandomSource, *, threshold: int, count: int) -> NDArray[np.bool_]:
+    """Return `count` coins that are true with probability threshold / 2^64, exactly.
+
+    Parameters
+    ----------
+    source : RandomSource
+    threshold : int
+        In 0..2^64.
+    count : int
+        At least 0.
+    """
+    words = source.words(count)
+    if threshold >= WORD:
+        return np.ones(count, dtype=np.bool_)
+    return words < np.uint64(threshold)
+
+
+def uniform_below(
+    source: RandomSource, *, bounds: NDArray[np.uint64] | int, count: int
+) -> NDArray[np.int64]:
+    """Return `count` exactly uniform integers, each in 0..bound-1.
+
+    Parameters
+    ----------
+    source : RandomSource
+    bounds : int, or numpy.ndarray of uint64 [count]
+        Each in 1..2^40.
+    count : int
+        At least 0.
+
+    Notes
+    -----
+    Multiply-high with rejection (Lemire 2019, algorithm 5): of the `R = 2^w` words, the
+    `R mod bound` that would favour some results are drawn anew, so the law is exactly uniform.
+    `w` is 32 for bounds up to 2^31 and a bit mask with rejection above.
+    """
+    bound = np.broadcast_to(np.asarray(bounds, dtype=np.uint64), (count,))
+    largest = int(bound.max(initial=1))
+    if largest > 2**31:
+        return _masked_below(source, bound)
+    product = _half_words(source, count) * bound
+    # Only a low half below the bound can be below `2^32 mod bound`; the remainder is slow.
+    (suspect,) = np.nonzero(product.astype(np.uint32) < bound)
+    drawn = product >> np.uint64(32)
+    while suspect.size:
+        excess = np.uint64(2**32) % bound[suspect]
+        rejected = product[suspect].astype(np.uint32) < excess
+        suspect = suspect[rejected]
+        product[suspect] = _half_words(source, suspect.size) * bound[suspect]
+        drawn[suspect] = product[suspect] >> np.uint64(32)
+    return drawn.view(np.int64)
+
+
+def _half_words(source: RandomSource, count: int) -> NDArray[np.uint64]:
+    return source.words((count + 1) // 2).view("<u4")[:count].astype(np.uint64)
+
+
+def _masked_below(source: RandomSource, bound: NDArray[np.uint64]) -> NDArray[np.int64]:
+    # The float logarithm may be one bit short only above 2^52, far over the largest bound.
+    bits = np.ceil(np.log2(bound.astype(np.float64))).astype(np.uint64)
+    mask = (np.uint64(1) << bits) - np.uint64(1)
+    drawn = source.words(bound.size) & mask
+    (rejected,) = np.nonzero(drawn >= bound)
+    while rejected.size:
+        drawn[rejected] = source.words(rejected.size) & mask[rejected]
+        rejected = rejected[drawn[rejected] >= bound[rejected]]
+    return drawn.view(np.int64)
+
+
+def scalar_below(words: Iterator[int], bound: int) -> int:
+    """Return one exactly uniform integer in 0..bound-1 from an iterator of words.
+
+    The rule that clients in other languages port: multiply a word by the bound, take the high
+    half, and draw anew when the low half is below ``2^64 mod bound``. The bound is in 1..2^64;
+    beyond it every word would be drawn anew, for ever.
+    """
+    if not 0 < bound <= WORD:
+        raise ArgumentError("a uniform number from one word must have a bound in 1..2^64")
+    excess = WORD % bound
+    while True:
+        product = next(words) * bound
+        if product % WORD >= excess:
+            return product >> 64

@@ -1,0 +1,1 @@
+"""What both sides agree on and exchange: a randomizer's offer, a release."""

@@ -1,0 +1,1 @@
+"""The law of what is observed, given the distribution."""

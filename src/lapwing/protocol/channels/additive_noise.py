@@ -1,0 +1,78 @@
+"""The law of a curator's release: linear answers about all people, with known noise added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from lapwing.errors import UnsupportedChannelError
+from lapwing.linear.arrays import Vector
+from lapwing.linear.covariance import Covariance
+from lapwing.linear.operators.operator import Operator, as_operator
+from lapwing.linear.operators.stacked import dense
+
+Counts = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class AdditiveNoise:
+    """The block's counts are ``M h`` plus independent noise, h the counts of all n people.
+
+    Unlike a report's law, the noise does not grow with the people: its share of what is seen
+    falls as 1 / n. Seen from the distribution the people were drawn from, ``M h / n`` itself
+    varies about ``M mass``.
+
+    Parameters
+    ----------
+    variance : float
+        Of the noise in every output, in squared units of the counts; greater than 0.
+    """
+
+    variance: float
+
+    def check(self, operator: Operator) -> None:
+        """Accept any operator: answers of any sign and size can be released."""
+
+    def check_counts(self, counts: Counts, reports: int) -> None:
+        """Accept any counts: noise can make any number."""
+
+    def covariance(self, operator: Operator, mass: Vector) -> Covariance:
+        """Return the covariance of one person's share in the answers, without the noise."""
+        value = Covariance(mass, mass[:, None], np.array([-1.0]))
+        return value.through(operator)
+
+    def score_and_information(
+        self, operator: Operator, mass: Vector, counts: Counts, reports: int
+    ) -> tuple[Vector, Operator]:
+        """Return those of the normal law of the counts about ``n M mass``.
+
+        Its covariance ``n M (diag(mass) - mass mass') M' + variance I`` is taken at `mass`.
+        O(outputs^2 size).
+        """
+        matrix = dense(operator)
+        mean = matrix @ mass
+        spread = reports * ((matrix * mass) @ matrix.T - np.outer(mean, mean))
+        spread[np.diag_indices_from(spread)] += self.variance
+        factor = cho_factor(spread)
+        score: Vector = reports * (matrix.T @ cho_solve(factor, counts - reports * mean))
+        information = reports**2 * (matrix.T @ cho_solve(factor, matrix))
+        return score, as_operator(information)
+
+    def likelihood_rows(
+        self, operator: Operator, counts: Counts, reports: int
+    ) -> Iterable[tuple[Operator, Counts]]:
+        """Refuse: a release is not a count of events, so there is nothing for EM to share out."""
+        raise UnsupportedChannelError(
+            "expectation maximization needs counts of events, and a release has noise added; "
+            "decode it by step pursuit, least squares or the spectral prior"
+        )
+
+    def sample(self, operator: Operator, people: Counts, rng: np.random.Generator) -> Counts:
+        """Return answers with normal noise, rounded: for simulation only, never for a release."""
+        noise = rng.normal(scale=np.sqrt(self.variance), size=operator.shape[0])
+        drawn: Counts = np.rint(operator.matvec(people.astype(np.float64)) + noise).astype(np.int64)
+        return drawn

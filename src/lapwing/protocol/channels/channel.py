@@ -1,0 +1,166 @@
+"""What a decoder knows: how counts of reports come about from the distribution it looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
+from lapwing.linear.covariance import Covariance
+from lapwing.linear.operators.operator import Operator, as_operator
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.protocol.channels.laws import Law
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.observation import Observation
+from lapwing.protocol.messages.tally import Counts
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One group of people who randomise in the same way.
+
+    Parameters
+    ----------
+    operator : Operator
+        Shape [outputs, domain.size]: mean count of every output, per report. Any linear operator
+        of SciPy, or an array, is taken and kept as an operator of this package.
+    law : Law
+        How one report's counts spread about that mean.
+    share : float
+        Part of the people in this group, in (0, 1].
+
+    Raises
+    ------
+    UnsupportedChannelError
+        When the operator cannot have this law: labels are checked, not believed.
+    """
+
+    operator: Operator
+    law: Law
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Take the operator in and check the label."""
+        object.__setattr__(self, "operator", as_operator(self.operator))
+        if not 0 < self.share <= 1:
+            raise UnsupportedChannelError(f"a share must be in (0, 1], got {self.share}")
+        self.law.check(self.operator)
+
+    @property
+    def outputs(self) -> int:
+        """Number of counts."""
+        return int(self.operator.shape[0])
+
+    def mean(self, mass: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean count of every output, per report: float64 [outputs]."""
+        return self.operator.matvec(mass)
+
+    def covariance(self, mass: NDArray[np.float64]) -> Covariance:
+        """Return the covariance of one report of a person drawn from `mass`."""
+        # A report depends on the cell alone, and the operator on cells has a known structure.
+        return self.law.covariance(self.operator.on_cells, self.operator.cell_totals(mass))
+
+    def score_and_information(
+        self, mass: NDArray[np.float64], counts: NDArray[np.int64], reports: int
+    ) -> tuple[NDArray[np.float64], Operator]:
+        """Return gradient and expected negative Hessian of the (composite) log-likelihood."""
+        return self.law.score_and_information(self.operator, mass, counts, reports)
+
+    def sample(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return counts with exactly the joint law of randomising every person of the group.
+
+        Parameters
+        ----------
+        people : numpy.ndarray
+            int64 [domain.size]: how many hold each symbol.
+        rng : numpy.random.Generator
+        """
+        return self.law.sample(self.operator.on_cells, self.operator.cell_totals(people), rng)
+
+
+class ObservedChannel(Protocol):
+    """What any decoder is given: a Channel, or what is known of a log of reports."""
+
+    @property
+    def domain(self) -> Domain:
+        """Of what is looked for."""
+        ...
+
+    def counts(self, tally: Any, /) -> Counts:
+        """Return the counts that an observation of this channel gives.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When there are too many values to count.
+        """
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """Blocks over one domain; all that a decoder is given beside the counts.
+
+    Parameters
+    ----------
+    domain : Domain
+        What the columns of every operator stand for.
+    blocks : sequence of Block
+        Their shares sum to one.
+    fingerprint : str
+        Of the randomizer or mechanism, so that foreign counts are refused.
+    guarantee : Guarantee, optional
+        The promise under which the counts were collected; a result carries it on.
+    """
+
+    domain: Domain
+    blocks: Sequence[Block]
+    fingerprint: str
+    guarantee: Guarantee | None = None
+
+    def __post_init__(self) -> None:
+        """Check shapes and shares."""
+        object.__setattr__(self, "blocks", tuple(self.blocks))
+        if not self.blocks:
+            raise UnsupportedChannelError("a channel needs at least one block")
+        for block in self.blocks:
+            if block.operator.shape[1] != self.domain.size:
+                raise UnsupportedChannelError(
+                    f"every operator must have {self.domain.size} columns, one per symbol of the "
+                    f"domain, got {block.operator.shape[1]}"
+                )
+        total = sum(block.share for block in self.blocks)
+        if abs(total - 1) > 1e-9:
+            raise UnsupportedChannelError(f"the shares of the blocks must sum to 1, got {total}")
+
+    def counts(self, tally: Counts) -> Counts:
+        """Return what a decoder of counts reads: the counts that these are."""
+        return tally
+
+    def check(self, tally: Observation) -> None:
+        """Raise unless the tally was made for this channel and holds at least one report.
+
+        Raises
+        ------
+        MismatchError
+            When its fingerprint or shapes are another channel's.
+        TallyError
+            When it holds no reports, or counts that no reports can give.
+        """
+        if tally.fingerprint != self.fingerprint:
+            raise MismatchError(
+                f"the tally was made by randomizer {tally.fingerprint[:12]}, this channel is of "
+                f"{self.fingerprint[:12]}; decode it with the survey that collected it"
+            )
+        shapes = [block.outputs for block in self.blocks]
+        found = [counts.size for counts in tally.blocks]
+        if shapes != found:
+            raise MismatchError(f"the tally must hold counts of sizes {shapes}, got {found}")
+        if tally.total == 0:
+            raise TallyError("there is nothing to decode: the tally holds no reports")
+        for block, counts, reports in zip(self.blocks, tally.blocks, tally.reports, strict=True):
+            block.law.check_counts(counts, reports)

@@ -1,0 +1,128 @@
+"""The legal values of an attribute, and how a value becomes the number of its bin.
+
+A domain has `size` symbols, numbered from 0. Those of an ordered domain (:class:`Interval`,
+:class:`Integers`) come in increasing order and each occupies ``[left[i], right[i]]`` of the real
+line: an interval's bins have width, an atom or an integer has ``left == right``. A declared
+"missing" symbol is always the last one. Randomizers and decoders see symbols only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.errors import DomainError
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import check_some, to_numbers
+
+MAXIMUM_BINS = 2**24
+"""More bins than this belong into `Categories`, whose size may reach 2^40."""
+
+LARGEST_INTEGER = 2**53 - 1
+"""JSON carries whole numbers up to here exactly in every language (RFC 8785)."""
+
+
+class Domain(Protocol):
+    """What every domain offers."""
+
+    @property
+    def size(self) -> int:
+        """Number of symbols, with the missing one if there is one."""
+        ...
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the symbols lie on the real line."""
+        ...
+
+    @property
+    def circular(self) -> bool:
+        """Whether the last bin touches the first."""
+        ...
+
+    @property
+    def unit(self) -> Unit:
+        """What its numbers stand for; "number" where there are none."""
+        ...
+
+    @property
+    def missing_index(self) -> int | None:
+        """Number of the missing symbol, always the last; None when missing values are refused."""
+        ...
+
+    @property
+    def left(self) -> NDArray[np.float64]:
+        """Left end of every symbol but the missing one; DomainError when not ordered."""
+        ...
+
+    @property
+    def right(self) -> NDArray[np.float64]:
+        """Right end of every symbol but the missing one; DomainError when not ordered."""
+        ...
+
+    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+        """Return the symbol of each value."""
+        ...
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        ...
+
+
+def check_count(number: Any, *, name: str, most: int) -> int:
+    """Return a whole number in 1..most, or raise DomainError."""
+    if isinstance(number, bool) or not isinstance(number, int | np.integer):
+        raise DomainError(f"{name} must be a whole number, got a {type(number).__name__}")
+    if not 1 <= number <= most:
+        raise DomainError(f"{name} must be in 1..{most}, got {number}")
+    return int(number)
+
+
+def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
+    """Raise DomainError unless the word is one of the choices."""
+    if word not in choices:
+        said = repr(word[:40]) if isinstance(word, str) else f"a {type(word).__name__}"
+        raise DomainError(f"{name} must be one of {', '.join(choices)}, got {said}")
+
+
+def check_list(entries: Any, *, name: str) -> None:
+    """Raise DomainError unless the entries are a list, or can be gone through like one."""
+    if not isinstance(entries, Iterable) or isinstance(entries, str | bytes | Mapping):
+        raise DomainError(f"{name} must be a list, got a {type(entries).__name__}")
+
+
+def read_numbers(
+    values: ArrayLike, *, unit: Unit, missing: str
+) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
+    """Return values as numbers, at least one, and where they are missing; None when nowhere.
+
+    Where a domain counts missing values, what cannot be read is one of them.
+    """
+    refuse = missing == "refuse"
+    numbers = to_numbers(values, unit=unit, unreadable="refuse" if refuse else "missing")
+    check_some(numbers)
+    absent = np.isnan(numbers)
+    if not absent.any():
+        return numbers, None
+    if refuse:
+        position = int(np.argmax(absent))
+        raise DomainError(
+            f"every value must be present, the value at position {position} is missing (NaN or "
+            "null); drop such rows, or count them: missing='bin' in the domain (--missing bin)",
+            position=position,
+        )
+    return numbers, absent
+
+
+def refuse_outside(outside: NDArray[np.bool_], *, what: str) -> None:
+    """Raise DomainError at the first value that lies outside."""
+    if outside.any():
+        position = int(np.argmax(outside))
+        raise DomainError(
+            f"every value must lie in {what}, the value at position {position} does not; correct "
+            "it, or declare outside='clip' in the domain",
+            position=position,
+        )

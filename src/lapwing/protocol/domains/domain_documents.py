@@ -1,0 +1,78 @@
+"""Objects that a document describes: classes from explicit tables, with their domain.
+
+A class is never found by a name imported from data.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from lapwing.documents import nearest, quoted, require, require_spelling
+from lapwing.errors import FormatError, LapwingError
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+
+DOMAINS: Mapping[str, type[Any]] = {
+    "interval": Interval,
+    "integers": Integers,
+    "categories": Categories,
+    "hashed-texts": HashedTexts,
+}
+
+
+def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: str) -> Any:
+    """Return the object that a document describes: a class of the table, all fields given.
+
+    Parameters
+    ----------
+    document : mapping
+        ``{"class": ..., field: value, ...}``; a field named "domain" is a document itself.
+    table : mapping of str to class
+        The only classes that can be built.
+    name : str
+        What the document is, for messages.
+
+    Raises
+    ------
+    FormatError
+        On an unknown class, an unknown or an absent key, a value of a wrong kind, and when the
+        document is not the one that is written for the object. Errors of the class itself pass
+        through.
+    """
+    kind = document.get("class") if isinstance(document, Mapping) else None
+    if not isinstance(kind, str) or kind not in table:
+        said = f"{quoted(kind)}{nearest(kind, table)}" if isinstance(kind, str) else "none"
+        raise FormatError(
+            f"{name} must name a known class ({', '.join(sorted(table))}), got {said}"
+        )
+    made = table[kind]
+    fields = {field.name for field in dataclasses.fields(made) if field.init}
+    require(document, {"class", *fields}, name=name)
+    arguments = {key: value for key, value in document.items() if key != "class"}
+    if "domain" in arguments:
+        arguments["domain"] = build_domain(arguments["domain"])
+    positional = [
+        arguments.pop(field.name)
+        for field in dataclasses.fields(made)
+        if field.init and not field.kw_only
+    ]
+    try:
+        built = made(*positional, **arguments)
+    except LapwingError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        # Classes are checked for what people pass; a document may hold a list for a number.
+        raise FormatError(f"{name} ({kind}) has a field with a value of a wrong kind") from None
+    require_spelling(document, built.to_document(), name=name)
+    return built
+
+
+def build_domain(document: Mapping[str, Any]) -> Domain:
+    """Return the domain that a document describes."""
+    domain: Domain = build(document, DOMAINS, name="a domain")
+    return domain

@@ -1,0 +1,144 @@
+"""Whole numbers, each its own symbol."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.errors import DomainError
+from lapwing.protocol.domains.domain import (
+    LARGEST_INTEGER,
+    MAXIMUM_BINS,
+    check_choice,
+    check_count,
+    read_numbers,
+    refuse_outside,
+)
+from lapwing.protocol.domains.text_values import Unit
+
+
+@dataclass(frozen=True)
+class Integers:
+    """The whole numbers from `low` to `high`, both included, each its own symbol.
+
+    Parameters
+    ----------
+    low, high : int
+        ``low <= high``, at most 2^24 numbers, both within +-(2^53 - 1).
+    outside : {"clip", "refuse"}
+        What becomes of numbers outside.
+    missing : {"refuse", "bin"}
+        What becomes of NaN and null. The missing bin is the last symbol.
+
+    Examples
+    --------
+    >>> Integers(17, 90).index([17, 18, 200]).tolist()
+    [0, 1, 73]
+    """
+
+    low: int
+    high: int
+    _: KW_ONLY
+    outside: Literal["clip", "refuse"] = "clip"
+    missing: Literal["refuse", "bin"] = "refuse"
+
+    def __post_init__(self) -> None:
+        """Check every field."""
+        check_choice(self.outside, name="outside", choices=("clip", "refuse"))
+        check_choice(self.missing, name="missing", choices=("refuse", "bin"))
+        for name in ("low", "high"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or not isinstance(number, int | np.integer):
+                raise DomainError(f"{name} must be a whole number, got a {type(number).__name__}")
+            if abs(int(number)) > LARGEST_INTEGER:
+                raise DomainError(f"{name} must be within +-(2^53 - 1)")
+            object.__setattr__(self, name, int(number))
+        if not self.low <= self.high:
+            raise DomainError(f"low must be at most high, got {self.low} and {self.high}")
+        check_count(self.high - self.low + 1, name="high - low + 1", most=MAXIMUM_BINS)
+
+    @property
+    def ordered(self) -> bool:
+        """True: the symbols lie on the real line."""
+        return True
+
+    @property
+    def circular(self) -> bool:
+        """False: whole numbers have ends."""
+        return False
+
+    @property
+    def unit(self) -> Unit:
+        """Whole numbers are plain numbers."""
+        return "number"
+
+    @cached_property
+    def left(self) -> NDArray[np.float64]:
+        """The numbers themselves: float64 [high - low + 1]."""
+        numbers = np.arange(self.low, self.high + 1, dtype=np.float64)
+        numbers.flags.writeable = False
+        return numbers
+
+    @property
+    def right(self) -> NDArray[np.float64]:
+        """The numbers themselves: a whole number has no width."""
+        return self.left
+
+    @property
+    def size(self) -> int:
+        """Number of symbols."""
+        return self.high - self.low + 1 + (self.missing == "bin")
+
+    @property
+    def missing_index(self) -> int | None:
+        """Number of the missing symbol, or None."""
+        return self.size - 1 if self.missing == "bin" else None
+
+    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+        """Return the symbol of each value: int64 [n].
+
+        Parameters
+        ----------
+        values : array_like [n]
+            Whole numbers (also as floats); NaN or None for missing.
+
+        Raises
+        ------
+        DomainError
+            With the position of the first value that is missing (unless declared), outside
+            (where refused), or not whole.
+        """
+        numbers, missing = read_numbers(values, unit="number", missing=self.missing)
+        if missing is not None:
+            numbers = np.where(missing, self.low, numbers)
+        if self.outside == "refuse":
+            refuse_outside(
+                (numbers < self.low) | (numbers > self.high), what="low..high of the domain"
+            )
+        numbers = np.clip(numbers, self.low, self.high)
+        whole = numbers == np.floor(numbers)
+        if not whole.all():
+            position = int(np.argmin(whole))
+            raise DomainError(
+                f"every value must be a whole number, the one at position {position} is not; "
+                "round it, or use an Interval",
+                position=position,
+            )
+        symbols: NDArray[np.int64] = numbers.astype(np.int64) - self.low
+        if missing is not None:
+            symbols[missing] = self.size - 1
+        return symbols
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "class": "integers",
+            "low": self.low,
+            "high": self.high,
+            "outside": self.outside,
+            "missing": self.missing,
+        }

@@ -1,0 +1,123 @@
+"""What a text stands for, each by itself: a number, a date or a time.
+
+=========  ==================================================================
+texts      a text of a date, a moment or a time of day is
+=========  ==================================================================
+iso        written as ISO 8601 has it: "2026-11-21", "2026-11-21T09:30+01:00",
+           "-0043-03-15"; of a time of day also "9:30" and "24:00"
+days       a number of days, since 1970-01-01 or since midnight
+seconds    a number of seconds, since 1970-01-01T00:00 UTC or since midnight
+=========  ==================================================================
+
+Texts of plain numbers are decimal numbers, whatever is declared. How a text is read is declared
+and never guessed: a guess from other rows would let one row decide what all others mean.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+from typing import Literal
+
+from lapwing.errors import ArgumentError
+
+Unit = Literal["number", "date", "datetime", "time-of-day"]
+Texts = Literal["iso", "days", "seconds"]
+TEXTS = ("iso", "days", "seconds")
+
+DAY = 86_400
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+EXAMPLES = {
+    "number": "12.5",
+    "date": "2026-11-21",
+    "datetime": "2026-11-21T09:30",
+    "time-of-day": "09:30",
+}
+
+_CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
+
+# Years that Python's dates do not have. The calendar repeats after 400 years.
+_FAR_YEAR = re.compile(r"([+-]\d{4,12}|\d{5,12}|0000)(-\d{2}-\d{2}.*)", re.ASCII | re.DOTALL)
+_CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
+
+
+def check_texts(texts: str, unit: str) -> None:
+    """Raise ArgumentError unless the texts of such a domain may be read so."""
+    if texts not in TEXTS:
+        raise ArgumentError(f"texts must be one of {', '.join(TEXTS)}, got {texts!r}")
+    if unit == "number" and texts != "iso":
+        raise ArgumentError(
+            f"texts={texts!r} is for domains of dates and times; declare the domain's unit, or "
+            "leave it out: texts of plain numbers and of labels are read as what they are"
+        )
+
+
+def number_in_text(text: str, *, unit: Unit, texts: Texts) -> float:
+    """Return the number in the domain's unit that a text stands for; ValueError when none.
+
+    Examples
+    --------
+    >>> number_in_text("1970-01-03", unit="date", texts="iso")
+    2.0
+    >>> number_in_text("2", unit="datetime", texts="days")
+    172800.0
+    """
+    text = text.strip()
+    if unit == "number" or texts != "iso":
+        return _in_unit(_decimal(text), unit=unit, texts=texts)
+    return _iso(text, unit=unit)
+
+
+def _decimal(text: str) -> float:
+    if "_" in text:  # which Python takes for a separator of thousands
+        raise ValueError
+    return float(text)
+
+
+def _in_unit(number: float, *, unit: Unit, texts: Texts) -> float:
+    if unit == "date" and texts == "seconds":
+        return number // DAY if math.isfinite(number) else number
+    if unit in ("datetime", "time-of-day") and texts == "days":
+        return number * DAY
+    return number
+
+
+def _iso(text: str, *, unit: Unit) -> float:
+    clock = _CLOCK.fullmatch(text)
+    if unit == "time-of-day" and clock:
+        hours, minutes, seconds = clock.groups(default="0")
+        number = 3600 * int(hours) + 60 * int(minutes) + float(seconds)
+        if number <= DAY and int(minutes) < 60 and float(seconds) < 60:
+            return number
+        raise ValueError
+    cycles = 0
+    far = _FAR_YEAR.fullmatch(text)
+    if far:
+        cycles, year = divmod(int(far[1]) - 2000, _CYCLE_YEARS)
+        text = f"{2000 + year}{far[2]}"
+    number = calendar_number(datetime.datetime.fromisoformat(text), unit=unit)
+    days = cycles * _CYCLE_DAYS
+    return number + {"date": days, "datetime": days * DAY}.get(unit, 0)
+
+
+def calendar_number(value: datetime.date | datetime.time, *, unit: Unit) -> float:
+    """Return a date or time as a number in the unit; TypeError when it has none in that unit.
+
+    The date and the time of day of a moment are those on the wall where it was written.
+    """
+    if unit == "time-of-day" and isinstance(value, datetime.datetime | datetime.time):
+        seconds = 3600 * value.hour + 60 * value.minute + value.second
+        return (seconds * 10**6 + value.microsecond) / 1e6
+    if unit == "datetime" and isinstance(value, datetime.date):
+        if not isinstance(value, datetime.datetime):
+            value = datetime.datetime(value.year, value.month, value.day)
+        if value.tzinfo is None:
+            value = value.replace(tzinfo=datetime.UTC)
+        since = value - _EPOCH
+        # As NumPy divides the microseconds of an array: all readers agree in every bit.
+        return float((since.days * DAY + since.seconds) * 10**6 + since.microseconds) / 1e6
+    if unit == "date" and isinstance(value, datetime.date):
+        return float(value.toordinal() - _EPOCH.toordinal())
+    raise TypeError

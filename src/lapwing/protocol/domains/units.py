@@ -1,0 +1,282 @@
+"""Dates, times of day and plain numbers, as the one kind of number that a domain works with.
+
+=============  ==========================================  =======================
+unit           the number                                  accepted beside numbers
+=============  ==========================================  =======================
+number         itself                                      "12.5"
+date           days since 1970-01-01                       date, "2026-11-21"
+datetime       seconds since 1970-01-01T00:00 UTC          datetime, "2026-11-21T09:30"
+time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, "09:30"
+=============  ==========================================  =======================
+
+**Each value is read by itself.** What one becomes depends on that value, the unit and the declared
+reading of texts, never on the others beside it: in the central model a row that decided how others
+are read would be worth more than the noise hides. So nothing here asks NumPy to find a common type
+of a list, and the fast ways for whole arrays give what the slow one gives for each element.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import math
+import numbers
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.errors import DomainError
+from lapwing.protocol.domains.moments import numbers_of_moments
+from lapwing.protocol.domains.text_values import (
+    DAY,
+    EXAMPLES,
+    Texts,
+    Unit,
+    calendar_number,
+    check_texts,
+    number_in_text,
+)
+
+UNITS = ("number", "date", "datetime", "time-of-day")
+
+Unreadable = Literal["refuse", "missing"]
+"""What becomes of a value that is no number of the unit."""
+
+
+_FLOATS = {int, float} | {
+    np.dtype(code).type for code in np.typecodes["AllInteger"] + np.typecodes["Float"]
+}
+
+
+class _UnreadableError(Exception):
+    """A value that is no number of the unit; says what is wrong, without the value."""
+
+
+def to_number(value: Any, *, unit: Unit, name: str) -> float:
+    """Return one number, date or time as a float in the unit: an end of a domain, say.
+
+    Raises
+    ------
+    DomainError
+        When it is of a wrong type or cannot be read, or a text where numbers are. The message
+        names it, not its value.
+    """
+    try:
+        if value is None or (isinstance(value, str) and unit == "number"):
+            raise _UnreadableError(f"must be a {unit}, got a {type(value).__name__}")
+        return _number(value, unit=unit, texts="iso")
+    except _UnreadableError as error:
+        raise DomainError(f"{name} {error}") from None
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value says that there is none: None, NaN, NaT, or pandas' NA."""
+    if value is None:
+        return True
+    if isinstance(value, Decimal):
+        return value.is_nan()  # a signalling NaN cannot be compared
+    if isinstance(value, str):
+        return False
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA: neither true nor false
+        return type(value).__name__ == "NAType"
+    except Exception:  # an array, say: whatever it is, it is something
+        return False
+
+
+def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
+    """Return the number that a value stands for, NaN for a missing one; _UnreadableError."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if is_missing(value):
+        return math.nan
+    try:
+        if isinstance(value, str):
+            return number_in_text(value, unit=unit, texts=texts)
+        if isinstance(value, np.datetime64) and unit != "number":
+            return float(numbers_of_moments(np.array([value]), unit=unit)[0])
+        if isinstance(value, datetime.date | datetime.time) and unit != "number":
+            return calendar_number(value, unit=unit)
+        if isinstance(value, Decimal) or (
+            isinstance(value, numbers.Real) and _is_plain(type(value))
+        ):
+            return _float(value)
+    except TypeError:
+        pass
+    except Exception:  # classes of others (pandas' far moments) raise what they like
+        raise _UnreadableError(f"must be a {unit} such as {EXAMPLES[unit]}") from None
+    hint = ""
+    if isinstance(value, datetime.date | datetime.time | np.datetime64):
+        hint = "; declare the unit of the domain, for example unit='date'"
+    raise _UnreadableError(f"must be a {unit}, got a {type(value).__name__}{hint}")
+
+
+def _float(value: Any) -> float:
+    try:
+        with np.errstate(all="ignore"):
+            return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def one_dimensional(values: ArrayLike) -> NDArray[Any]:
+    """Return values as an array of one dimension, in which each is what it was.
+
+    NumPy's common type of a list turns numbers beside one text into texts, and dates beside one
+    of another precision into overflown ones; so only lists of nothing but numbers are given to it.
+
+    Raises
+    ------
+    DomainError
+        When of another shape, or masked.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise DomainError(
+            "values must be a plain array, a masked one hides which are missing; "
+            "pass values.filled(np.nan)"
+        )
+    if isinstance(values, Sequence) and not isinstance(values, str | bytes | range):
+        if len(values) and all(_is_float(kind) for kind in set(map(type, values))):
+            return np.asarray(values)
+        return np.fromiter(values, dtype=object, count=len(values))
+    held: Any = values
+    array = _array_of(held)
+    if array.ndim > 1 and getattr(held, "ndim", 1) == 1 and hasattr(held, "__len__"):
+        # A column of lists, which NumPy made a table of because all are of one length.
+        array = np.fromiter(held, dtype=object, count=len(held))
+    if array.ndim != 1:
+        raise DomainError(f"values must be one-dimensional, got shape {array.shape}")
+    return array
+
+
+def _is_plain(kind: type) -> bool:
+    # NumPy takes a duration for a whole number, and Python a truth value.
+    return issubclass(kind, numbers.Real) and not issubclass(kind, bool | np.bool_ | np.timedelta64)
+
+
+def _is_float(kind: type) -> bool:
+    """Return whether NumPy makes floats of such numbers, as the loop does.
+
+    Not of classes derived from them: their ways to become a float may fail, and do so for all.
+    """
+    return kind in _FLOATS
+
+
+def _array_of(values: Any) -> NDArray[Any]:
+    """Return a container's own array; where it cannot make one, each row by itself.
+
+    Some make Python's dates, and fail at one beyond the year 9999: that one row is unreadable.
+    """
+    try:
+        return np.asarray(values)
+    except Exception:
+        if not hasattr(values, "__len__"):
+            raise
+    cells = np.full(len(values), object(), dtype=object)
+    for position in range(len(values)):
+        with contextlib.suppress(Exception):
+            cells[position] = np.asarray(values[position : position + 1])[0]
+    return cells
+
+
+def check_some(array: NDArray[Any]) -> None:
+    """Raise DomainError when there is no value."""
+    if array.size == 0:
+        raise DomainError("values must hold at least one value, got none")
+
+
+def to_numbers(
+    values: ArrayLike, *, unit: Unit, texts: Texts = "iso", unreadable: Unreadable = "refuse"
+) -> NDArray[np.float64]:
+    """Return values as float64 [n]; missing ones (None, NaN, NaT) as NaN.
+
+    Parameters
+    ----------
+    values : array_like [n]
+        One-dimensional: numbers (also Decimal and Fraction), texts, and where the unit is not
+        "number" dates and times. Of any types beside each other.
+    unit : {"number", "date", "datetime", "time-of-day"}
+        Of the domain.
+    texts : {"iso", "days", "seconds"}
+        How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+    unreadable : {"refuse", "missing"}
+        What becomes of a value that is no number of the unit: a truth value, another text.
+
+    Raises
+    ------
+    DomainError
+        When of another shape; where unreadable values are refused, with the position of the first.
+    ArgumentError
+        When `texts` says days or seconds of plain numbers.
+
+    Notes
+    -----
+    Numeric and datetime64 arrays, and lists of numbers and None, take O(n) in NumPy; other Python
+    objects a loop, of about a microsecond each.
+
+    Examples
+    --------
+    >>> to_numbers(["1970-01-02", "tomorrow"], unit="date", unreadable="missing").tolist()
+    [1.0, nan]
+    """
+    check_texts(texts, unit)
+    if isinstance(values, list | tuple):
+        kinds = set(map(type, values))
+        if kinds and all(_is_float(kind) or kind is type(None) for kind in kinds):
+            try:
+                with np.errstate(all="ignore"):
+                    return np.array(values, dtype=np.float64)
+            except OverflowError:  # a whole number beyond the floats, which the loop clips
+                pass
+    array = one_dimensional(values)
+    kind = array.dtype.kind
+    if kind in "iuf":
+        with np.errstate(all="ignore"):
+            return array.astype(np.float64, copy=False)
+    if kind == "M" and unit != "number":
+        return numbers_of_moments(array, unit=unit)
+    if kind in "OUS" or unreadable == "missing":
+        return _each(array, unit=unit, texts=texts, unreadable=unreadable)
+    hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
+    raise DomainError(f"values must be numbers, got an array of {array.dtype.name}{hint}")
+
+
+def _each(
+    array: NDArray[Any], *, unit: Unit, texts: Texts, unreadable: Unreadable
+) -> NDArray[np.float64]:
+    found = np.full(array.shape, np.nan)
+    # Not tolist(), which makes whole numbers of moments in nanoseconds.
+    cells = array if array.dtype.kind == "M" else array.tolist()
+    for position, value in enumerate(cells):
+        try:
+            found[position] = _number(value, unit=unit, texts=texts)
+        except _UnreadableError as error:
+            if unreadable == "refuse":
+                raise DomainError(
+                    f"the value at position {position} {error}", position=position
+                ) from None
+    return found
+
+
+def to_text(number: float, *, unit: Unit) -> str:
+    """Return a number of a domain as a person would write it.
+
+    Examples
+    --------
+    >>> to_text(34_200, unit="time-of-day"), to_text(0, unit="date"), to_text(1234.5, unit="number")
+    ('09:30:00', '1970-01-01', '1234.5')
+    """
+    if unit == "time-of-day":
+        clock = round(number)
+        return f"{clock // 3600:02d}:{clock // 60 % 60:02d}:{clock % 60:02d}"
+    if unit == "number":
+        return f"{number:.6g}" if abs(number) < 1e6 else f"{number:,.0f}".replace(",", "")
+    seconds = number * (DAY if unit == "date" else 1)
+    if abs(seconds) > 1e18:  # no calendar reaches there
+        return f"{number:.6g}"
+    moment = np.datetime64(round(seconds), "s")
+    return str(moment.astype("datetime64[D]") if unit == "date" else moment)

@@ -1,0 +1,1 @@
+"""What travels: reports, and the sums that are kept of them."""

@@ -1,0 +1,174 @@
+"""Segments: one tally for each group of people, by a public label that stands beside the report.
+
+The label is not protected: whoever collects it knows which group each person is in, and how many
+there are in each. Only labels that may be known (a country, a version of an app, a month) are fit
+for it. What the report says about the value is promised as before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError, TallyError
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import Tally
+
+OTHER = "other"
+"""What small groups, and people without a label, are counted as."""
+
+MINIMUM = 1000
+"""Reports of a group that is kept apart. Below, an answer is mostly noise: at epsilon 1 and 64 bins
+the 95 % band of a CDF from 1000 reports reaches +-0.49 (a square wave, without assumptions) or
++-0.14 (a multiscale wave and the spectral prior), in one simulated tally of Beta(5, 2)."""
+
+MOST_GROUPS = 1000
+"""More different labels than this are no groups: a name or a number of a person, say."""
+
+
+class Tallier(Protocol):
+    """A Survey or a Randomizer."""
+
+    def tally(self, reports: Reports) -> Tally:
+        """Return the exact counts of a batch."""
+        ...
+
+
+class GroupTallies:
+    """Tallies by group that grow batch by batch.
+
+    Parameters
+    ----------
+    tallier : Survey or Randomizer
+        Whose reports are counted.
+    """
+
+    def __init__(self, tallier: Tallier) -> None:
+        self._tallier = tallier
+        self._groups: dict[str, Tally] = {}
+
+    def add(self, reports: Reports, labels: Iterable[Any]) -> None:
+        """Count a batch; nothing of it is counted when a report or a label is refused.
+
+        Parameters
+        ----------
+        reports : Reports
+        labels : iterable
+            One text or whole number for each report; None, NaN and the empty text count as
+            "other".
+
+        Raises
+        ------
+        ArgumentError
+            When there are not as many labels as reports, or more than 1000 different ones.
+        ReportError
+            With the position of the first report that cannot occur.
+        """
+        names, numbers = _numbered(labels)
+        if numbers.size != len(reports):
+            raise ArgumentError(
+                f"every report needs a label, got {len(reports)} reports and {numbers.size} labels"
+            )
+        if len(self._groups.keys() | set(names)) > MOST_GROUPS:
+            raise ArgumentError(
+                f"there must be at most {MOST_GROUPS} groups, these labels have more; group by "
+                "something coarser"
+            )
+        # The whole batch once, so that a refused report is named by its place in the batch.
+        self._tallier.tally(reports)
+        parts = {
+            name: self._tallier.tally(Reports(reports.data[numbers == number], reports.fingerprint))
+            for number, name in enumerate(names)
+        }
+        for name, part in parts.items():
+            self._groups[name] = self._groups[name] + part if name in self._groups else part
+
+    @property
+    def total(self) -> int:
+        """Reports counted so far."""
+        return sum(tally.total for tally in self._groups.values())
+
+    @property
+    def labels(self) -> int:
+        """Different labels so far, with "other" for those without."""
+        return len(self._groups)
+
+    def result(self, *, minimum: int = MINIMUM) -> dict[str, Tally]:
+        """Return the tally of every group, by name; see :func:`tally_by_group`."""
+        if isinstance(minimum, bool) or not isinstance(minimum, int | np.integer) or minimum < 1:
+            raise ArgumentError(f"the minimum of a group must be at least 1, got {minimum}")
+        if not self._groups:
+            raise TallyError("there must be at least one report to count")
+        kept: dict[str, Tally] = {}
+        rest: Tally | None = None
+        for name, tally in sorted(self._groups.items()):
+            if tally.total >= minimum and name != OTHER:
+                kept[name] = tally
+            else:
+                rest = tally if rest is None else rest + tally
+        return kept if rest is None else {**kept, OTHER: rest}
+
+
+def tally_by_group(
+    tallier: Tallier, reports: Reports, labels: Iterable[Any], *, minimum: int = MINIMUM
+) -> dict[str, Tally]:
+    """Return a tally for each group of people.
+
+    Parameters
+    ----------
+    tallier : Survey or Randomizer
+    reports : Reports
+    labels : iterable
+        The group of each report, a text or a whole number; None, NaN and the empty text count
+        as "other".
+    minimum : int
+        At least 1. Groups with fewer reports are counted together as "other", so nothing is
+        lost: the tallies add up to that of all reports. "other" itself may be smaller.
+
+    Returns
+    -------
+    dict of str to Counts or ReportLog
+        By label, in alphabetical order, "other" last. Ordinary tallies: decode them one by one,
+        and compare two with ``Distribution.difference(..., people="different")``.
+
+    Raises
+    ------
+    ArgumentError
+        When there are not as many labels as reports, more than 1000 different labels, or the
+        minimum is not positive.
+
+    Privacy
+    -------
+    The labels are public: they are sent beside the reports, in the clear. Each person sends one
+    report and is in one group, so the promise to each is that of the report.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.privacy.sampling.randomness import seeded
+    >>> wave = SquareWave(Interval(0, 1, bins=4), 1)
+    >>> reports = wave.randomize([0.5] * 10, rng=seeded(1))
+    >>> groups = tally_by_group(wave, reports, ["north"] * 7 + ["east"] * 3, minimum=5)
+    >>> {name: tally.total for name, tally in groups.items()}
+    {'north': 7, 'other': 3}
+    """
+    tallies = GroupTallies(tallier)
+    tallies.add(reports, labels)
+    return tallies.result(minimum=minimum)
+
+
+def _numbered(labels: Iterable[Any]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the different names, and the number of the name of each label."""
+    names: dict[str, int] = {}
+    numbers = [names.setdefault(_name(label), len(names)) for label in labels]
+    return list(names), np.array(numbers, dtype=np.int64)
+
+
+def _name(label: Any) -> str:
+    if label is None or label != label:
+        return OTHER
+    return str(label).strip() or OTHER

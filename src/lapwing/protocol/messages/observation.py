@@ -1,0 +1,38 @@
+"""What tallies and releases have in common: the side of an answer that was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal, Protocol
+
+from numpy.typing import NDArray
+
+Kind = Literal["counts", "log", "release"]
+"""Counts of reports, a log of the reports themselves, or noisy answers of a curator."""
+
+
+class Observation(Protocol):
+    """Counts, ReportLog or Release: what is decoded, by a decoder that reads its kind."""
+
+    kind: ClassVar[Kind]
+    """Which of the three it is; a decoder says which it reads."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the randomizer or mechanism that made it."""
+        ...
+
+    @property
+    def blocks(self) -> Sequence[NDArray[Any]]:
+        """Its numbers, an array for each block."""
+        ...
+
+    @property
+    def reports(self) -> Sequence[int]:
+        """People behind each block."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """People behind all blocks together."""
+        ...

@@ -1,0 +1,173 @@
+"""The compact report file: a header, then fixed-width records in checksummed blocks.
+
+::
+
+    header   8 bytes  "LWREPORT"
+             u16      version, 1
+             u16      0, reserved
+             u32      bytes per report
+             32 bytes fingerprint of the survey
+             32 bytes fingerprint of the randomizer
+             u32      CRC-32 of everything above
+    block    u32      reports in the block, 1..65536
+             u32      CRC-32 of the four bytes above and of the records
+             records  reports * bytes per report
+
+All numbers are little-endian. Blocks repeat until the end of the file. A file may be appended to;
+if a writer dies, only its last block is torn, which the checksum shows.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import FormatError, MismatchError, TornFileError
+from lapwing.protocol.messages.reports import Reports
+
+MAGIC = b"LWREPORT"
+VERSION = 1
+LARGEST_BLOCK = 65_536
+LARGEST_BLOCK_BYTES = 16 * 2**20
+LARGEST_WIDTH = 2**24
+
+_HEADER = struct.Struct("<8sHHI32s32s")
+_CHECKSUM = struct.Struct("<I")
+_BLOCK = struct.Struct("<II")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What the file says about its records.
+
+    Parameters
+    ----------
+    width : int
+        Bytes per report.
+    survey, randomizer : str
+        Fingerprints, 64 hex digits.
+    """
+
+    width: int
+    survey: str
+    randomizer: str
+
+    def to_bytes(self) -> bytes:
+        """Return the 84 bytes at the start of a file."""
+        survey, randomizer = bytes.fromhex(self.survey), bytes.fromhex(self.randomizer)
+        header = _HEADER.pack(MAGIC, VERSION, 0, self.width, survey, randomizer)
+        return header + _CHECKSUM.pack(zlib.crc32(header))
+
+
+def reports_per_block(width: int) -> int:
+    """Return how many reports of a width go into one block: at most 65536 and 16 MiB."""
+    return max(1, min(LARGEST_BLOCK, LARGEST_BLOCK_BYTES // width))
+
+
+def write(stream: IO[bytes], header: Header, batches: Iterable[Reports]) -> int:
+    """Write a header and batches of reports; return the number of reports.
+
+    Parameters
+    ----------
+    stream : binary file
+    header : Header
+    batches : iterable of Reports
+        Each is written as one or more blocks.
+
+    Raises
+    ------
+    MismatchError
+        When a batch is not of the header's randomizer and width; the batches before it stand.
+    """
+    stream.write(header.to_bytes())
+    total = 0
+    size = reports_per_block(header.width)
+    for batch in batches:
+        if (batch.fingerprint, batch.width) != (header.randomizer, header.width):
+            raise MismatchError(
+                f"this file holds reports of {header.width} bytes by randomizer "
+                f"{header.randomizer[:12]}, got a batch of {batch.width} bytes by "
+                f"{batch.fingerprint[:12]}"
+            )
+        for start in range(0, len(batch), size):
+            records = np.ascontiguousarray(batch.data[start : start + size])
+            count = struct.pack("<I", records.shape[0])
+            stream.write(count + _CHECKSUM.pack(zlib.crc32(records.data, zlib.crc32(count))))
+            stream.write(records.data)
+            total += records.shape[0]
+    return total
+
+
+def read_header(stream: IO[bytes], *, name: str) -> Header:
+    """Return the header of a report file.
+
+    Raises
+    ------
+    FormatError
+        When it is not a report file, of an unknown version or damaged.
+    """
+    data = stream.read(_HEADER.size + _CHECKSUM.size)
+    if data[: len(MAGIC)] != MAGIC:
+        raise FormatError(f"{name} must be a report file of lapwing, it is not; check the name")
+    if len(data) < _HEADER.size + _CHECKSUM.size:
+        raise FormatError(f"{name} ends within its header; no reports can be read from it")
+    _, version, reserved, width, survey, randomizer = _HEADER.unpack_from(data)
+    if version != VERSION:
+        raise FormatError(
+            f"{name} is a report file of version {version}, this software reads {VERSION}; "
+            "update lapwing"
+        )
+    if _CHECKSUM.unpack_from(data, _HEADER.size)[0] != zlib.crc32(data[: _HEADER.size]):
+        raise FormatError(f"the header of {name} is damaged; no reports can be read from it")
+    if reserved:
+        raise FormatError(
+            f"{name} uses a reserved field of the header, which version {VERSION} does not know; "
+            "update lapwing"
+        )
+    if not 1 <= width <= LARGEST_WIDTH:
+        raise FormatError(f"the header of {name} states {width} bytes per report, an absurd width")
+    return Header(width, survey.hex(), randomizer.hex())
+
+
+def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Reports]:
+    """Yield the blocks of a file, each checked before it is yielded.
+
+    Raises
+    ------
+    TornFileError
+        At the first block that ends early or fails its checksum, after all blocks before it were
+        yielded; it says how many reports those hold.
+    """
+    intact, block = 0, 0
+    while head := stream.read(_BLOCK.size):
+        block += 1
+        records = _records(stream, head, header.width)
+        if records is None:
+            raise TornFileError(
+                f"block {block} of {path.name} is torn; the {intact} reports in the blocks before "
+                "it are intact",
+                path=path,
+                block=block,
+                intact=intact,
+            )
+        intact += records.shape[0]
+        yield Reports(records, header.randomizer)
+
+
+def _records(stream: IO[bytes], head: bytes, width: int) -> NDArray[np.uint8] | None:
+    if len(head) < _BLOCK.size:
+        return None
+    count, checksum = _BLOCK.unpack(head)
+    if not 1 <= count <= reports_per_block(width):
+        return None
+    data = stream.read(count * width)
+    if len(data) < count * width or zlib.crc32(data, zlib.crc32(head[:4])) != checksum:
+        return None
+    return np.frombuffer(data, dtype=np.uint8).reshape(count, width)

@@ -1,0 +1,203 @@
+"""Exact counts of raw values: what a curator keeps, adds, and never shows."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.documents import canonical, parse, replacing, require, require_format
+from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.domains.units import to_numbers
+
+MAGIC = b"LAPWING-SECRET\n\0"
+VERSION = 1
+
+MOST_PEOPLE = 2**40
+"""So that the exact integers of every mechanism stay below 2^63."""
+
+
+def for_curator(domain: Domain) -> Domain:
+    """Return the domain with values outside clipped and missing values as a symbol of their own.
+
+    A curator must not refuse a row: an error that depends on the data tells something about them.
+
+    Raises
+    ------
+    ArgumentError
+        When the domain has no order.
+    """
+    if not isinstance(domain, Interval | Integers):
+        raise ArgumentError(
+            "the central model releases a distribution function, so the domain must be an "
+            f"Interval or Integers, got {type(domain).__name__}"
+        )
+    return replace(domain, outside="clip", missing="bin")
+
+
+def counts_of(values: ArrayLike, domain: Domain, *, texts: Texts = "iso") -> NDArray[np.int64]:
+    """Return how many values fall on each symbol of a curator's domain: int64 [domain.size].
+
+    Each value counts once, by itself: what cannot be read is missing, and no values are counts of
+    zero.
+    """
+    numbers = to_numbers(values, unit=domain.unit, texts=texts, unreadable="missing")
+    if isinstance(domain, Integers):
+        numbers = np.rint(numbers)
+    if not numbers.size:
+        return np.zeros(domain.size, dtype=np.int64)
+    return np.bincount(domain.index(numbers), minlength=domain.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """How many people hold each symbol: exact and secret.
+
+    Its file is a private binary with mode 0600; there is no JSON form, and `repr` shows nothing
+    that was counted.
+
+    Parameters
+    ----------
+    domain : Interval or Integers
+        Made fit for a curator by :func:`for_curator`.
+    counts : numpy.ndarray
+        int64 [domain.size], not negative, with a sum of at most 2^40.
+
+    Examples
+    --------
+    >>> first = Summary.of_values([1.0, 2.5, float("nan")], Interval(0, 4, bins=4))
+    >>> second = Summary.of_values([3.0], Interval(0, 4, bins=4))
+    >>> (first + second).counts.tolist()
+    [0, 1, 1, 1, 1]
+    """
+
+    domain: Domain
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Check the numbers and freeze them."""
+        object.__setattr__(self, "domain", for_curator(self.domain))
+        counts = np.asarray(self.counts)
+        if counts.dtype.kind not in "iu" or counts.shape != (self.domain.size,):
+            raise ArgumentError(
+                f"a summary needs a whole number for each of the {self.domain.size} symbols"
+            )
+        # In floating point, which is exact up to the limit, because huge whole numbers would wrap.
+        if counts.min() < 0 or counts.sum(dtype=np.float64) > MOST_PEOPLE:
+            raise ArgumentError("counts must not be negative and sum to at most 2^40")
+        counts = counts.astype(np.int64)
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    def __repr__(self) -> str:
+        """Return one line that shows nothing of the data, not even how many rows there are."""
+        return f"<Summary of a domain of {self.domain.size} symbols; its counts are secret>"
+
+    @classmethod
+    def of_values(cls, values: ArrayLike, domain: Domain, *, texts: Texts = "iso") -> Summary:
+        """Return the summary of raw values: clipped into the domain, rounded where it is whole.
+
+        Missing values (NaN, None), infinite ones on a circle and what cannot be read are counted in
+        the domain's last symbol; none is refused, and there may be none at all. O(n) time.
+
+        Parameters
+        ----------
+        values : array_like [n]
+            Each is read by itself: changing one changes the symbol of that one.
+        domain : Interval or Integers
+        texts : {"iso", "days", "seconds"}
+            How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+        """
+        domain = for_curator(domain)
+        return cls(domain, counts_of(values, domain, texts=texts))
+
+    @property
+    def people(self) -> int:
+        """Rows. Public when neighbours replace one row, secret when they add or remove one."""
+        return int(self.counts.sum())
+
+    def __add__(self, other: Summary) -> Summary:
+        """Return the summary of both sets of people; MismatchError for other domains."""
+        if not isinstance(other, Summary):
+            return NotImplemented
+        if self.domain != other.domain:
+            raise MismatchError("summaries can be added only when their domains are equal")
+        return Summary(self.domain, self.counts + other.counts)
+
+    def __radd__(self, other: object) -> Summary:
+        """Let ``sum(summaries)`` start from 0."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return NotImplemented
+
+    def _header(self) -> bytes:
+        return canonical(
+            {
+                "format": "lapwing-summary",
+                "version": VERSION,
+                "domain": self.domain.to_document(),
+            }
+        )
+
+    def write(self, path: Path | str) -> None:
+        """Write the private file, readable by its owner only."""
+        header = self._header()
+        body = self.counts.astype("<i8").tobytes()
+        content = MAGIC + struct.pack("<I", len(header)) + header + body
+        with replacing(Path(path), mode=0o600) as stream:
+            stream.write(content + hashlib.sha256(content).digest())
+
+    @classmethod
+    def read(cls, path: Path | str) -> Summary:
+        """Return the summary in a file.
+
+        Raises
+        ------
+        FormatError
+            When it is no summary, of an unknown version or damaged.
+        """
+        path = Path(path)
+        content = path.read_bytes()
+        if not content.startswith(MAGIC):
+            raise FormatError(f"{path.name} must be a summary written by this software; it is not")
+        content, digest = content[:-32], content[-32:]
+        start = len(MAGIC) + 4
+        if len(content) < start or hashlib.sha256(content).digest() != digest:
+            raise FormatError(f"{path.name} is damaged: its checksum does not match its content")
+        (length,) = struct.unpack("<I", content[start - 4 : start])
+        header, body = content[start : start + length], content[start + length :]
+        domain = _domain(parse(header, name=path.name), name=path.name)
+        if len(body) != 8 * domain.size:
+            raise FormatError(
+                f"{path.name} must hold 8 bytes for each of the {domain.size} symbols of its "
+                f"domain, it holds {len(body)}"
+            )
+        try:
+            found = cls(domain, np.frombuffer(body, dtype="<i8"))
+        except ArgumentError as error:
+            raise FormatError(f"{path.name} cannot be used: {error}") from None
+        if found._header() != header:
+            raise FormatError(
+                f"the header of {path.name} must be the canonical JSON of a curator's domain, "
+                "this one is spelled in another way; it was made by other software"
+            )
+        return found
+
+
+def _domain(header: dict[str, Any], *, name: str) -> Domain:
+    require_format(header, name="lapwing-summary", version=VERSION)
+    require(header, {"format", "version", "domain"}, name="a summary")
+    try:
+        return for_curator(build_domain(header["domain"]))
+    except (ArgumentError, DomainError) as error:
+        raise FormatError(f"the domain of {name} cannot be used: {error}") from None

@@ -1,0 +1,390 @@
+"""Sums of reports: public, exact, merged with ``+`` in any order to identical bytes."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.documents import require, require_format, require_spelling
+from lapwing.errors import FormatError, MismatchError, TallyError
+from lapwing.protocol.messages.observation import Kind
+
+VERSION = 1
+_TWO_KINDS = (
+    "tallies can be merged only when the same survey collected them; one of these is counts, the "
+    "other a log of reports"
+)
+
+LARGEST_COUNT = 2**53 - 1
+"""The largest whole number that JSON carries exactly in every language."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Counts:
+    """A tally that counts outputs.
+
+    Parameters
+    ----------
+    blocks : sequence of numpy.ndarray
+        int64 [outputs] for each block of the channel, not negative.
+    reports : sequence of int
+        Reports of each block.
+    fingerprint : str
+        Of the randomizer whose reports were counted.
+    survey : str, optional
+        Fingerprint of the survey that collected them; two surveys may share a randomizer, and
+        their tallies must not be merged.
+
+    Notes
+    -----
+    Adding is exact and associative: shards, restarts and any order give identical bytes.
+    """
+
+    blocks: Sequence[NDArray[np.int64]]
+    reports: Sequence[int]
+    fingerprint: str
+    survey: str | None = None
+
+    kind: ClassVar[Kind] = "counts"
+
+    def __post_init__(self) -> None:
+        """Check the numbers and freeze them."""
+        _check_fingerprints(self.fingerprint, self.survey)
+        try:
+            given = [np.asarray(counts) for counts in self.blocks]
+        except ValueError:
+            raise TallyError(
+                "counts must be lists of whole numbers, each one-dimensional"
+            ) from None
+        if any(counts.dtype.kind not in "iu" for counts in given):
+            raise TallyError("counts must be whole numbers")
+        if any(counts.size and counts.max() > LARGEST_COUNT for counts in given):
+            raise TallyError("a count above 2^53 - 1 cannot be stored exactly")
+        blocks = tuple(np.array(counts, dtype=np.int64) for counts in given)
+        wrong = [n for n in self.reports if type(n) is not int and not isinstance(n, np.integer)]
+        if wrong:
+            raise TallyError(
+                f"numbers of reports must be whole numbers, one is a {type(wrong[0]).__name__}"
+            )
+        reports = tuple(int(number) for number in self.reports)
+        if len(blocks) != len(reports) or not blocks:
+            raise TallyError(
+                f"a tally needs a number of reports for each of its {len(blocks)} blocks, "
+                f"got {len(reports)}"
+            )
+        for counts, number in zip(blocks, reports, strict=True):
+            if counts.ndim != 1 or counts.size == 0:
+                raise TallyError(f"counts must be one-dimensional, got shape {counts.shape}")
+            if number < 0 or counts.min() < 0:
+                raise TallyError("counts and numbers of reports must not be negative")
+            if number > LARGEST_COUNT:
+                raise TallyError("a number of reports above 2^53 - 1 cannot be stored exactly")
+            counts.flags.writeable = False
+        object.__setattr__(self, "blocks", blocks)
+        object.__setattr__(self, "reports", reports)
+
+    def __repr__(self) -> str:
+        """Return one line: whose it is and how much it holds."""
+        return f"<Counts of {self.total} reports in {len(self.blocks)} block(s), {_shown(self)}>"
+
+    @property
+    def total(self) -> int:
+        """Reports in all blocks together."""
+        return sum(self.reports)
+
+    def __add__(self, other: Tally) -> Counts:
+        """Return the tally of both sets of reports.
+
+        Raises
+        ------
+        MismatchError
+            When they were made by different randomizers or for different surveys, or one of
+            them is damaged and holds counts of other sizes.
+        """
+        if isinstance(other, ReportLog):
+            raise MismatchError(_TWO_KINDS)
+        if not isinstance(other, Counts):
+            return NotImplemented
+        if self.fingerprint != other.fingerprint or self.survey != other.survey:
+            raise MismatchError(
+                "tallies can be merged only when the same survey collected them; these are of "
+                f"{_shown(self)} and {_shown(other)}"
+            )
+        if [counts.size for counts in self.blocks] != [counts.size for counts in other.blocks]:
+            raise MismatchError("tallies can be merged only when they hold counts of equal sizes")
+        return Counts(
+            [ours + theirs for ours, theirs in zip(self.blocks, other.blocks, strict=True)],
+            [ours + theirs for ours, theirs in zip(self.reports, other.reports, strict=True)],
+            self.fingerprint,
+            self.survey,
+        )
+
+    def __radd__(self, other: object) -> Counts:
+        """Let ``sum(tallies)`` start from 0."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether all counts and fingerprints agree."""
+        if not isinstance(other, Counts):
+            return NotImplemented
+        ours = (self.fingerprint, self.survey, self.reports, len(self.blocks))
+        theirs = (other.fingerprint, other.survey, other.reports, len(other.blocks))
+        return ours == theirs and all(map(np.array_equal, self.blocks, other.blocks))
+
+    def __hash__(self) -> int:
+        """Return a hash of the fingerprint and the numbers of reports."""
+        return hash((self.fingerprint, self.survey, tuple(self.reports)))
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-tally",
+            "version": VERSION,
+            "kind": self.kind,
+            "survey": self.survey,
+            "randomizer": self.fingerprint,
+            "reports": list(self.reports),
+            "blocks": [counts.tolist() for counts in self.blocks],
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Counts:
+        """Return the tally that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is not a tally, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-tally", version=VERSION)
+        keys = {"format", "version", "kind", "survey", "randomizer", "reports", "blocks"}
+        require(document, keys, name="a tally")
+        if document["kind"] != "counts":
+            raise FormatError("a tally must be of kind 'counts' or 'log', this one is of neither")
+        blocks, reports = document["blocks"], document["reports"]
+        survey, fingerprint = document["survey"], document["randomizer"]
+        whole = isinstance(blocks, list) and isinstance(reports, list)
+        whole = whole and all(isinstance(counts, list) for counts in blocks)
+        whole = whole and all(type(n) is int for part in [reports, *blocks] for n in part)
+        if not whole or not isinstance(fingerprint, str) or not isinstance(survey, str | None):
+            raise FormatError("a tally must hold lists of whole numbers and its fingerprints")
+        if any(not 0 <= n <= LARGEST_COUNT for part in [reports, *blocks] for n in part):
+            raise FormatError("a tally must hold counts in 0..2^53-1")
+        try:
+            return cls(
+                [np.array(counts, dtype=np.int64) for counts in blocks],
+                reports,
+                fingerprint,
+                survey,
+            )
+        except TallyError as error:
+            raise FormatError(f"the tally is damaged: {error}") from None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReportLog:
+    """A tally that keeps the reports themselves, as a sorted multiset.
+
+    For seeded hashing over domains too large to count: what a report says about a value follows
+    from its seed, so a decoder needs the reports, and nothing of who sent them or when.
+
+    Parameters
+    ----------
+    runs : sequence of numpy.ndarray
+        uint64, one-dimensional: the reports as little-endian numbers, in any order and any
+        division.
+    width : int
+        Bytes of a report, in 1..8.
+    fingerprint : str
+        Of the randomizer that made them.
+    survey : str, optional
+        Fingerprint of the survey that collected them.
+
+    Notes
+    -----
+    Adding is exact and associative: shards, restarts and any order give identical bytes. Runs are
+    joined and sorted when they are first read, so adding many batches costs no more than one sort.
+    """
+
+    runs: Sequence[NDArray[np.uint64]]
+    width: int
+    fingerprint: str
+    survey: str | None = None
+
+    kind: ClassVar[Kind] = "log"
+
+    def __post_init__(self) -> None:
+        """Check the runs."""
+        _check_fingerprints(self.fingerprint, self.survey)
+        if type(self.width) is not int or not 1 <= self.width <= 8:
+            raise TallyError("a log holds reports of 1..8 bytes, and its width must say how many")
+        runs = tuple(self.runs)
+        for codes in runs:
+            if codes.dtype != np.uint64 or codes.ndim != 1:
+                raise TallyError(
+                    "a log is made of lists of unsigned 64-bit numbers, got "
+                    f"{codes.dtype.name} of shape {codes.shape}"
+                )
+            if codes.size and int(codes.max()) >> (8 * self.width):
+                raise TallyError(f"a report of {self.width} bytes cannot hold so large a number")
+        object.__setattr__(self, "runs", runs)
+
+    def __repr__(self) -> str:
+        """Return one line: whose it is and how much it holds."""
+        return f"<ReportLog of {self.total} reports of {self.width} byte(s), {_shown(self)}>"
+
+    @property
+    def total(self) -> int:
+        """Number of reports."""
+        return sum(codes.size for codes in self.runs)
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint64]:
+        """All reports as numbers, sorted: uint64 [total]."""
+        joined = np.concatenate([np.zeros(0, dtype=np.uint64), *self.runs])
+        joined.sort()
+        joined.flags.writeable = False
+        object.__setattr__(self, "runs", (joined,))
+        return joined
+
+    @property
+    def blocks(self) -> tuple[NDArray[np.uint64]]:
+        """The reports, as one block."""
+        return (self.codes,)
+
+    @property
+    def reports(self) -> tuple[int]:
+        """Number of reports, as of one block."""
+        return (self.total,)
+
+    def __add__(self, other: Tally) -> ReportLog:
+        """Return the log of both sets of reports.
+
+        Raises
+        ------
+        MismatchError
+            When they were made by different randomizers or for different surveys.
+        """
+        if isinstance(other, Counts):
+            raise MismatchError(_TWO_KINDS)
+        if not isinstance(other, ReportLog):
+            return NotImplemented
+        if self.fingerprint != other.fingerprint or self.survey != other.survey:
+            raise MismatchError(
+                "tallies can be merged only when the same survey collected them; these are of "
+                f"{_shown(self)} and {_shown(other)}"
+            )
+        if self.width != other.width:
+            raise MismatchError("logs can be merged only when their reports have one width")
+        return ReportLog((*self.runs, *other.runs), self.width, self.fingerprint, self.survey)
+
+    def __radd__(self, other: object) -> ReportLog:
+        """Let ``sum(tallies)`` start from 0."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return NotImplemented
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both hold the same reports of the same survey."""
+        if not isinstance(other, ReportLog):
+            return NotImplemented
+        ours = (self.fingerprint, self.survey, self.width, self.total)
+        theirs = (other.fingerprint, other.survey, other.width, other.total)
+        return ours == theirs and np.array_equal(self.codes, other.codes)
+
+    def __hash__(self) -> int:
+        """Return a hash of the fingerprint and the number of reports."""
+        return hash((self.fingerprint, self.survey, self.width, self.total))
+
+    def records(self) -> bytes:
+        """Return the sorted reports, each in its little-endian bytes."""
+        cells = self.codes.astype("<u8").view(np.uint8).reshape(-1, 8)
+        return np.ascontiguousarray(cells[:, : self.width]).tobytes()
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-tally",
+            "version": VERSION,
+            "kind": self.kind,
+            "survey": self.survey,
+            "randomizer": self.fingerprint,
+            "reports": self.total,
+            "width": self.width,
+            "records": base64.b64encode(self.records()).decode("ascii"),
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> ReportLog:
+        """Return the log that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is not a log, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-tally", version=VERSION)
+        keys = {"format", "version", "kind", "survey", "randomizer", "reports", "width", "records"}
+        require(document, keys, name="a log of reports")
+        if document["kind"] != "log":
+            raise FormatError("a log of reports must be of kind 'log', this one is not")
+        total, width, text = document["reports"], document["width"], document["records"]
+        survey, fingerprint = document["survey"], document["randomizer"]
+        if not isinstance(fingerprint, str) or not isinstance(survey, str | None):
+            raise FormatError("a log must hold its fingerprints")
+        if type(total) is not int or type(width) is not int or not 1 <= width <= 8:
+            raise FormatError("a log must hold a number of reports of 1..8 bytes each")
+        try:
+            data = base64.b64decode(text, validate=True)
+        except (TypeError, ValueError, binascii.Error):
+            raise FormatError("the records of a log must be base64") from None
+        if len(data) != total * width:
+            raise FormatError(f"{total} reports of {width} bytes were promised, the log is damaged")
+        cells = np.zeros((total, 8), dtype=np.uint8)
+        cells[:, :width] = np.frombuffer(data, dtype=np.uint8).reshape(total, width)
+        codes = cells.view("<u8").ravel().astype(np.uint64)
+        if (codes[1:] < codes[:-1]).any():
+            raise FormatError("the records of a log must be sorted; this one is damaged")
+        made = cls([codes], width, fingerprint, survey)
+        # Base64 has bits to spare at its end.
+        require_spelling(document, made.to_document(), name="the log")
+        return made
+
+
+def _check_fingerprints(randomizer: Any, survey: Any) -> None:
+    if not isinstance(randomizer, str) or not isinstance(survey, str | None):
+        raise TallyError(
+            "a tally must have the fingerprint of a randomizer, and of a survey or None, as texts"
+        )
+
+
+Tally = Counts | ReportLog
+"""Either kind: what randomizers return, and surveys merge, store and decode."""
+
+
+def tally_from_document(document: dict[str, Any]) -> Tally:
+    """Return the tally that a document holds, of either kind.
+
+    Raises
+    ------
+    FormatError
+        When it is not a tally, of an unknown version or kind, or damaged.
+    """
+    require_format(document, name="lapwing-tally", version=VERSION)
+    if document.get("kind") == "log":
+        return ReportLog.from_document(document)
+    return Counts.from_document(document)
+
+
+def _shown(tally: Tally) -> str:
+    survey = f"survey {tally.survey[:12]}" if tally.survey else "no survey"
+    return f"{survey}, randomizer {tally.fingerprint[:12]}"

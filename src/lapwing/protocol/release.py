@@ -1,0 +1,322 @@
+"""What a curator publishes: noisy whole numbers, and all that is needed to read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.documents import fingerprint, require
+from lapwing.errors import ArgumentError, FormatError, MismatchError
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.integer_noise import Noise
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.summary import MOST_PEOPLE, Summary
+
+VERSION = 1
+
+LARGEST_ANSWER = 2**62
+
+LARGEST_SUM = 2**63 - 2**12
+"""Sums of answers stay below it, also where a float says so."""
+
+_IDENTIFIER = re.compile(r"[0-9a-f]{32}")
+
+
+class Mechanism(Protocol):
+    """The curator's algorithm: a frozen dataclass of a few public knobs, derived from this."""
+
+    name: ClassVar[str]
+    """Kebab-case name in documents and on the command line."""
+
+    linear: ClassVar[bool]
+    """Whether releases of different people add up to the release of them all."""
+
+    most_people: ClassVar[int] = MOST_PEOPLE
+    """People of whom it adds exactly. A smaller limit is public, so it is of those only that show
+    how many people there are."""
+
+    @property
+    def rounds(self) -> int:
+        """Drawings of noise that a payment covers."""
+        return 1
+
+    def check(self, domain: Domain) -> None:
+        """Raise ArgumentError when it cannot be used on a domain."""
+        ...
+
+    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
+        """Return what a release will cost, before anything is drawn.
+
+        Whoever pays asks this first. So whatever :meth:`release` could be refused for, this is:
+        when it returns, a release of any summary of the domain will be made.
+
+        Raises
+        ------
+        ArgumentError, PrivacyError, MissingExtraError
+        """
+        ...
+
+    def release(
+        self,
+        summary: Summary,
+        promise: Promise,
+        *,
+        rng: RandomSource | None = None,
+        identifier: str | None = None,
+    ) -> Release:
+        """Return a private release of exact counts.
+
+        Raises
+        ------
+        ArgumentError, PrivacyError, MissingExtraError
+            Those of :meth:`loss`, for the same reasons. Nothing was drawn then.
+        """
+        ...
+
+    def verify(self, release: Release) -> None:
+        """Raise PrivacyError unless the noise of a release keeps its promises."""
+        ...
+
+    def channel_for(self, release: Release) -> Channel:
+        """Return what a decoder is given beside a release."""
+        ...
+
+    def combined(self, release: Release) -> NDArray[np.int64]:
+        """Return the answers as a decoder reads them, where those of several parts stand apart."""
+        return release.answers
+
+    def estimated_people(self, release: Release) -> int:
+        """Return how many people there seem to be, from the noisy answers alone."""
+        ...
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form: its name and knobs."""
+        ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """One drawing of noise: one site, or one round.
+
+    Parameters
+    ----------
+    identifier : str
+        32 random hex digits, so that no part is added twice.
+    promise : Promise
+    noise : Noise
+        Of every number of the release.
+    loss : PrivacyLoss
+        What it costs each person behind it.
+    people : int or None
+        Rows; None when the neighbour relation keeps their number secret.
+    """
+
+    identifier: str
+    promise: Promise
+    noise: Noise
+    loss: PrivacyLoss
+    people: int | None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "identifier": self.identifier,
+            "promise": self.promise.to_document(),
+            "noise": self.noise.to_document(),
+            "loss": self.loss.to_document(),
+            "people": self.people,
+        }
+
+    @classmethod
+    def from_document(cls, document: Any) -> Part:
+        """Return the part that :meth:`to_document` wrote; FormatError when it is none."""
+        names = {"identifier", "promise", "noise", "loss", "people"}
+        require(document, names, name="a part of a release")
+        people, identifier = document["people"], document["identifier"]
+        if not (people is None or (type(people) is int and 0 <= people <= MOST_PEOPLE)):
+            raise FormatError("the people of a release must be a whole number up to 2^40, or null")
+        if not isinstance(identifier, str) or not _IDENTIFIER.fullmatch(identifier):
+            raise FormatError("the identifier of a release must be 32 lower-case hex digits")
+        return cls(
+            identifier,
+            Promise.from_document(document["promise"]),
+            Noise.from_document(document["noise"]),
+            PrivacyLoss.from_document(document["loss"]),
+            people,
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Release:
+    """Noisy answers, public; releases of different people by one mechanism add with ``+``.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    domain : Domain
+    answers : numpy.ndarray
+        int64 [answers of the mechanism], exact answers plus the noise of all parts.
+    parts : sequence of Part
+    choices : dict
+        What the mechanism chose privately on its way (adaptive ones only); JSON values.
+    """
+
+    mechanism: Mechanism
+    domain: Domain
+    answers: NDArray[np.int64]
+    parts: Sequence[Part]
+    choices: dict[str, Any] = field(default_factory=dict)
+
+    kind: ClassVar[Kind] = "release"
+
+    def __post_init__(self) -> None:
+        """Check and freeze."""
+        answers = np.asarray(self.answers)
+        if answers.ndim != 1 or answers.dtype.kind not in "iu" or not len(self.parts):
+            raise ArgumentError("a release needs a list of whole numbers and at least one part")
+        if answers.dtype.kind == "u" and answers.max(initial=0) >= 2 * LARGEST_ANSWER:
+            raise ArgumentError("an answer of this release is too large")
+        answers = answers.astype(np.int64)
+        answers.flags.writeable = False
+        object.__setattr__(self, "answers", answers)
+        object.__setattr__(self, "parts", tuple(self.parts))
+        relations = {part.promise.neighbours for part in self.parts}
+        if len(relations) > 1:
+            raise MismatchError("the parts of a release must have the same neighbour relation")
+        if len({part.identifier for part in self.parts}) < len(self.parts):
+            raise MismatchError(
+                "every part of a release must have an identifier of its own; the same part twice "
+                "would count its people twice"
+            )
+
+    def __repr__(self) -> str:
+        """Return one line."""
+        return (
+            f"<Release of {self.mechanism.name}, {len(self.parts)} part(s), "
+            f"{self.answers.size} numbers, {self.guarantee}>"
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the mechanism and the domain: releases that agree in it add."""
+        return fingerprint([self.mechanism.to_document(), _document(self.domain)])
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The promise to each person, who is behind one part only."""
+        promises = [part.promise.guarantee(part.loss) for part in self.parts]
+        return Guarantee(
+            max(promise.epsilon for promise in promises),
+            max(promise.delta for promise in promises),
+            promises[0].neighbours,
+            "central",
+        )
+
+    @property
+    def people(self) -> int | None:
+        """Rows behind all parts, or None when their number is secret."""
+        numbers = [part.people for part in self.parts]
+        return None if None in numbers else sum(number for number in numbers if number is not None)
+
+    @property
+    def variance(self) -> float:
+        """Variance of the noise in each answer."""
+        return sum(part.noise.variance for part in self.parts)
+
+    @property
+    def channel(self) -> Channel:
+        """What a decoder knows."""
+        return self.mechanism.channel_for(self)
+
+    @property
+    def blocks(self) -> tuple[NDArray[np.int64], ...]:
+        """The answers as a decoder reads them: one block."""
+        return (self.mechanism.combined(self),)
+
+    @property
+    def reports(self) -> tuple[int, ...]:
+        """People behind each block, as far as it is public; at least 1."""
+        return (self.total,)
+
+    @property
+    def total(self) -> int:
+        """People, or their private estimate where the number is secret; at least 1."""
+        known = self.people
+        if known is None:
+            known = self.mechanism.estimated_people(self)
+        return max(1, int(known))
+
+    def __add__(self, other: Release) -> Release:
+        """Return the release of the people of both: other sites, or newly collected rows.
+
+        Raises
+        ------
+        MismatchError
+            When the domains, mechanisms or neighbour relations differ, the mechanism is not linear,
+            a part is in both, or a sum does not fit 64 bits.
+        """
+        if not isinstance(other, Release):
+            return NotImplemented
+        if self.fingerprint != other.fingerprint:
+            raise MismatchError(
+                "releases can be added only when their mechanism and domain are equal; these are "
+                f"{self.mechanism.name} on {self.domain.size} symbols and {other.mechanism.name} "
+                f"on {other.domain.size} symbols"
+            )
+        if not self.mechanism.linear:
+            raise MismatchError(
+                f"releases of {self.mechanism.name} cannot be added, only those of a linear "
+                "mechanism such as prefix-sums; publish each by itself"
+            )
+        known = {part.identifier for part in self.parts}
+        if known & {part.identifier for part in other.parts}:
+            raise MismatchError("the same release is in both; it would count its people twice")
+        if self.answers.size != other.answers.size:
+            raise MismatchError("releases can be added only when they hold equally many answers")
+        # Beyond 64 bits NumPy wraps without a word.
+        answers = self.answers.astype(np.float64) + other.answers
+        if np.abs(answers).max(initial=0.0) >= LARGEST_SUM:
+            raise MismatchError(
+                "the answers of these releases are too large to be added; decode them one by one"
+            )
+        return Release(
+            self.mechanism, self.domain, self.answers + other.answers, [*self.parts, *other.parts]
+        )
+
+    def __radd__(self, other: object) -> Release:
+        """Let ``sum(releases)`` start from 0."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return NotImplemented
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-release",
+            "version": VERSION,
+            "mechanism": self.mechanism.to_document(),
+            "domain": _document(self.domain),
+            "answers": self.answers.tolist(),
+            "parts": [part.to_document() for part in self.parts],
+            "choices": self.choices,
+        }
+
+    def to_json(self) -> str:
+        """Return the JSON text."""
+        return json.dumps(self.to_document(), allow_nan=False) + "\n"
+
+
+def _document(domain: Domain) -> dict[str, Any]:
+    return domain.to_document()

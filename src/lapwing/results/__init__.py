@@ -1,0 +1,1 @@
+"""What an analyst gets: distributions, bands, differences, distances, pictures."""

@@ -1,0 +1,91 @@
+"""A lower and an upper curve that hold the truth between them as often as they say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+
+Kind = Literal["pointwise", "simultaneous"]
+
+Target = Literal["empirical", "population"]
+
+
+def normal_critical_value(level: float) -> float:
+    """Return how many standard deviations on each side hold this part of a normal law.
+
+    Raises
+    ------
+    ArgumentError
+        When the level is not in (0, 1).
+    """
+    if not 0 < level < 1:
+        raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """A lower and an upper curve.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        float64 [knots]: where the curves are given; the right ends of the symbols for a CDF, the
+        numbers of the symbols for shares of categories.
+    starts : numpy.ndarray
+        float64 [knots]: the left ends of the symbols; quantile intervals end at whole symbols.
+    low, high : numpy.ndarray
+        float64 [knots], in [0, 1].
+    level : float
+        Nominal coverage, in (0, 1).
+    kind : {"pointwise", "simultaneous"}
+        Whether the level holds at each point alone, or for the whole curve at once.
+    target : {"empirical", "population"}
+        Whether it covers the distribution of the people who reported, or of all people they were
+        drawn from.
+    method : str
+        How it was made, with what is known of its coverage.
+    """
+
+    points: Vector
+    starts: Vector
+    low: Vector
+    high: Vector
+    level: float
+    kind: Kind
+    target: Target
+    method: str
+
+    def quantile(self, probability: float) -> tuple[float, float]:
+        """Return an interval for a quantile, by inversion of the band.
+
+        It reaches to the outer ends of the symbols, because a band says nothing inside them.
+
+        Parameters
+        ----------
+        probability : float
+            In [0, 1].
+        """
+        if not 0 <= probability <= 1:
+            raise ArgumentError(f"a quantile's probability must be in [0, 1], got {probability}")
+        upper = np.maximum.accumulate(self.high)
+        lower = np.maximum.accumulate(self.low)
+        last = self.points.size - 1
+        first = min(int(np.searchsorted(upper, probability, side="left")), last)
+        stop = min(int(np.searchsorted(lower, probability, side="left")), last)
+        return float(self.starts[first]), float(self.points[stop])
+
+    def share_inside(self, heights: Vector) -> float:
+        """Return the part of the knots at which a curve lies in the band.
+
+        Well below the level, it says that a decoder smooths away something the reports show.
+        """
+        slack = 1e-12
+        inside = (heights >= self.low - slack) & (heights <= self.high + slack)
+        return float(inside.mean())

@@ -1,0 +1,136 @@
+"""A cumulative distribution function that is linear in bins and steps at atoms.
+
+One representation serves estimates, signed estimates and raw samples: masses on pieces of the
+real line, a piece being a bin (mass spread evenly) or a point (``left == right``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+
+_ROUNDING = 1e-12
+"""More than the rounding of a sum of masses, less than any share that matters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cumulative:
+    """Masses on ordered pieces of the real line.
+
+    Parameters
+    ----------
+    left, right : numpy.ndarray
+        float64 [pieces], both non-decreasing; a piece does not overlap the next.
+    mass : numpy.ndarray
+        float64 [pieces], summing to 1; negative only for signed estimates.
+
+    Examples
+    --------
+    >>> half = Cumulative(np.array([0.0, 1.0]), np.array([1.0, 2.0]), np.array([0.5, 0.5]))
+    >>> half.at(1.5), half.quantile(0.25)
+    (np.float64(0.75), np.float64(0.5))
+    """
+
+    left: Vector
+    right: Vector
+    mass: Vector
+
+    @classmethod
+    def of_values(cls, values: ArrayLike) -> Cumulative:
+        """Return the empirical CDF of raw values: a step at each.
+
+        Parameters
+        ----------
+        values : array_like [n]
+            Finite numbers, at least one.
+        """
+        points, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+        if points.size == 0 or not np.isfinite(points).all():
+            raise ArgumentError("an empirical CDF needs at least one value, all finite")
+        return cls(points, points, counts / counts.sum())
+
+    @cached_property
+    def sums(self) -> Vector:
+        """Mass up to the end of each piece: float64 [pieces]."""
+        return np.cumsum(self.mass)
+
+    def at(self, points: ArrayLike) -> Vector:
+        """Return P(value <= x) for each point; 0 below the first piece, 1 from the last on.
+
+        NaN for a point that is NaN.
+        """
+        return self._evaluate(points, side="right")
+
+    def before(self, points: ArrayLike) -> Vector:
+        """Return P(value < x) for each point, the limit from the left."""
+        return self._evaluate(points, side="left")
+
+    def _evaluate(self, points: ArrayLike, *, side: str) -> Vector:
+        x = np.asarray(points, dtype=np.float64)
+        piece = np.searchsorted(self.left, x, side=side) - 1  # type: ignore[call-overload]
+        inside = np.maximum(piece, 0)
+        width = self.right[inside] - self.left[inside]
+        part = np.where(width > 0, (x - self.left[inside]) / np.where(width > 0, width, 1.0), 1.0)
+        lower = self.sums[inside] - self.mass[inside]
+        value = lower + np.clip(part, 0.0, 1.0) * self.mass[inside]
+        result: Vector = np.where(piece < 0, 0.0, value)
+        return np.where(np.isnan(x), np.nan, result)[()]
+
+    def quantile(self, probabilities: ArrayLike) -> Vector:
+        """Return the smallest x with P(value <= x) at least p, for each p in [0, 1].
+
+        Only for masses that are not negative. p = 0 gives the start of the first piece.
+
+        Raises
+        ------
+        ArgumentError
+            When a probability is not in [0, 1].
+        """
+        p = np.asarray(probabilities, dtype=np.float64)
+        if not np.all((p >= 0) & (p <= 1)):
+            raise ArgumentError("a quantile's probability must be in [0, 1]")
+        last = int(np.flatnonzero(self.mass > 0)[-1])
+        # Ten tenths must reach 1: a sum that misses p by rounding alone counts as p.
+        piece = np.minimum(np.searchsorted(self.sums, p - _ROUNDING, side="left"), last)
+        mass = self.mass[piece]
+        beyond = p - (self.sums[piece] - mass)
+        part = np.clip(np.where(mass > 0, beyond / np.where(mass > 0, mass, 1.0), 0.0), 0.0, 1.0)
+        result: Vector = self.left[piece] + part * (self.right[piece] - self.left[piece])
+        return result[()]
+
+    @property
+    def mean(self) -> float:
+        """Expected value, in the unit of the line."""
+        return float(np.dot(self.mass, self.left + self.right) / 2)
+
+    @property
+    def variance(self) -> float:
+        """Variance, in the squared unit of the line; mass in a bin is spread evenly."""
+        centre = (self.left + self.right) / 2 - self.mean
+        within = (self.right - self.left) ** 2 / 12
+        return float(np.dot(self.mass, centre**2 + within))
+
+    def moment(self, order: int) -> float:
+        """Return the expected `order`-th power of a value; mass in a bin is spread evenly.
+
+        Raises
+        ------
+        ArgumentError
+            Unless the order is a whole number of at least 0.
+        """
+        if isinstance(order, bool) or not isinstance(order, int) or order < 0:
+            raise ArgumentError(
+                f"the order of a moment must be a whole number of at least 0, got {order!r}"
+            )
+        # The mean of x^k on [a, b] is (b^(k+1) - a^(k+1)) / ((k + 1) (b - a)), divided out: exact
+        # at an atom, and nothing cancels where a and b have one sign.
+        powers = np.ones_like(self.left)
+        for power in range(1, order + 1):
+            powers = powers * self.right + self.left**power
+        return float(np.dot(self.mass, powers)) / (order + 1)

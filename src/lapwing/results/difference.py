@@ -1,0 +1,320 @@
+"""Two groups, or two periods, compared: what the first has more than the second, with bands."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lapwing.errors import ArgumentError, MismatchError
+from lapwing.linear.arrays import Vector
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.results.band import Kind, Target, normal_critical_value
+from lapwing.results.intervals import Ends, answering, mean_ends, probability_ends, share_ends
+from lapwing.results.uncertainty import Uncertainty
+
+if TYPE_CHECKING:
+    from lapwing.results.distribution import Distribution
+
+People = Literal["same", "different"]
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceBand:
+    """A lower and an upper curve for the difference of two CDFs, or of the shares of labels.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        float64 [knots]: right ends of the symbols, or the numbers of the symbols for labels.
+    low, high : numpy.ndarray
+        float64 [knots], in [-1, 1].
+    level : float
+        Nominal coverage, in (0, 1).
+    kind : {"pointwise", "simultaneous"}
+    target : {"empirical", "population"}
+    method : str
+        How the two were made.
+    """
+
+    points: Vector
+    low: Vector
+    high: Vector
+    level: float
+    kind: Kind
+    target: Target
+    method: str
+
+    @property
+    def leaves_zero(self) -> bool:
+        """Whether zero lies outside somewhere.
+
+        For a simultaneous band this is a test: two equal groups differ so with a probability of
+        at most one minus the level.
+        """
+        return bool(((self.low > 0) | (self.high < 0)).any())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Difference:
+    """The first of two distributions minus the second.
+
+    Parameters
+    ----------
+    first, second : Distribution
+        On the same domain.
+    people : {"same", "different"}
+        Whether somebody may stand in both (two periods) or nobody does (two groups). The safe
+        default is "same": then what was promised adds up, and only the people who reported can
+        be compared.
+
+    Raises
+    ------
+    MismatchError
+        When the domains differ.
+    ArgumentError
+        When one is no Distribution, or `people` is none of the two words.
+
+    Notes
+    -----
+    The randomness in the reports of the two is independent, also when the same people answered
+    twice, so their error covariances add. The people drawn are independent only when nobody
+    stands in both.
+
+    Examples
+    --------
+    >>> from lapwing.results.distribution import Distribution
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> day = Interval(0, 24, bins=4)
+    >>> before = Distribution.of_counts([1, 1, 1, 1], day)
+    >>> after = Distribution.of_counts([0, 1, 1, 2], day)
+    >>> change = before.difference(after)
+    >>> float(change.cdf(6)), change.mean(), float(change.quantile(0.5))
+    (0.25, -4.5, -6.0)
+    """
+
+    first: Distribution
+    second: Distribution
+    _: KW_ONLY
+    people: People = "same"
+
+    def __post_init__(self) -> None:
+        """Check that the two can be compared."""
+        if self.people not in ("same", "different"):
+            raise ArgumentError(f"people must be 'same' or 'different', got {self.people!r}")
+        for one in (self.first, self.second):
+            if not hasattr(one, "present_uncertainty"):
+                raise ArgumentError(
+                    f"only two Distributions have a difference, got a {type(one).__name__}; "
+                    "project a signed estimate first"
+                )
+        if self.first.domain.to_document() != self.second.domain.to_document():
+            raise MismatchError(
+                "two distributions must be on the same domain to have a difference, these are "
+                "not; decode both at the same bins"
+            )
+
+    def __repr__(self) -> str:
+        """Return one line: what it is about, not its numbers."""
+        kind = type(self.first.domain).__name__
+        reports = f"{self.first.reports} and {self.second.reports} reports"
+        return f"<Difference of two distributions on {kind}, {reports}, {self.people} people>"
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """What one person was promised by both together.
+
+        Different people: each is in one group, so the weaker of the two promises. The same
+        people: epsilons and deltas add. None when one has no guarantee, or theirs are of
+        different models or neighbours.
+        """
+        one, two = self.first.guarantee, self.second.guarantee
+        if one is None or two is None:
+            return None
+        if (one.model, one.neighbours) != (two.model, two.neighbours):
+            return None
+        lifetime = None
+        if one.lifetime is not None or two.lifetime is not None:
+            lifetime = self._both(one.lifetime or one.epsilon, two.lifetime or two.epsilon)
+        return Guarantee(
+            self._both(one.epsilon, two.epsilon),
+            self._both(one.delta, two.delta),
+            one.neighbours,
+            one.model,
+            lifetime=lifetime,
+        )
+
+    def _both(self, first: Fraction, second: Fraction) -> Fraction:
+        return first + second if self.people == "same" else max(first, second)
+
+    def cdf(self, points: ArrayLike) -> Vector:
+        """Return P(value <= x) in the first minus that in the second, for each point."""
+        return self.first.cdf(points) - self.second.cdf(points)
+
+    def quantile(self, probabilities: ArrayLike) -> Vector:
+        """Return how much higher a quantile of the first is, in the unit of the values."""
+        return self.first.quantile(probabilities) - self.second.quantile(probabilities)
+
+    def probability(self, low: float, high: float) -> float:
+        """Return P(low < value <= high) in the first minus that in the second."""
+        return self.first.probability(low, high) - self.second.probability(low, high)
+
+    def share(self, label: Any) -> float:
+        """Return the share of a symbol in the first minus that in the second."""
+        return self.first.share(label) - self.second.share(label)
+
+    def mean(self) -> float:
+        """Return how much higher the mean of the first is, in the unit of the values."""
+        return self.first.mean() - self.second.mean()
+
+    def probability_interval(
+        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`probability`; None when one has no error law."""
+        laws = self._laws(target, present=True)
+        if laws is None:
+            return None
+        left, right = self.first.domain.left, self.first.domain.right
+        one, two = (probability_ends(law, left, right, (low, high)) for law in laws)
+        return one.minus(two).interval(level, least=-1.0, most=1.0)
+
+    def share_interval(
+        self, label: Any, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`share`; None when one has no error law."""
+        laws = self._laws(target, present=False)
+        if laws is None:
+            return None
+        symbol = int(self.first.domain.index([label])[0])
+        one, two = (share_ends(law, symbol) for law in laws)
+        return one.minus(two).interval(level, least=-1.0, most=1.0)
+
+    def mean_interval(
+        self, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`mean`; None when one has no error law.
+
+        Values may lie anywhere inside their bins, in each of the two on its own.
+        """
+        laws = self._laws(target, present=True)
+        if laws is None:
+            return None
+        left, right = self.first.domain.left, self.first.domain.right
+        length = float(right[-1] - left[0])
+        one, two = (mean_ends(law, left, right) for law in laws)
+        ends: Ends = one.minus(two)
+        return ends.interval(level, least=-length, most=length)
+
+    def quantile_interval(
+        self, probability: float, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for the shift of a quantile; None when one has no error law.
+
+        Each side has an interval of the level's square root; both hold with the level, because
+        their errors are independent. They end at whole bins.
+        """
+        normal_critical_value(level)
+        self._check_target(target)
+        bands = [
+            one.confidence_band(level**0.5, target=target) for one in (self.first, self.second)
+        ]
+        if bands[0] is None or bands[1] is None:
+            return None
+        (low, high), (other_low, other_high) = (
+            band.quantile(probability) for band in bands if band is not None
+        )
+        return low - other_high, high - other_low
+
+    def confidence_band(
+        self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
+    ) -> DifferenceBand | None:
+        """Return the band of the difference of the CDFs, or of shares; None when not computed.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"pointwise", "simultaneous"}
+            Whether the level holds at each point alone, or for the whole curve at once.
+        target : {"empirical", "population"}
+            The people who reported, or all people they were drawn from; the second only for
+            different people.
+        """
+        critical = normal_critical_value(level)
+        law = self._law(kind, target)
+        if law is None:
+            return None
+        ordered = self.first.domain.ordered
+        if ordered:
+            heights, deviation = np.cumsum(law.centre), law.cdf_deviation("empirical")
+            points = self.first.domain.right
+        else:
+            heights, deviation = law.centre, np.sqrt(np.maximum(law.noise.variance(), 0.0))
+            points = np.arange(law.centre.size, dtype=np.float64)
+        used = deviation > 1e-3 * deviation.max(initial=0.0)
+        if kind == "simultaneous" and used.any():
+            critical = law.critical_value(level, "empirical", cumulative=ordered, used=used)
+        low = np.clip(heights - critical * deviation, -1.0, 1.0)
+        high = np.clip(heights + critical * deviation, -1.0, 1.0)
+        return DifferenceBand(points, low, high, level, kind, target, law.method)
+
+    def plot(
+        self, ax: Any = None, *, level: float = 0.95, names: tuple[str, str] | None = None
+    ) -> Any:
+        """Draw the difference with both bands; return the matplotlib axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Drawn into; a new figure without it.
+        level : float
+            Of the bands.
+        names : (str, str), optional
+            Of the two, for the labels.
+        """
+        from lapwing.results.plotting import plot_difference
+
+        return plot_difference(self, ax, level=level, names=names)
+
+    @cached_property
+    def _present_laws(self) -> tuple[Uncertainty, Uncertainty] | None:
+        one, two = self.first.present_uncertainty, self.second.present_uncertainty
+        return None if one is None or two is None else (one, two)
+
+    def _laws(self, target: Target, *, present: bool) -> tuple[Uncertainty, Uncertainty] | None:
+        """Return the laws that answer for the two."""
+        self._check_target(target)
+        one, two = self.first.uncertainty, self.second.uncertainty
+        if present:
+            one, two = self._present_laws or (None, None)
+        if one is None or two is None:
+            return None
+        return answering(one, target), answering(two, target)
+
+    def _law(self, kind: Kind, target: Target) -> Uncertainty | None:
+        """Return the law of the difference: independent errors add."""
+        self._check_target(target)
+        if self._present_laws is None:
+            return None
+        one, two = (law.about(kind, target) for law in self._present_laws)
+        methods = dict.fromkeys([one.method, two.method])
+        return Uncertainty(
+            one.centre - two.centre,
+            one.noise + two.noise,
+            one.remainder + two.remainder,
+            one.plug_in,
+            min(one.reports, two.reports),
+            "difference of two: " + "; ".join(methods),
+        )
+
+    def _check_target(self, target: Target) -> None:
+        if target == "population" and self.people == "same":
+            raise ArgumentError(
+                "a difference about the population needs two groups drawn on their own; when "
+                "nobody stands in both, say people='different', otherwise ask for "
+                "target='empirical'"
+            )

@@ -1,0 +1,451 @@
+"""The result: a distribution with its guarantee, its uncertainty and how it was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.documents import parse, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.results.atoms import Atom, atoms_of
+from lapwing.results.band import Band, Kind, Target
+from lapwing.results.cumulative import Cumulative
+from lapwing.results.difference import Difference, People
+from lapwing.results.intervals import (
+    RangeErrorBounds,
+    answering,
+    mean_ends,
+    probability_ends,
+    range_error_bounds,
+    share_ends,
+    variance_interval,
+)
+from lapwing.results.uncertainty import Uncertainty
+
+VERSION = 1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Distribution:
+    """Masses of the symbols of a domain, not negative, summing to one.
+
+    On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
+    categories have shares only. With a declared missing symbol, all of `cdf`, `quantile`, `mean`
+    and `variance` are among those whose value is present, and :attr:`missing_share` is the rest.
+
+    Parameters
+    ----------
+    domain : Domain
+    mass : numpy.ndarray
+        float64 [domain.size].
+    reports : int
+        People behind it; 0 for a distribution that was not estimated.
+    guarantee : Guarantee, optional
+        The promise under which the reports were collected.
+    uncertainty : Uncertainty, optional
+        Its error law, computed when it was decoded. Without one there is no band.
+    made : dict
+        How it was made: decoder, iterations, whether it converged. JSON values only.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> thirds = Distribution(Interval(0, 3, bins=3), np.array([0.5, 0.25, 0.25]))
+    >>> float(thirds.cdf(1)), float(thirds.quantile(0.75)), thirds.probability(0, 2), thirds.mean()
+    (0.5, 2.0, 0.75, 1.25)
+    """
+
+    domain: Domain
+    mass: NDArray[np.float64]
+    reports: int = 0
+    guarantee: Guarantee | None = None
+    uncertainty: Uncertainty | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check that it is a distribution, and freeze it."""
+        mass = np.array(self.mass, dtype=np.float64)
+        if mass.shape != (self.domain.size,):
+            raise ArgumentError(
+                f"mass must have one entry for each of the {self.domain.size} symbols, "
+                f"got shape {mass.shape}"
+            )
+        if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
+            raise ArgumentError(
+                "masses must be finite, not negative and sum to 1; project a signed estimate first"
+            )
+        # A sum that is one but for rounding is left alone, so that storing changes no bit.
+        if abs(float(mass.sum()) - 1) > 1e-12:
+            mass /= mass.sum()
+        mass.flags.writeable = False
+        object.__setattr__(self, "mass", mass)
+
+    def __repr__(self) -> str:
+        """Return one line: what it is about, not its numbers."""
+        kind = type(self.domain).__name__
+        promise = f", {self.guarantee}" if self.guarantee else ""
+        size = self.domain.size
+        return f"<Distribution on {kind} of {size} symbols, {self.reports} reports{promise}>"
+
+    @classmethod
+    def of_values(cls, values: ArrayLike, domain: Domain) -> Distribution:
+        """Return the empirical distribution of raw values in the bins of a domain."""
+        return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
+
+    @classmethod
+    def of_counts(cls, counts: ArrayLike, domain: Domain) -> Distribution:
+        """Return the empirical distribution with these counts of the symbols."""
+        numbers = np.asarray(counts, dtype=np.float64)
+        if numbers.ndim != 1 or not 0 < numbers.sum() < np.inf:
+            raise ArgumentError("counts must be a list with a positive sum")
+        return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))
+
+    @cached_property
+    def cumulative(self) -> Cumulative:
+        """The CDF among those whose value is present; DomainError for categories."""
+        present = self.mass[: self.domain.left.size]
+        if present.sum() <= 0:
+            raise ArgumentError("all mass is on the missing symbol, so there is no CDF")
+        return Cumulative(self.domain.left, self.domain.right, present / present.sum())
+
+    @property
+    def missing_share(self) -> float:
+        """Share of people whose value is missing; 0 when the domain declares no such symbol."""
+        return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
+
+    def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the density, per unit of the values; infinite at an atom that holds mass."""
+        x = np.asarray(points, dtype=np.float64)
+        curve = self.cumulative
+        piece = np.clip(np.searchsorted(curve.left, x, side="right") - 1, 0, curve.left.size - 1)
+        width = curve.right[piece] - curve.left[piece]
+        density = np.where(width > 0, curve.mass[piece] / np.where(width > 0, width, 1.0), 0.0)
+        density = np.where((x < curve.left[0]) | (x > curve.right[piece]), 0.0, density)
+        steps = curve.at(x) - curve.before(x)
+        result: NDArray[np.float64] = np.where(steps > 0, np.inf, density)
+        return result[()]
+
+    def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return P(value <= x) for each point, among those whose value is present."""
+        return self.cumulative.at(points)
+
+    def quantile(self, probabilities: ArrayLike) -> NDArray[np.float64]:
+        """Return the smallest x with P(value <= x) >= p, for each p in [0, 1]."""
+        return self.cumulative.quantile(probabilities)
+
+    def probability(self, low: float, high: float) -> float:
+        """Return P(low < value <= high), among those whose value is present."""
+        return float(self.cumulative.at(high) - self.cumulative.at(low))
+
+    def share(self, label: Any) -> float:
+        """Return the share of one category, or of the symbol that holds a value."""
+        return float(self.mass[self.domain.index([label])[0]])
+
+    def mean(self) -> float:
+        """Return the expected value, in the unit of the domain."""
+        return self.cumulative.mean
+
+    def variance(self) -> float:
+        """Return the variance, in the squared unit of the domain."""
+        return self.cumulative.variance
+
+    def moment(self, order: int) -> float:
+        """Return the raw moment, the mean of value ** order, for a whole order of at least 0.
+
+        In that power of the unit of the domain; on a domain of dates, of days since 1970-01-01.
+        """
+        return self.cumulative.moment(order)
+
+    def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
+        """Return synthetic values: float64 [size], or labels of categories.
+
+        Parameters
+        ----------
+        size : int
+            At least 0.
+        rng : numpy.random.Generator or int
+            A generator, or a seed. No privacy hangs on it: the distribution is published.
+
+        Notes
+        -----
+        Missing values are NaN, for categories None.
+        """
+        generator = np.random.default_rng(rng)
+        symbols = generator.choice(self.mass.size, size=size, p=self.mass)
+        if isinstance(self.domain, Categories | HashedTexts):
+            listed: Sequence[Any] = self.domain.listed
+            return np.array(
+                [listed[s] if s < len(listed) else None for s in symbols.tolist()], dtype=object
+            )
+        left, right = self.domain.left, self.domain.right
+        known = np.minimum(symbols, left.size - 1)
+        values = left[known] + generator.random(size) * (right - left)[known]
+        return np.where(symbols < left.size, values, np.nan)
+
+    @cached_property
+    def present_uncertainty(self) -> Uncertainty | None:
+        """The error law among those whose value is present; None without one to speak of."""
+        uncertainty = self.uncertainty
+        if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
+            return uncertainty
+        laws = [uncertainty, *uncertainty.variants.values()]
+        if any(max(law.centre[-1], law.plug_in[-1]) >= 1 for law in laws):
+            return None  # by these counts nobody's value is present
+        return uncertainty.given_present()
+
+    @cached_property
+    def atoms(self) -> tuple[Atom, ...]:
+        """Values that many people hold exactly, from left to right; empty for categories.
+
+        Those that the domain declares, and bins that stand out of those around them by more
+        than the reports' noise: in a column without atoms none is found with a probability of 99
+        %. Inside the bin of a found one the CDF stays linear, because no report says where.
+        """
+        if not self.domain.ordered:
+            return ()
+        law = self.present_uncertainty
+        return atoms_of(
+            self.cumulative.mass,
+            None if law is None else answering(law, "empirical"),
+            self.domain.left,
+            self.domain.right,
+            circular=self.domain.circular,
+        )
+
+    def confidence_band(
+        self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
+    ) -> Band | None:
+        """Return the band of the CDF (of the shares, for categories); None when not computed.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"pointwise", "simultaneous"}
+            Whether the level holds at each point alone, or for the whole curve at once.
+        target : {"empirical", "population"}
+            The people who reported, or all people they were drawn from.
+
+        Accuracy
+        --------
+        The band is that of the unbiased linear estimate from the same counts, not of the decoded
+        curve, which may be biased; :meth:`Band.share_inside` says how much of the curve lies in
+        it. Measured coverage stands in the band's `method`.
+        """
+        uncertainty = self.present_uncertainty
+        if uncertainty is None:
+            return None
+        ordered = self.domain.ordered
+        return uncertainty.band(
+            level=level,
+            kind=kind,
+            target=target,
+            left=self.domain.left if ordered else None,
+            right=self.domain.right if ordered else None,
+        )
+
+    def share_in_band(self, level: float = 0.95) -> float | None:
+        """Return the part of the knots at which this curve lies in its pointwise band."""
+        band = self.confidence_band(level)
+        if band is None:
+            return None
+        return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
+
+    def probability_interval(
+        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`probability`; None without an error law.
+
+        It holds whatever the values do inside the bins in which the range ends: from the whole
+        bins in the range to all bins that it touches. All intervals here follow that rule.
+
+        Parameters
+        ----------
+        low, high : float
+            With ``low <= high``; both may be infinite.
+        level : float
+            In (0, 1).
+        target : {"empirical", "population"}
+            The people who reported, or all people they were drawn from.
+        """
+        law = self._law(self.present_uncertainty, target)
+        if law is None:
+            return None
+        ends = probability_ends(law, self.domain.left, self.domain.right, (low, high))
+        return ends.interval(level, least=0.0, most=1.0)
+
+    def share_interval(
+        self, label: Any, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`share`; None without an error law."""
+        law = self._law(self.uncertainty, target)
+        if law is None:
+            return None
+        ends = share_ends(law, int(self.domain.index([label])[0]))
+        return ends.interval(level, least=0.0, most=1.0)
+
+    def mean_interval(
+        self, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for the mean, in the unit of the domain; None without an error law.
+
+        Reaches from all values at the left ends of their bins to all at the right ends.
+        """
+        law = self._law(self.present_uncertainty, target)
+        if law is None:
+            return None
+        left, right = self.domain.left, self.domain.right
+        ends = mean_ends(law, left, right)
+        return ends.interval(level, least=float(left[0]), most=float(right[-1]))
+
+    def variance_interval(
+        self, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for the variance (delta method); None without an error law."""
+        law = self._law(self.present_uncertainty, target)
+        if law is None:
+            return None
+        return variance_interval(law, self.domain.left, self.domain.right, level)
+
+    def quantile_interval(
+        self,
+        probability: float,
+        *,
+        level: float = 0.95,
+        kind: Kind = "pointwise",
+        target: Target = "empirical",
+    ) -> tuple[float, float] | None:
+        """Return an interval for one quantile, by inversion of the band; None without one.
+
+        It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
+        at once.
+        """
+        self.quantile(probability)  # refuses what is no probability, and labels
+        band = self.confidence_band(level, kind=kind, target=target)
+        return None if band is None else band.quantile(probability)
+
+    def range_error_bounds(
+        self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
+    ) -> RangeErrorBounds | None:
+        """Return how far :meth:`probability` can be off, for all ranges at once.
+
+        Parameters
+        ----------
+        level : float
+            Of the simultaneous band from which the bounds follow, in (0, 1).
+        width : float, optional
+            In (0, 1), a part of the domain: the average is over all ranges of just this width.
+            Default: over ranges both of whose ends are drawn evenly from the domain.
+        target : {"empirical", "population"}
+
+        Returns
+        -------
+        RangeErrorBounds or None
+            `average` (2 W1, or 2 W1 / (1 - width)) and `worst` (2 KS), with both distances
+            bounded by the band; None without an error law.
+        """
+        curve = self.cumulative
+        band = self.confidence_band(level, kind="simultaneous", target=target)
+        return None if band is None else range_error_bounds(curve, band, width=width)
+
+    def _law(self, uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
+        return None if uncertainty is None else answering(uncertainty, target)
+
+    def difference(self, other: Distribution, *, people: People = "same") -> Difference:
+        """Return this distribution minus another one on the same domain.
+
+        Parameters
+        ----------
+        other : Distribution
+        people : {"same", "different"}
+            Whether somebody may stand in both (two periods), the safe default, or nobody does
+            (two groups). It decides what was promised together, and whether the difference can
+            be about the population.
+
+        Raises
+        ------
+        MismatchError
+            When the domains differ.
+        """
+        return Difference(self, other, people=people)
+
+    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+        """Draw the CDF with its band, or the shares of categories; return the matplotlib axes.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+            Drawn into; a new figure without it.
+        level : float
+            Of the pointwise band.
+        """
+        from lapwing.results.plotting import plot_distribution
+
+        return plot_distribution(self, ax, level=level)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-distribution",
+            "version": VERSION,
+            "domain": self.domain.to_document(),
+            "mass": self.mass.tolist(),
+            "reports": self.reports,
+            "guarantee": self.guarantee.to_document() if self.guarantee else None,
+            "made": self.made,
+            "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Distribution:
+        """Return the distribution that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is not a distribution, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-distribution", version=VERSION)
+        keys = {"format", "version", "domain", "mass", "reports", "guarantee", "made"}
+        require(document, keys | {"uncertainty"}, name="a distribution")
+        reports, made = document["reports"], document["made"]
+        if type(reports) is not int or reports < 0 or not isinstance(made, dict):
+            raise FormatError("a distribution must hold a number of reports and how it was made")
+        try:
+            domain = build_domain(document["domain"])
+            guarantee, uncertainty = document["guarantee"], document["uncertainty"]
+            if guarantee is not None:
+                guarantee = Guarantee.from_document(guarantee)
+            if uncertainty is not None:
+                uncertainty = Uncertainty.from_document(uncertainty, symbols=domain.size)
+            found = cls(domain, _numbers(document["mass"]), reports, guarantee, uncertainty, made)
+        except (ArgumentError, DomainError) as error:
+            raise FormatError(f"the distribution is damaged: {error}") from None
+        require_spelling(document, found.to_document(), name="the distribution")
+        return found
+
+    def to_json(self) -> str:
+        """Return the JSON text of :meth:`to_document`."""
+        return json.dumps(self.to_document(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Distribution:
+        """Return the distribution in a JSON text; FormatError when it is none."""
+        return cls.from_document(parse(text, name="a distribution"))
+
+
+def _numbers(numbers: Any) -> NDArray[np.float64]:
+    if not isinstance(numbers, list) or any(type(n) not in (int, float) for n in numbers):
+        raise FormatError("the mass of a distribution must be a list of numbers")
+    return np.array(numbers, dtype=np.float64)

@@ -1,0 +1,290 @@
+"""The result on domains too large to list: the values that stand out, and what is left."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.documents import parse, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.results.band import Band, Kind, Target
+
+VERSION = 1
+
+_LARGEST = 1e100
+
+METHOD = (
+    "normal interval about the unbiased share; 'simultaneous' is Bonferroni's over all values "
+    "searched, so it stays honest for values that are listed because they came out large"
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HeavyHitters:
+    """The values whose estimated share reaches a threshold, the largest share first.
+
+    Parameters
+    ----------
+    domain : Domain
+        What was searched, or what the candidates were hashed to.
+    symbols : numpy.ndarray
+        int64 [m]: numbers of the listed values in the domain, all different.
+    shares : numpy.ndarray
+        float64 [m]: their unbiased estimates, decreasing. They need not sum to one or less.
+    deviations : numpy.ndarray
+        float64 [m]: standard deviations of their errors about the shares among the people who
+        reported; not negative.
+    threshold : float
+        The smallest estimated share that is listed.
+    searched : int
+        How many values were compared with the threshold.
+    reports : int
+        People behind it, at least 1.
+    expected_false : float, optional
+        How many values that nobody holds are expected above the threshold; by false-discovery
+        control, the part of the listed ones that is.
+    labels : sequence of str, optional
+        Names of the listed values where the domain has none for them: candidates that were
+        hashed into it.
+    guarantee : Guarantee, optional
+        The promise under which the reports were collected.
+    made : dict
+        How it was made: decoder and settings. JSON values only.
+
+    Raises
+    ------
+    ArgumentError
+        When arrays have other shapes, shares are not decreasing or not finite, or a symbol is
+        not in the domain or is listed twice.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.categories import Categories
+    >>> found = HeavyHitters(
+    ...     Categories(2**32), np.array([7, 3]), np.array([0.5, 0.25]), np.array([0.01, 0.01]),
+    ...     threshold=0.06, searched=2**32, reports=100_000,
+    ... )
+    >>> found.values, found.remainder
+    ([7, 3], 0.25)
+    """
+
+    domain: Domain
+    symbols: NDArray[np.int64]
+    shares: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    _: KW_ONLY
+    threshold: float
+    searched: int
+    reports: int
+    expected_false: float | None = None
+    labels: Sequence[str] | None = None
+    guarantee: Guarantee | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the arrays and freeze them."""
+        symbols = np.array(self.symbols, dtype=np.int64)
+        shares = np.array(self.shares, dtype=np.float64)
+        deviations = np.array(self.deviations, dtype=np.float64)
+        if symbols.ndim != 1 or shares.shape != symbols.shape or deviations.shape != symbols.shape:
+            raise ArgumentError(
+                "symbols, shares and deviations must be three lists of one length, got shapes "
+                f"{symbols.shape}, {shares.shape} and {deviations.shape}"
+            )
+        # Their squares must be finite, too.
+        if not (np.abs(shares) < _LARGEST).all() or (np.diff(shares) > 0).any():
+            raise ArgumentError("shares must be finite, the largest first")
+        if not (deviations < _LARGEST).all() or deviations.min(initial=0.0) < 0:
+            raise ArgumentError("deviations must be finite and not negative")
+        low, high = int(symbols.min(initial=0)), int(symbols.max(initial=0))
+        if low < 0 or high >= self.domain.size or np.unique(symbols).size != symbols.size:
+            raise ArgumentError(
+                f"symbols must be different and in 0..{self.domain.size - 1}, the domain's"
+            )
+        if not symbols.size <= self.searched or self.reports < 1:
+            raise ArgumentError(
+                f"{symbols.size} listed values need at least as many searched ones and a report, "
+                f"got {self.searched} searched and {self.reports} reports"
+            )
+        if not abs(self.threshold) < _LARGEST:
+            raise ArgumentError("the threshold must be finite")
+        if self.labels is not None:
+            object.__setattr__(self, "labels", tuple(self.labels))
+            if len(self.labels) != symbols.size:
+                raise ArgumentError(
+                    f"there must be a label for each of the {symbols.size} values, got "
+                    f"{len(self.labels)}"
+                )
+        for name, array in (("symbols", symbols), ("shares", shares), ("deviations", deviations)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        """Return one line: how many there are, not which."""
+        promise = f", {self.guarantee}" if self.guarantee else ""
+        return (
+            f"<HeavyHitters: {self.symbols.size} of {self.searched} values at or above "
+            f"{self.threshold:.3g}, {self.reports} reports{promise}>"
+        )
+
+    def __len__(self) -> int:
+        """Return the number of listed values."""
+        return int(self.symbols.size)
+
+    @property
+    def values(self) -> list[Any]:
+        """The listed values: labels, whole numbers, left ends of bins; None for the missing."""
+        if self.labels is not None:
+            return list(self.labels)
+        missing = self.domain.missing_index
+        if self.domain.ordered:
+            named: Any = self.domain.left
+        else:
+            named = self.domain.listed  # type: ignore[attr-defined]
+        found = [None if s == missing else named[s] for s in self.symbols.tolist()]
+        return [value.item() if isinstance(value, np.generic) else value for value in found]
+
+    @property
+    def remainder(self) -> float:
+        """Share of everybody else: one less the listed shares; its estimate may be negative."""
+        return float(1 - self.shares.sum())
+
+    def confidence_band(
+        self,
+        level: float = 0.95,
+        *,
+        kind: Kind = "simultaneous",
+        target: Target = "empirical",
+    ) -> Band:
+        """Return intervals of the listed shares, in their order; ends are in [0, 1].
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"simultaneous", "pointwise"}
+            Simultaneous intervals cover all values searched at once, so also those that chance
+            put on the list. Pointwise ones cover a value that was named before looking; for
+            values near the threshold they are too optimistic, because these were selected.
+        target : {"empirical", "population"}
+            The people who reported, or all people they were drawn from.
+
+        Accuracy
+        --------
+        Normal approximation; shares are sums of `reports` bounded terms.
+        """
+        if not 0 < level < 1:
+            raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
+        if kind not in ("pointwise", "simultaneous"):
+            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+        if target not in ("empirical", "population"):
+            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        comparisons = max(self.searched, 1) if kind == "simultaneous" else 1
+        # The lower tail: for 2^40 comparisons the upper one would be rounded to 1.
+        critical = -NormalDist().inv_cdf((1 - level) / 2 / comparisons)
+        variance = self.deviations**2
+        if target == "population":
+            plain = np.clip(self.shares, 0, 1)
+            variance = variance + plain * (1 - plain) / self.reports
+        reach = critical * np.sqrt(variance)
+        places = np.arange(self.symbols.size, dtype=np.float64)
+        return Band(
+            places,
+            places,
+            np.clip(self.shares - reach, 0, 1),
+            np.clip(self.shares + reach, 0, 1),
+            level,
+            kind,
+            target,
+            METHOD,
+        )
+
+    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+        """Draw the shares with their simultaneous intervals; return the matplotlib axes."""
+        from lapwing.results.plotting import plot_heavy_hitters
+
+        return plot_heavy_hitters(self, ax, level=level)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-heavy-hitters",
+            "version": VERSION,
+            "domain": self.domain.to_document(),
+            "symbols": self.symbols.tolist(),
+            "shares": self.shares.tolist(),
+            "deviations": self.deviations.tolist(),
+            "threshold": self.threshold,
+            "searched": self.searched,
+            "reports": self.reports,
+            "expected_false": self.expected_false,
+            "labels": None if self.labels is None else list(self.labels),
+            "guarantee": self.guarantee.to_document() if self.guarantee else None,
+            "made": self.made,
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> HeavyHitters:
+        """Return the result that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is not such a document, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-heavy-hitters", version=VERSION)
+        keys = {"format", "version", "domain", "symbols", "shares", "deviations", "threshold"}
+        keys |= {"searched", "reports", "expected_false", "labels", "guarantee", "made"}
+        require(document, keys, name="a list of heavy hitters")
+        lists = [document[key] for key in ("symbols", "shares", "deviations")]
+        plain = all(isinstance(numbers, list) for numbers in lists)
+        plain = plain and all(type(n) is int and 0 <= n < 2**53 for n in lists[0])
+        numbers = [*lists[1], *lists[2], document["threshold"]] if plain else []
+        plain = plain and all(type(n) in (int, float) for n in numbers)
+        plain = plain and all(type(document[key]) is int for key in ("searched", "reports"))
+        plain = plain and type(document["expected_false"]) in (int, float, type(None))
+        labels = document["labels"]
+        if labels is not None:
+            plain = plain and isinstance(labels, list) and all(isinstance(n, str) for n in labels)
+        if not plain or not isinstance(document["made"], dict):
+            raise FormatError(
+                "heavy hitters must hold lists of numbers, their threshold, how many values were "
+                "searched and how they were made"
+            )
+        try:
+            guarantee = document["guarantee"]
+            found = cls(
+                build_domain(document["domain"]),
+                np.array(lists[0], dtype=np.int64),
+                np.array(lists[1], dtype=np.float64),
+                np.array(lists[2], dtype=np.float64),
+                threshold=float(document["threshold"]),
+                searched=document["searched"],
+                reports=document["reports"],
+                expected_false=document["expected_false"],
+                labels=labels,
+                guarantee=Guarantee.from_document(guarantee) if guarantee is not None else None,
+                made=document["made"],
+            )
+        except (ArgumentError, DomainError) as error:
+            raise FormatError(f"the heavy hitters are damaged: {error}") from None
+        require_spelling(document, found.to_document(), name="the list of heavy hitters")
+        return found
+
+    def to_json(self) -> str:
+        """Return the JSON text of :meth:`to_document`."""
+        return json.dumps(self.to_document(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> HeavyHitters:
+        """Return the result in a JSON text; FormatError when it is none."""
+        return cls.from_document(parse(text, name="a list of heavy hitters"))

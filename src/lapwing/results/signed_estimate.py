@@ -1,0 +1,128 @@
+"""An unbiased estimate that is not a distribution: masses may be negative.
+
+What it says about sums is right on average, so it answers ranges and averages over many surveys;
+it has no quantiles and cannot be drawn from. It becomes a Distribution only by a projection that
+is named: :meth:`SignedEstimate.project`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.projections import simplex
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.protocol.domains.domain import Domain
+from lapwing.results.band import Band, Kind, Target
+from lapwing.results.cumulative import Cumulative
+from lapwing.results.distribution import Distribution
+from lapwing.results.uncertainty import Uncertainty
+
+Projection = Literal["simplex", "clip-and-normalise"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SignedEstimate:
+    """Unbiased masses, of either sign.
+
+    Parameters
+    ----------
+    domain : Domain
+    mass : numpy.ndarray
+        float64 [domain.size]; the sum is about 1.
+    reports : int
+        Reports behind it.
+    guarantee : Guarantee, optional
+    uncertainty : Uncertainty, optional
+    made : dict
+        How it was made.
+    """
+
+    domain: Domain
+    mass: NDArray[np.float64]
+    reports: int
+    guarantee: Guarantee | None = None
+    uncertainty: Uncertainty | None = None
+    made: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Check the shape and freeze the masses."""
+        mass = np.array(self.mass, dtype=np.float64)
+        if mass.shape != (self.domain.size,):
+            raise ArgumentError(
+                f"mass must have one entry for each of the {self.domain.size} symbols, "
+                f"got shape {mass.shape}"
+            )
+        if not np.isfinite(mass).all():
+            raise ArgumentError("the masses of a signed estimate must be finite, some are not")
+        mass.flags.writeable = False
+        object.__setattr__(self, "mass", mass)
+
+    def __repr__(self) -> str:
+        """Return one line: what it is about, not its numbers."""
+        kind = type(self.domain).__name__
+        return f"<SignedEstimate on {kind} of {self.domain.size} symbols, {self.reports} reports>"
+
+    @cached_property
+    def cumulative(self) -> Cumulative:
+        """The signed CDF among those whose value is present."""
+        present = self.mass[: self.domain.left.size]
+        return Cumulative(self.domain.left, self.domain.right, present / present.sum())
+
+    def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the estimated P(value <= x); need not be monotone or within [0, 1]."""
+        return self.cumulative.at(points)
+
+    def probability(self, low: float, high: float) -> float:
+        """Return the estimated P(low < value <= high)."""
+        return float(self.cumulative.at(high) - self.cumulative.at(low))
+
+    def probability_interval(
+        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`probability`; None without an error law."""
+        return self.project("simplex").probability_interval(low, high, level=level, target=target)
+
+    def confidence_band(
+        self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
+    ) -> Band | None:
+        """Return the band of the CDF, or of the shares of categories; None when not computed."""
+        return self.project("simplex").confidence_band(level, kind=kind, target=target)
+
+    def project(self, projection: Projection) -> Distribution:
+        """Return the distribution that a named projection makes of it.
+
+        Parameters
+        ----------
+        projection : {"simplex", "clip-and-normalise"}
+            The nearest distribution in the Euclidean norm (Norm-Sub); or negative masses set to
+            zero and the rest divided by its sum (the papers' baseline: biased upwards where
+            there is nothing).
+        """
+        if projection == "simplex":
+            mass = simplex(self.mass)
+        elif projection == "clip-and-normalise":
+            positive = np.maximum(self.mass, 0.0)
+            if positive.sum() <= 0:
+                raise ArgumentError(
+                    "clip-and-normalise needs at least one positive mass, there is none; use the "
+                    "projection 'simplex'"
+                )
+            mass = positive / positive.sum()
+        else:
+            raise ArgumentError(
+                f"a projection must be 'simplex' or 'clip-and-normalise', got {projection!r}"
+            )
+        return Distribution(
+            self.domain,
+            mass,
+            reports=self.reports,
+            guarantee=self.guarantee,
+            uncertainty=self.uncertainty,
+            made={**self.made, "projection": projection},
+        )

@@ -1,0 +1,268 @@
+"""The error law of an estimate: computed once, when a tally is decoded, it gives any band.
+
+The band belongs to the channel and the tally, not to the decoder: a smoothed or constrained
+estimate does not carry its own sampling error (a percentile bootstrap around EMS covers 45 %
+where it says 95 %).
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.documents import require
+from lapwing.errors import ArgumentError, FormatError
+from lapwing.linear.arrays import Vector
+from lapwing.linear.covariance import Covariance
+from lapwing.results.band import Band, Kind, Target, normal_critical_value
+
+_VARIANTS = {"empirical simultaneous", "population pointwise", "population simultaneous"}
+
+_DRAWS = 1000
+"""Simulated suprema behind a simultaneous band; its critical value is then within about 2 %."""
+
+_FEW_COLUMNS = 8
+"""Columns up to which a file holds a factor in double precision."""
+
+_DRAW_NUMBERS = 2**22
+"""Most numbers of a simulated batch, so that memory stays small on large domains."""
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """The error law of an estimate: normal, centred, with a covariance kept in parts.
+
+    Parameters
+    ----------
+    centre : numpy.ndarray
+        float64 [symbols]: the estimate that the error law belongs to; may be signed.
+    noise : Covariance
+        Of the centre's masses about the masses of the people who reported.
+    remainder : numpy.ndarray
+        float64 [symbols]: variance of the cumulative sums that `noise` leaves out.
+    plug_in : numpy.ndarray
+        float64 [symbols]: masses at which the covariance was evaluated.
+    reports : int
+        People; the population target adds the sampling of so many people.
+    method : str
+        How it was made, with what is known of its coverage.
+    variants : mapping of str to Uncertainty
+        Laws of their own for some of "empirical simultaneous", "population pointwise" and
+        "population simultaneous"; where there is none, this law serves all.
+    """
+
+    centre: Vector
+    noise: Covariance
+    remainder: Vector
+    plug_in: Vector
+    reports: int
+    method: str
+    variants: Mapping[str, Uncertainty] = field(default_factory=dict)
+
+    def covariance(self, target: Target) -> Covariance:
+        """Return the covariance of the masses about the target."""
+        if target == "empirical":
+            return self.noise
+        sampling = Covariance(self.plug_in, self.plug_in[:, None], np.array([-1.0]))
+        return self.noise + sampling.scaled(1 / self.reports)
+
+    def about(self, kind: Kind, target: Target) -> Uncertainty:
+        """Return the law that answers for this kind and target: its noise is about the target.
+
+        Raises
+        ------
+        ArgumentError
+            When it is no kind or no target.
+        """
+        if kind not in ("pointwise", "simultaneous"):
+            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+        if target not in ("empirical", "population"):
+            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        variant = self.variants.get(f"{target} {kind}")
+        if variant is not None:
+            return variant
+        return replace(self, noise=self.covariance(target), variants={})
+
+    def cdf_deviation(self, target: Target) -> Vector:
+        """Return the standard deviation of the cumulative sums: float64 [symbols]."""
+        covariance = self.covariance(target)
+        variance = np.cumsum(covariance.diagonal) + self.remainder
+        variance += np.cumsum(covariance.factor, axis=0) ** 2 @ covariance.signs
+        deviation: Vector = np.sqrt(np.maximum(variance, 0.0))
+        return deviation
+
+    def deviation(self, weights: Vector, target: Target) -> float:
+        """Return the standard deviation of ``sum(weights * masses)``."""
+        covariance = self.covariance(target)
+        variance = float(np.dot(covariance.diagonal, weights**2))
+        variance += float((weights @ covariance.factor) ** 2 @ covariance.signs)
+        # As a function of the cumulative sums the weights are their own differences.
+        steps = weights - np.append(weights[1:], 0.0)
+        variance += float(np.dot(self.remainder, steps**2))
+        return float(np.sqrt(max(variance, 0.0)))
+
+    def critical_value(
+        self, level: float, target: Target, *, cumulative: bool, used: NDArray[np.bool_]
+    ) -> float:
+        """Return the level-quantile of the largest standardised error over the used symbols."""
+        # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
+        rng = np.random.default_rng(20_261_121)
+        covariance = self.covariance(target)
+        rows = max(1, min(_DRAWS, _DRAW_NUMBERS // self.centre.size))
+        suprema: list[float] = []
+        deviation = (
+            self.cdf_deviation(target)
+            if cumulative
+            else np.sqrt(np.maximum(covariance.variance(), 0.0))
+        )
+        while len(suprema) < _DRAWS:
+            errors = covariance.sample(rows, rng)
+            if cumulative:
+                errors = np.cumsum(errors, axis=1)
+                errors += rng.normal(size=errors.shape) * np.sqrt(self.remainder)
+            suprema += (np.abs(errors[:, used]) / deviation[used]).max(axis=1).tolist()
+        return float(np.quantile(suprema, level))
+
+    def band(
+        self,
+        *,
+        level: float,
+        kind: Kind,
+        target: Target,
+        left: Vector | None,
+        right: Vector | None,
+    ) -> Band:
+        """Return the band of the CDF, or of the shares when the symbols have no place.
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"pointwise", "simultaneous"}
+        target : {"empirical", "population"}
+        left, right : numpy.ndarray or None
+            float64 [symbols]: ends of the symbols; None for categories.
+        """
+        critical = normal_critical_value(level)
+        law = self.about(kind, target)
+        cumulative = left is not None
+        if cumulative:
+            heights, deviation = np.cumsum(law.centre), law.cdf_deviation("empirical")
+        else:
+            heights = law.centre
+            deviation = np.sqrt(np.maximum(law.noise.variance(), 0.0))
+        used = deviation > 1e-3 * deviation.max(initial=0.0)
+        if kind == "simultaneous" and used.any():
+            critical = law.critical_value(level, "empirical", cumulative=cumulative, used=used)
+        low = np.clip(heights - critical * deviation, 0.0, 1.0)
+        high = np.clip(heights + critical * deviation, 0.0, 1.0)
+        if cumulative and kind == "simultaneous":
+            # The truth is monotone: where the whole curve is covered, so is this.
+            low = np.maximum.accumulate(low)
+            high = np.minimum.accumulate(high[::-1])[::-1]
+        numbers = np.arange(self.centre.size, dtype=np.float64)
+        return Band(
+            numbers if right is None else right,
+            numbers if left is None else left,
+            low,
+            high,
+            level,
+            kind,
+            target,
+            law.method,
+        )
+
+    def given_present(self) -> Uncertainty:
+        """Return the error law among those whose value is present: the last symbol is dropped.
+
+        First order: masses are divided by the share of the present, which has an error too.
+        """
+        present = 1 - self.centre[-1]
+        centre = self.centre[:-1] / present
+        factor = (self.noise.factor[:-1] + np.outer(centre, self.noise.factor[-1])) / present
+        extra = centre[:, None] * np.sqrt(max(self.noise.diagonal[-1], 0.0)) / present
+        noise = Covariance(
+            self.noise.diagonal[:-1] / present**2,
+            np.hstack([factor, extra]),
+            np.append(self.noise.signs, 1.0),
+        )
+        held = self.plug_in[:-1].sum()
+        return Uncertainty(
+            centre,
+            noise,
+            self.remainder[:-1] / present**2,
+            self.plug_in[:-1] / held,
+            max(1, round(self.reports * float(held))),
+            self.method,
+            {name: law.given_present() for name, law in self.variants.items()},
+        )
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form; arrays as base64 of little-endian floats.
+
+        They have 64 bits, but for factors of many columns, which have 32.
+        """
+        return {
+            "centre": _encode(self.centre),
+            "diagonal": _encode(self.noise.diagonal),
+            "factor": _encode(self.noise.factor.T, kind=_factor_kind(self.noise.signs.size)),
+            "signs": _encode(self.noise.signs),
+            "remainder": _encode(self.remainder),
+            "plug_in": _encode(self.plug_in),
+            "reports": self.reports,
+            "method": self.method,
+            "variants": {name: law.to_document() for name, law in self.variants.items()},
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], *, symbols: int) -> Uncertainty:
+        """Return the error law that :meth:`to_document` wrote; FormatError when damaged."""
+        keys = {"centre", "diagonal", "factor", "signs", "remainder", "plug_in"}
+        require(document, keys | {"reports", "method", "variants"}, name="an uncertainty")
+        variants = document["variants"]
+        if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
+            raise FormatError("the uncertainty of this distribution is damaged")
+        if any(isinstance(law, dict) and law.get("variants") for law in variants.values()):
+            raise FormatError("a variant of an uncertainty must not have variants itself")
+        arrays = {key: _decode(document[key]) for key in keys - {"factor"}}
+        rank = arrays["signs"].size
+        arrays["factor"] = _decode(document["factor"], kind=_factor_kind(rank))
+        sizes = {key: symbols for key in keys} | {"signs": rank, "factor": rank * symbols}
+        reports = document["reports"]
+        whole = type(reports) is int and reports >= 1
+        if any(arrays[key].size != sizes[key] for key in keys) or not whole:
+            raise FormatError("the uncertainty of this distribution is damaged")
+        factor = arrays["factor"].reshape(rank, symbols).T
+        return cls(
+            arrays["centre"],
+            Covariance(arrays["diagonal"], factor, arrays["signs"]),
+            arrays["remainder"],
+            arrays["plug_in"],
+            reports,
+            str(document["method"]),
+            {name: cls.from_document(law, symbols=symbols) for name, law in variants.items()},
+        )
+
+
+def _factor_kind(rank: int) -> str:
+    # A few columns stand beside a diagonal from which they are subtracted: they need every bit.
+    return "<f8" if rank <= _FEW_COLUMNS else "<f4"
+
+
+def _encode(array: Vector, *, kind: str = "<f8") -> str:
+    return base64.b64encode(np.ascontiguousarray(array, dtype=kind).tobytes()).decode()
+
+
+def _decode(text: Any, *, kind: str = "<f8") -> Vector:
+    try:
+        numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype=kind)
+    except (ValueError, TypeError):
+        raise FormatError("the uncertainty of this distribution is damaged") from None
+    if not np.isfinite(numbers).all():
+        raise FormatError("the uncertainty of this distribution holds numbers that are not finite")
+    return numbers.astype(np.float64)

@@ -1,0 +1,172 @@
+"""What several surveys, or several rounds of one, cost a person; and saying so in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from lapwing.errors import ArgumentError
+from lapwing.local.categorical.rappor import Rappor
+from lapwing.privacy.exact_numbers import epsilon_text
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.ledger import Ledger
+from lapwing.survey.survey import Survey
+
+MOST_ROUNDS = 10_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A survey that a person answers, and how often.
+
+    Parameters
+    ----------
+    survey : Survey
+    rounds : int
+        Reports of the person, in 1..10,000.
+    """
+
+    survey: Survey
+    rounds: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the number of rounds."""
+        whole = isinstance(self.rounds, int) and not isinstance(self.rounds, bool)
+        if not whole or not 1 <= self.rounds <= MOST_ROUNDS:
+            raise ArgumentError(f"rounds must be a whole number in 1..{MOST_ROUNDS}")
+
+    @property
+    def cost(self) -> Guarantee:
+        """What all rounds together cost.
+
+        Reports made afresh add up. RAPPOR's rounds about a value that stays the same share a
+        permanent draw and cost at most its lifetime.
+        """
+        randomizer = self.survey.randomizer
+        if isinstance(randomizer, Rappor):
+            together = randomizer.charge(self.rounds)
+            assert together is not None
+            return together
+        one = self.survey.guarantee
+        return Guarantee(one.epsilon * self.rounds, one.delta * self.rounds, "replace-one", "local")
+
+
+def person_ledger(asked: Sequence[Asked], budget: Guarantee) -> Ledger:
+    """Return the ledger of one person who answers all of them.
+
+    Parameters
+    ----------
+    asked : sequence of Asked
+        Each survey once.
+    budget : Guarantee
+        The most that one person may spend, declared before anybody is asked.
+
+    Raises
+    ------
+    BudgetError
+        When the surveys together cost more. Nothing is spent.
+    ArgumentError
+        When a survey is named twice: count its rounds instead.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> wave = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
+    >>> budget = Guarantee(Fraction(4), Fraction(0), "replace-one", "local")
+    >>> person_ledger([Asked(wave, rounds=6)], budget).spent.epsilon
+    Fraction(3, 1)
+    """
+    ledger = Ledger(budget)
+    known: set[str] = set()
+    for one in asked:
+        if one.survey.fingerprint in known:
+            raise ArgumentError(f"{one.survey.name!r} is named twice; say how many rounds it has")
+        known.add(one.survey.fingerprint)
+        times = "once" if one.rounds == 1 else f"{one.rounds} times"
+        ledger = ledger.spend(f"{one.survey.name} ({times})", one.cost)
+    return ledger
+
+
+def statement(asked: Sequence[Asked], ledger: Ledger) -> dict[str, Any]:
+    """Return the privacy statement as JSON values: what is asked, and what it can tell at most."""
+    spent = ledger.spent
+    assert spent is not None
+    return {
+        "surveys": [
+            {
+                "name": one.survey.name,
+                "fingerprint": one.survey.fingerprint,
+                "randomizer": one.survey.randomizer.name,
+                "rounds": one.rounds,
+                "epsilon_of_one_report": epsilon_text(one.survey.guarantee.epsilon),
+                "epsilon": epsilon_text(one.cost.epsilon),
+                **_lifetime(one),
+            }
+            for one in asked
+        ],
+        "budget": ledger.budget.to_document(),
+        "spent": spent.to_document(),
+        "odds_factor": _factor(spent.epsilon),
+        "text": [*_sentences(asked, ledger)],
+    }
+
+
+def _lifetime(one: Asked) -> dict[str, str]:
+    lifetime = one.survey.guarantee.lifetime
+    return {} if lifetime is None else {"epsilon_of_a_lifetime": epsilon_text(lifetime)}
+
+
+def _factor(epsilon: Fraction) -> float | None:
+    return math.exp(epsilon) if epsilon < 700 else None
+
+
+def _sentences(asked: Sequence[Asked], ledger: Ledger) -> list[str]:
+    spent = ledger.spent
+    assert spent is not None
+    factor = _factor(spent.epsilon)
+    odds = (
+        "without a bound that protects" if factor is None else f"by at most a factor {factor:.3g}"
+    )
+    told = [
+        "Your answers are randomised on your own device before they leave it. Nobody receives what "
+        "you hold, not even the collector.",
+        f"All your reports together change the odds of any guess about you {odds}, whatever else "
+        "is known about you and however the reports are analysed.",
+        f"The most that may be asked of you is epsilon {float(ledger.budget.epsilon):g}; the "
+        f"surveys listed here use {float(spent.epsilon):g} of it.",
+    ]
+    lifetimes = [
+        f"{one.survey.name} {float(one.survey.guarantee.lifetime):g}"
+        for one in asked
+        if one.survey.guarantee.lifetime is not None
+    ]
+    if lifetimes:
+        told.append(
+            "Repeated reports of a survey with a lifetime share one permanent draw, as long as "
+            "your answer stays the same; when it changes, that it changed can be seen. However "
+            f"many reports are asked for, they use at most this epsilon: {', '.join(lifetimes)}."
+        )
+    told.append(
+        "This covers the reports themselves. It does not cover what travels beside them, such as "
+        "when and from where they were sent."
+    )
+    return told
+
+
+def statement_markdown(asked: Sequence[Asked], ledger: Ledger) -> str:
+    """Return the privacy statement in plain words, as Markdown."""
+    rows = "\n".join(
+        f"| {one.survey.name} | {one.rounds} | {float(one.survey.guarantee.epsilon):g} | "
+        f"{float(one.cost.epsilon):g} |"
+        for one in asked
+    )
+    sentences = "\n\n".join(_sentences(asked, ledger))
+    return (
+        f"# What your reports can tell\n\n{sentences}\n\n"
+        "| survey | reports | epsilon of one | epsilon of all |\n|---|---|---|---|\n"
+        f"{rows}\n"
+    )

@@ -1,0 +1,283 @@
+"""A curator's work in one call: count, release under a promise, decode; and reading it again."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from lapwing.decoders.decoder import ReleaseDecoder
+from lapwing.documents import read, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, PrivacyError
+from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
+from lapwing.privacy.guarantee import Guarantee, Neighbours
+from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build, build_domain
+from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.release import LARGEST_ANSWER, VERSION, Mechanism, Part, Release
+from lapwing.results.distribution import Distribution
+from lapwing.survey.registry import MECHANISMS
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A release and the distribution read from it.
+
+    Parameters
+    ----------
+    release : Release
+        Public: what may be stored, sent and added.
+    """
+
+    release: Release
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to each person behind it."""
+        return self.release.guarantee
+
+    @cached_property
+    def distribution(self) -> Distribution:
+        """The decoded distribution, with its band."""
+        return decode_release(self.release)
+
+
+def release(
+    values: ArrayLike | Summary,
+    domain: Domain | None = None,
+    *,
+    neighbours: Neighbours,
+    epsilon: Any = None,
+    delta: Any = 0,
+    mu: Any = None,
+    rho: Any = None,
+    mechanism: Mechanism | None = None,
+    texts: Texts = "iso",
+    ledger: LedgerFile | Path | str | None = None,
+    name: str = "release",
+    rng: RandomSource | None = None,
+) -> Publication:
+    """Publish the distribution of raw values once, under central differential privacy.
+
+    Parameters
+    ----------
+    values : array_like [n], or Summary
+        What the people hold, each read by itself; values outside the domain are clipped, missing
+        and unreadable ones get a symbol. There may be none.
+    domain : Interval or Integers
+        Public: its bounds must not come from the data. Left out for a Summary.
+    neighbours : {"replace-one", "add-or-remove-one"}
+        What is protected; "replace-one" makes the number of people public.
+    epsilon, delta, mu, rho : number or text
+        Exactly one of epsilon (with delta), mu and rho; see :class:`Promise`.
+    mechanism : Mechanism, optional
+        Default: :func:`recommended_mechanism`.
+    texts : {"iso", "days", "seconds"}
+        How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+    ledger : LedgerFile or path, optional
+        Pays for the release before its noise is drawn.
+    name : str
+        Of the entry in the ledger.
+    rng : RandomSource, optional
+        Default: secure randomness. A seeded one is for tests and simulation only.
+
+    Raises
+    ------
+    PrivacyError, ArgumentError, DomainError
+        Before anything is drawn or released; BudgetError when the ledger cannot pay.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.privacy.sampling.randomness import seeded
+    >>> ages = np.random.default_rng(1).normal(40, 10, size=20_000)
+    >>> published = release(ages, Interval(0, 100, bins=128), neighbours="replace-one",
+    ...                     epsilon=1, delta=1e-6, rng=seeded(1))
+    >>> round(float(published.distribution.quantile(0.5)))
+    40
+    """
+    promise = Promise(neighbours, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    if isinstance(values, Summary):
+        if domain is not None and for_curator(domain) != values.domain:
+            raise MismatchError("the domain is another one than the summary's; leave it out")
+        curated = values.domain
+    elif domain is None:
+        raise ArgumentError("raw values need a domain; its bounds must be public knowledge")
+    else:
+        curated = for_curator(domain)
+    # Checked before the values are looked at, or anything is paid.
+    planned = planned_release(curated, promise, mechanism)
+    summary = (
+        values if isinstance(values, Summary) else Summary.of_values(values, curated, texts=texts)
+    )
+    return planned.publish(summary, ledger=ledger, name=name, rng=rng)
+
+
+@dataclass(frozen=True)
+class PlannedRelease:
+    """A release that nothing is left to be refused for but the ledger and too many people.
+
+    Made by :func:`planned_release`, before the values are looked at.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    promise : Promise
+    loss : PrivacyLoss
+        What it will cost.
+    """
+
+    mechanism: Mechanism
+    promise: Promise
+    loss: PrivacyLoss
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to each person."""
+        return self.promise.guarantee(self.loss)
+
+    def publish(
+        self,
+        summary: Summary,
+        *,
+        ledger: LedgerFile | Path | str | None = None,
+        name: str = "release",
+        rng: RandomSource | None = None,
+        keep: Callable[[Release], None] = lambda release: None,
+    ) -> Publication:
+        """Pay and release; see :func:`release`.
+
+        Parameters
+        ----------
+        keep : callable
+            Stores the release while its payment is open: if it fails, the payment stays marked as
+            interrupted.
+        """
+        check_people(self.mechanism, summary)
+        if ledger is None:
+            made = self.mechanism.release(summary, self.promise, rng=rng)
+            keep(made)
+            return Publication(made)
+        file = ledger if isinstance(ledger, LedgerFile) else LedgerFile(Path(ledger))
+        identifier = secrets.token_hex(16)
+        rounds = self.mechanism.rounds
+        with file.paying(name, self.guarantee, loss=self.loss, release=identifier, rounds=rounds):
+            made = self.mechanism.release(summary, self.promise, rng=rng, identifier=identifier)
+            keep(made)
+        return Publication(made)
+
+
+def planned_release(
+    domain: Domain, promise: Promise, mechanism: Mechanism | None = None
+) -> PlannedRelease:
+    """Return a release to be made of a curator's domain; errors as of :func:`checked_loss`."""
+    chosen = mechanism or recommended_mechanism(domain, promise)
+    return PlannedRelease(chosen, promise, checked_loss(chosen, domain, promise))
+
+
+def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> PrivacyLoss:
+    """Return what a release will cost, once nothing is left that it could be refused for.
+
+    The one door to a payment: what is refused after it would have been paid for nothing.
+
+    Raises
+    ------
+    ArgumentError, PrivacyError, MissingExtraError
+        When the mechanism does not suit the domain, cannot keep the promise, or would need noise
+        that cannot be drawn.
+    """
+    if domain.left.size < 2:
+        raise ArgumentError(
+            "a distribution function needs at least two symbols, besides the missing one; use a "
+            "domain with more bins"
+        )
+    mechanism.check(domain)
+    loss = mechanism.loss(domain, promise)
+    if not kept(promise, loss):
+        raise PrivacyError(
+            f"{mechanism.name} would cost more than the promise; nothing was drawn or paid"
+        )
+    promise.guarantee(loss)  # refused where no epsilon states it
+    return loss
+
+
+def check_people(mechanism: Mechanism, summary: Summary) -> None:
+    """Raise ArgumentError when a mechanism with a limit of its own has too many people.
+
+    Only mechanisms that show the number of people have one, so this tells nothing else.
+    """
+    most = mechanism.most_people
+    if summary.people > most:
+        raise ArgumentError(
+            f"{mechanism.name} adds exactly up to {most} people, got {summary.people}; release "
+            "parts of them, or use prefix sums"
+        )
+
+
+def decode_release(release: Release, decoder: ReleaseDecoder | None = None) -> Distribution:
+    """Return the distribution behind a release, by the decoder that suits its mechanism."""
+    chosen = release_decoder(release.mechanism) if decoder is None else decoder
+    return chosen.decode(release.mechanism.channel_for(release), release)
+
+
+def release_from_document(document: dict[str, Any]) -> Release:
+    """Return the release that :meth:`Release.to_document` wrote.
+
+    Raises
+    ------
+    FormatError
+        When it is no release, of an unknown version, damaged, or says less noise than its
+        promise needs.
+    """
+    require_format(document, name="lapwing-release", version=VERSION)
+    keys = {"format", "version", "mechanism", "domain", "answers", "parts", "choices"}
+    require(document, keys, name="a release")
+    answers, parts, choices = document["answers"], document["parts"], document["choices"]
+    whole = isinstance(answers, list) and isinstance(parts, list) and isinstance(choices, dict)
+    whole = whole and len(answers) > 0 and len(parts) > 0
+    if not whole or any(type(number) is not int for number in answers):
+        raise FormatError("a release must hold a list of whole numbers and its parts")
+    if any(abs(number) >= 2 * LARGEST_ANSWER for number in answers):
+        raise FormatError("an answer of this release is too large")
+    try:
+        mechanism = build(document["mechanism"], MECHANISMS, name="the mechanism")
+        domain = build_domain(document["domain"])
+        mechanism.check(domain)
+        found = Release(
+            mechanism,
+            domain,
+            np.array(answers, dtype=np.int64),
+            [Part.from_document(part) for part in parts],
+            choices,
+        )
+        mechanism.verify(found)
+        outputs, held = found.channel.blocks[0].outputs, found.blocks[0].size
+    except FormatError:
+        raise
+    except LapwingError as error:
+        raise FormatError(f"the release cannot be used: {error}") from None
+    except (ArithmeticError, LookupError, TypeError, ValueError):
+        # From the algebra of a mechanism that was given other answers than it makes.
+        raise FormatError(
+            "the release cannot be used: its answers, choices or knobs are none of its mechanism"
+        ) from None
+    if outputs != held:
+        raise FormatError(f"the mechanism of this release gives {outputs} answers, it holds {held}")
+    require_spelling(document, found.to_document(), name="the release")
+    return found
+
+
+def read_release(path: Path | str) -> Release:
+    """Return the release in a file; FormatError names the file."""
+    return release_from_document(read(Path(path)))

@@ -1,0 +1,231 @@
+"""The agreed document: what is asked, and how every answer is randomised.
+
+Devices, collector and analyst hold the same document, so none of them types a parameter again.
+Reading it recomputes every threshold and compares: a document that promises more privacy than
+its thresholds give cannot be loaded.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from numpy.typing import ArrayLike
+
+from lapwing.documents import fingerprint, parse, read, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import Counts, ReportLog, Tally
+from lapwing.protocol.randomizer import Randomizer
+from lapwing.survey.registry import RANDOMIZERS
+
+if TYPE_CHECKING:
+    # Devices hold surveys and never decode one.
+    from lapwing.decoders.decoder import AnyDecoder, Decoder, LogDecoder
+    from lapwing.results.distribution import Distribution
+    from lapwing.results.heavy_hitters import HeavyHitters
+    from lapwing.results.signed_estimate import SignedEstimate
+
+FORMAT = "lapwing-survey"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A name and a randomizer, frozen and fingerprinted.
+
+    Parameters
+    ----------
+    name : str
+        1 to 200 printable characters; part of the fingerprint, so two surveys with one
+        randomizer are told apart.
+    randomizer : Randomizer
+
+    Examples
+    --------
+    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.privacy.sampling.randomness import seeded
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> survey = Survey("income", SquareWave(Interval(0, 100, bins=16), epsilon=4))
+    >>> reports = survey.randomize([20.0] * 5000, rng=seeded(1))
+    >>> round(float(survey.decode(survey.tally(reports)).quantile(0.5)), 1)
+    21.9
+    """
+
+    name: str
+    randomizer: Randomizer
+
+    def __post_init__(self) -> None:
+        """Check the name."""
+        if not isinstance(self.name, str) or not 1 <= len(self.name) <= 200:
+            raise ArgumentError("the name of a survey must be a text of 1 to 200 characters")
+        if not self.name.isprintable():
+            raise ArgumentError("the name of a survey must hold printable characters only")
+        if not RANDOMIZERS.knows(type(self.randomizer)):
+            raise ArgumentError(
+                f"a survey needs a randomizer, got a {type(self.randomizer).__name__}; "
+                "pass for example SquareWave(Interval(0, 1, bins=256), epsilon=1)"
+            )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical JSON of everything that was agreed."""
+        return fingerprint(self._agreed())
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What one report promises its sender."""
+        return self.randomizer.guarantee
+
+    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+        """Return one report per value; runs on the device. See the randomizer."""
+        return self.randomizer.randomize(values, rng=rng)
+
+    def tally(self, reports: Reports) -> Tally:
+        """Return the exact tally of a batch, marked as this survey's. See the randomizer."""
+        made: Tally = self.randomizer.tally(reports)
+        return replace(made, survey=self.fingerprint)
+
+    def check(self, tally: Tally) -> None:
+        """Raise MismatchError unless the tally belongs to this survey."""
+        if tally.survey not in (None, self.fingerprint):
+            raise MismatchError(
+                f"the tally was collected by survey {tally.survey[:12]}, this one is "
+                f"{self.fingerprint[:12]}; use the survey file that collected it"
+            )
+
+    @overload
+    def decode(
+        self, tally: Counts, *, decoder: Decoder | None = None, bins: int | None = None
+    ) -> Distribution | SignedEstimate: ...
+
+    @overload
+    def decode(
+        self, tally: ReportLog, *, decoder: Decoder | LogDecoder | None = None
+    ) -> Distribution | SignedEstimate | HeavyHitters: ...
+
+    @overload
+    def decode(
+        self, tally: Tally, *, decoder: AnyDecoder | None = None, bins: int | None = None
+    ) -> Distribution | SignedEstimate | HeavyHitters: ...
+
+    def decode(
+        self,
+        tally: Tally,
+        *,
+        decoder: Any = None,
+        bins: int | None = None,
+    ) -> Distribution | SignedEstimate | HeavyHitters:
+        """Return the estimated distribution, or the heavy hitters of a domain too large to list.
+
+        Parameters
+        ----------
+        tally : Counts or ReportLog
+            Of this survey.
+        decoder : Decoder, optional
+            Default: the recommended one, which returns a Distribution.
+        bins : int, optional
+            Decode at another number of bins, which must divide the grid of a square wave.
+
+        Returns
+        -------
+        Distribution, SignedEstimate or HeavyHitters
+            What the decoder returns.
+        """
+        # Who only asks or randomises does not wait for all methods to be read.
+        from lapwing.planning.defaults import default_decoder, scanned_long
+
+        self.check(tally)
+        channel = self.randomizer.channel_for(tally, bins=bins)
+        chosen: AnyDecoder
+        if decoder is not None:
+            chosen = decoder
+        elif scanned_long(self.randomizer, tally.kind):
+            raise ArgumentError(
+                f"a scan of {self.randomizer.domain.size} values takes long; name the values of "
+                "interest (Candidates), or ask for it (ExhaustiveScan)"
+            )
+        else:
+            chosen = default_decoder(self.randomizer, tally.kind, size=bins)
+        if chosen.reads != tally.kind:
+            tally = channel.counts(tally)
+            channel = self.randomizer.channel_for(tally)
+        return chosen.decode(channel, tally)
+
+    def _agreed(self) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "name": self.name,
+            "randomizer": self.randomizer.to_document(),
+            "derived": self.randomizer.derived,
+        }
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {**self._agreed(), "fingerprint": self.fingerprint}
+
+    def to_json(self) -> str:
+        """Return the JSON text, indented for people."""
+        return json.dumps(self.to_document(), indent=2, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Survey:
+        """Return the survey that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            On an unknown key, version or class; when a threshold or the fingerprint is not what
+            this software computes for the stated epsilon; when anything is spelled in another way
+            than it is written, so that the fingerprint is always that of the document read.
+        """
+        require_format(document, name=FORMAT, version=VERSION)
+        keys = {"format", "version", "name", "randomizer", "derived", "fingerprint"}
+        require(document, keys, name="a survey")
+        try:
+            randomizer = build(document["randomizer"], RANDOMIZERS, name="the randomizer")
+            survey = cls(document["name"], randomizer)
+            computed = randomizer.derived
+        except FormatError:
+            raise
+        except LapwingError as error:
+            raise FormatError(f"the survey cannot be used: {error}") from None
+        derived = document["derived"]
+        if derived != computed:
+            wrong = _first_difference(derived, computed)
+            raise FormatError(
+                f"what the survey derives ({wrong}) does not match its epsilon and domain; the "
+                "document was changed or made by other software, and its promise cannot be trusted"
+            )
+        if document["fingerprint"] != survey.fingerprint:
+            raise FormatError(
+                "the survey's fingerprint does not match its content; the document was changed"
+            )
+        require_spelling(document, survey.to_document(), name="the survey")
+        return survey
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Survey:
+        """Return the survey in a JSON text; FormatError when it is none."""
+        return cls.from_document(parse(text, name="a survey"))
+
+    @classmethod
+    def read(cls, path: Path | str) -> Survey:
+        """Return the survey in a file; FormatError names the file."""
+        return cls.from_document(read(Path(path)))
+
+
+def _first_difference(found: Any, computed: dict[str, Any]) -> str:
+    if not isinstance(found, dict):
+        return "derived part"
+    for key in sorted({*found, *computed}):
+        if found.get(key) != computed.get(key):
+            return "thresholds" if key == "thresholds" else repr(key)
+    return "derived part"

@@ -1,0 +1,8 @@
+"""Contracts: what every randomizer, decoder and operator must keep, also those of other packages.
+
+Each check raises an AssertionError that says what does not hold; it needs no test runner.
+"""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

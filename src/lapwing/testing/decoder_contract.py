@@ -1,0 +1,119 @@
+"""The contract of a decoder: the truth of a noiseless tally, a legal answer, or a refusal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from lapwing.decoders.decoder import Decoder
+from lapwing.errors import MismatchError, TallyError
+from lapwing.linear.arrays import Vector
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.messages.tally import Counts
+from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
+from lapwing.testing.claims import claim, claim_close, claim_refused
+from lapwing.testing.example_tallies import noiseless, sampled, truth
+
+OFF = 2e-6
+"""How far off the truth of a noiseless tally an answer may be."""
+
+
+def check_decoder(
+    decoder: Decoder,
+    channel: Channel,
+    *,
+    exact: Decoder | None = None,
+    mass: Vector | None = None,
+) -> None:
+    """Raise AssertionError unless a decoder keeps its contract on a channel.
+
+    * A tally without noise gives the truth behind it, to 2e-6.
+    * What a drawn tally gives is a legal result, the same every time, with a legal band if it has
+      one; a Distribution is written and read back.
+    * An empty tally, one of another channel, of other sizes or with impossible counts is refused.
+
+    Nothing here is decided by chance: the seed of the drawn tally is fixed, and any tally must be
+    answered legally.
+
+    Parameters
+    ----------
+    decoder : Decoder
+    channel : Channel
+        That it decodes, on a small domain.
+    exact : Decoder, optional
+        The same run to the end, where it stops early. Default: `decoder`.
+    mass : numpy.ndarray, optional
+        float64 [symbols], the truth without noise. Default: an uneven one. A decoder that smooths
+        returns only those that smoothing leaves alone.
+    """
+    size = channel.domain.size
+    check_truth(decoder if exact is None else exact, channel, truth(size) if mass is None else mass)
+    check_answer(decoder, channel, sampled(channel, truth(size), people=20_000, seed=1))
+    check_refusals(decoder, channel)
+
+
+def check_truth(decoder: Decoder, channel: Channel, mass: Vector) -> None:
+    """Raise AssertionError unless a tally without noise gives the truth."""
+    result = decoder.decode(channel, noiseless(channel, mass))
+    message = "the answer to a tally without noise is not the truth"
+    claim_close(result.mass, mass, message, relative=1e-7, absolute=OFF)
+
+
+def check_answer(decoder: Decoder, channel: Channel, tally: Counts) -> None:
+    """Raise AssertionError unless an answer is legal, reproducible and can be stored."""
+    result = decoder.decode(channel, tally)
+    check_result(result, channel, tally)
+    again = decoder.decode(channel, tally)
+    claim(bool(np.array_equal(result.mass, again.mass)), "the same tally must give the same answer")
+    claim(result.made.get("class") == decoder.name, "the answer must say which decoder made it")
+    json.dumps(result.made, allow_nan=False)
+    if isinstance(result, Distribution):
+        stored = Distribution.from_json(result.to_json())
+        claim(
+            bool(np.array_equal(stored.mass, result.mass))
+            and (stored.made, stored.guarantee) == (result.made, result.guarantee),
+            "an answer that is read back must be the one that was stored",
+        )
+
+
+def check_result(result: Distribution | SignedEstimate, channel: Channel, tally: Counts) -> None:
+    """Raise AssertionError unless a result is a legal answer to a tally."""
+    claim(result.domain == channel.domain, "the result has another domain")
+    claim(result.reports == tally.total, "the result must say how many reports are behind it")
+    claim(result.guarantee == channel.guarantee, "the result must carry the guarantee")
+    claim(result.mass.shape == (channel.domain.size,), "there must be a share per symbol")
+    claim(bool(np.isfinite(result.mass).all()), "every share must be a number")
+    claim(abs(float(result.mass.sum()) - 1) <= 1e-9, "the shares must sum to 1")
+    if isinstance(result, Distribution):
+        claim(float(result.mass.min()) >= 0, "a Distribution has no share below 0")
+    band = result.confidence_band(0.9)
+    if band is not None:
+        ends = np.array([band.low, band.high])
+        legal = np.isfinite(ends).all() and (ends >= 0).all() and (ends <= 1).all()
+        claim(bool(legal and (band.low <= band.high).all()), "a band must lie in [0, 1], in order")
+
+
+def check_refusals(decoder: Decoder, channel: Channel) -> None:
+    """Raise AssertionError unless tallies that are none of this channel are refused."""
+    tally = sampled(channel, truth(channel.domain.size), people=1000, seed=4)
+    wrong: dict[str, tuple[type[Exception], dict[str, Any]]] = {
+        "a tally of no reports": (
+            TallyError,
+            {"blocks": [0 * c for c in tally.blocks], "reports": [0] * len(tally.reports)},
+        ),
+        "a tally of another channel": (MismatchError, {"fingerprint": "another"}),
+        "a tally of other sizes": (
+            MismatchError,
+            {"blocks": [np.append(counts, 0) for counts in tally.blocks]},
+        ),
+        "counts that no reports can give": (
+            TallyError,
+            {"blocks": [counts + max(tally.reports) for counts in tally.blocks]},
+        ),
+    }
+    for message, (kind, changes) in wrong.items():
+        claim_refused(kind, decoder.decode, channel, replace(tally, **changes), message=message)

@@ -1,0 +1,216 @@
+"""The contract of a randomizer: its promise from its exact law, its channel, documents, reports."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import MismatchError, PrivacyError, ReportError
+from lapwing.linear.operators.stacked import dense
+from lapwing.privacy.exact_numbers import exponential_bounds
+from lapwing.privacy.sampling.randomness import iterate, seeded
+from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import Counts, ReportLog
+from lapwing.protocol.randomizer import Randomizer, local_guarantee
+from lapwing.testing.claims import claim, claim_close, claim_refused
+from lapwing.testing.exact_law import exact_law, exact_ratio
+from lapwing.testing.report_law import LEVEL, REPORTS_PER_VALUE, report_tail
+
+Law = dict[bytes, Fraction]
+
+
+def check_randomizer(
+    randomizer: Randomizer, *, loosened: Randomizer | None = None, reports: int = REPORTS_PER_VALUE
+) -> None:
+    """Raise AssertionError unless a randomizer keeps its contract.
+
+    * From the exact law of ``from_words``, in fractions: the worst likelihood ratio of two values
+      is the one that the certificate states, and at most e^epsilon.
+    * The channel is that law, seen through the tally.
+    * It can be written to a document and read back, compared, hashed and pickled.
+    * Reports of other randomizers and of other widths are refused.
+    * What ``randomize`` sends has that law, by a chi-square test for each input. Seeds are fixed:
+      the same code always passes or always fails. Over all seeds, right code fails for an input
+      with a probability of at most 1e-12.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        On a small domain, of 2 to 8 symbols: every way through the branches is taken.
+    loosened : Randomizer, optional
+        The same with its thresholds moved one past their limit, made by hand. It must break the
+        promise, and its certificate must say so. Without it nobody knows that the thresholds are
+        as large as they may be, and that the certificate is computed.
+    reports : int
+        Of each input, for the test of their law.
+    """
+    laws = laws_of(randomizer)
+    check_promise(randomizer, laws)
+    check_channel(randomizer, laws)
+    check_refusals(randomizer)
+    for point, law in enumerate(laws):
+        check_reports(randomizer, point, law, reports=reports)
+    check_document(randomizer)
+    if loosened is not None:
+        check_loosened(randomizer, loosened)
+
+
+def inputs_of(randomizer: Any) -> int:
+    """Return how many values a client tells apart: points of its grid, or symbols."""
+    return int(getattr(randomizer, "points", randomizer.domain.size))
+
+
+def raw_value(randomizer: Any, point: int) -> Any:
+    """Return a raw value of an input."""
+    domain, inputs = randomizer.domain, inputs_of(randomizer)
+    if point == domain.missing_index:
+        return float("nan") if domain.ordered else None
+    if not domain.ordered:
+        return domain.listed[point]
+    if inputs != domain.size:
+        domain = domain.refined(inputs)
+    return float(domain.left[point] + domain.right[point]) / 2
+
+
+def laws_of(randomizer: Randomizer) -> list[Law]:
+    """Return the exact law of the reports of every input."""
+    return [exact_law(randomizer, point) for point in range(inputs_of(randomizer))]
+
+
+def check_promise(randomizer: Randomizer, laws: list[Law]) -> None:
+    """Raise AssertionError unless the exact law keeps what is promised, and everything says so."""
+    ratio, certificate = exact_ratio(laws), randomizer.certificate()
+    bound = exponential_bounds(randomizer.epsilon)[0]
+    claim(
+        ratio <= bound,
+        f"the worst ratio of two values' chances of a report is {float(ratio):.6g}, more than "
+        f"e^epsilon = {float(bound):.6g}: the promise is broken",
+    )
+    claim(
+        certificate.ratio == ratio,
+        f"the certificate states the ratio {float(certificate.ratio):.9g}, the exact law has "
+        f"{float(ratio):.9g}",
+    )
+    claim(certificate.holds and certificate.check() is certificate, "the certificate must hold")
+    promise = local_guarantee(randomizer.epsilon)
+    claim(certificate.epsilon == randomizer.epsilon, "the certificate is for another epsilon")
+    claim(randomizer.guarantee == promise, "the guarantee must be the pure epsilon")
+    claim(randomizer.channel.guarantee == promise, "the channel must carry the guarantee")
+
+
+def check_loosened(randomizer: Randomizer, loosened: Randomizer) -> None:
+    """Raise AssertionError unless a threshold past its limit breaks the promise, and is seen."""
+    ratio, certificate = exact_ratio(laws_of(loosened)), loosened.certificate()
+    claim(
+        ratio > exponential_bounds(loosened.epsilon)[0],
+        "with looser thresholds the promise holds still: they could be larger",
+    )
+    claim(certificate.ratio == ratio, "the certificate does not see a looser threshold")
+    claim(not certificate.holds, "the certificate of a looser threshold must not hold")
+    claim_refused(PrivacyError, certificate.check, message="the certificate of a looser threshold")
+    claim(
+        loosened.fingerprint != randomizer.fingerprint,
+        "the fingerprint must follow from the thresholds, too",
+    )
+
+
+def counted(randomizer: Any, reports: list[bytes]) -> Counts:
+    """Return the counts of some reports, also where the tally is a log of them."""
+    width = randomizer.report_width
+    data = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(-1, width)
+    tally = randomizer.tally(Reports(data, randomizer.fingerprint))
+    counts: Counts = randomizer.counts(tally) if isinstance(tally, ReportLog) else tally
+    return counts
+
+
+def check_channel(randomizer: Randomizer, laws: list[Law]) -> None:
+    """Raise AssertionError unless the channel is the exact law, seen through the tally."""
+    channel = randomizer.channel
+    claim(channel.fingerprint == randomizer.fingerprint, "the channel has another fingerprint")
+    claim(channel.domain == randomizer.domain, "the channel has another domain")
+    shares = sum(block.share for block in channel.blocks)
+    claim(abs(shares - 1) < 1e-12, f"the shares of the blocks must sum to 1, got {shares}")
+    per_symbol = len(laws) // randomizer.domain.size
+    adds = {
+        report: counted(randomizer, [report]).blocks for report in {r for law in laws for r in law}
+    }
+    means = [np.zeros(block.operator.shape) for block in channel.blocks]
+    for point, law in enumerate(laws):
+        for report, chance in law.items():
+            for mean, counts in zip(means, adds[report], strict=True):
+                mean[:, point // per_symbol] += float(chance) / per_symbol * counts
+    for number, (block, mean) in enumerate(zip(channel.blocks, means, strict=True)):
+        matrix = dense(block.operator)
+        claim_close(
+            block.share * matrix,
+            mean,
+            f"block {number} of the channel is not the law of the reports",
+            relative=1e-12,
+            absolute=1e-15,
+        )
+        claim(matrix.min() > 0 and matrix.max() < 1, "chances must lie between 0 and 1")
+        if isinstance(block.law, Multinomial):
+            claim_close(
+                matrix.sum(axis=0),
+                np.ones(matrix.shape[1]),
+                f"the columns of block {number} must sum to 1",
+                relative=1e-12,
+                absolute=0,
+            )
+
+
+def check_document(randomizer: Any) -> None:
+    """Raise AssertionError unless it can be written, read back, compared, hashed and pickled."""
+    document = json.loads(json.dumps(randomizer.to_document(), allow_nan=False))
+    again = build(document, {randomizer.name: type(randomizer)}, name="the randomizer")
+    json.dumps(randomizer.derived, allow_nan=False)
+    try:
+        pickled = pickle.loads(pickle.dumps(randomizer))
+    except Exception as error:
+        raise AssertionError(
+            f"jobs on several machines must be able to pickle it: {error}"
+        ) from error
+    for same in (again, pickled):
+        claim(same == randomizer and hash(same) == hash(randomizer), "a copy must be equal")
+        claim(same.fingerprint == randomizer.fingerprint, "a copy must have the fingerprint")
+        claim(same.derived == randomizer.derived, "all must derive from the fields")
+
+
+def check_refusals(randomizer: Randomizer) -> None:
+    """Raise AssertionError unless foreign reports and ones of another width are refused."""
+    width = randomizer.report_width
+    foreign = Reports(np.zeros((1, width), dtype=np.uint8), "another")
+    claim_refused(MismatchError, randomizer.tally, foreign, message="another randomizer's reports")
+    wide = Reports(np.zeros((1, width + 1), dtype=np.uint8), randomizer.fingerprint)
+    claim_refused(ReportError, randomizer.tally, wide, message="reports of another width")
+
+
+def check_reports(
+    randomizer: Randomizer,
+    point: int,
+    law: Law,
+    *,
+    reports: int = REPORTS_PER_VALUE,
+    level: float = LEVEL,
+) -> None:
+    """Raise AssertionError unless reports of an input have its law, on both ways of making them."""
+    column: NDArray[Any] = np.array([raw_value(randomizer, point)] * reports)
+    batch = randomizer.randomize(column, rng=seeded(1000 + point))
+    claim(len(batch) == reports, "there must be one report per value")
+    claim(batch.fingerprint == randomizer.fingerprint, "reports must carry the fingerprint")
+    claim(batch.width == randomizer.report_width, "reports must be as wide as is said")
+    claim(
+        report_tail(batch.data, law) >= level,
+        f"the reports of input {point} do not have the law of from_words",
+    )
+    words = iterate(seeded(point))
+    few = b"".join(randomizer.from_words(point, words) for _ in range(min(reports, 1000)))
+    data = np.frombuffer(few, dtype=np.uint8).reshape(-1, randomizer.report_width)
+    claim(report_tail(data, law) >= level, f"from_words of input {point} uses words unlike a coin")

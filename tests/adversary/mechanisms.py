@@ -1,0 +1,145 @@
+"""Every mechanism of the registry against its neighbours, without knowing any."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lapwing as lw
+from lapwing.errors import LapwingError
+from lapwing.privacy.promise import Promise
+from lapwing.protocol.messages.summary import for_curator
+from lapwing.survey.publication import MECHANISMS
+from tests.adversary.coupling import WORDS_OF_AN_IDENTIFIER, Found, Tape, cost, delta_of
+from tests.adversary.knobs import instances
+from tests.adversary.neighbours import DOMAINS, RELATIONS, neighbours
+
+ROUNDING = 1 + 1e-9
+PROMISES = ({"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"})
+OTHER_PROMISES = ({"epsilon": 3, "delta": "1e-3"}, {"mu": "0.5"}, {"rho": "0.1"})
+"""Tried less often. No number is 1, where a square or a root that was forgotten would not show."""
+
+
+def suitable(
+    made: type[Any], *, most: int, relation: str, promises: Sequence[dict[str, Any]] = PROMISES
+) -> Iterator[tuple[Any, Any, Promise]]:
+    """Yield instances with a small domain and a promise that they accept."""
+    for mechanism in instances(made, most=most):
+        for domain in map(for_curator, DOMAINS):
+            for stated in promises:
+                promise = Promise(relation, **stated)
+                try:
+                    mechanism.check(domain)
+                    mechanism.loss(domain, promise)
+                except LapwingError:
+                    continue
+                yield mechanism, domain, promise
+
+
+def shown_of(release: Any, tape: Tape) -> list[int]:
+    """Return the noisy numbers of a release; the tape keeps the rest of its document."""
+    document = release.to_document()
+    numbers = [int(number) for number in document.pop("answers")]
+    for part in document["parts"]:
+        del part["identifier"]
+    tape.shown.append((len(numbers), document))
+    return numbers
+
+
+def one_release(mechanism: Any, domain: Any, promise: Promise) -> Any:
+    """Return a run that releases one table."""
+
+    def run(counts: np.ndarray, tape: Tape) -> list[int]:
+        release = mechanism.release(lw.Summary(domain, counts), promise, rng=tape)
+        assert tape.words_drawn <= WORDS_OF_AN_IDENTIFIER, "randomness that nobody recorded"
+        return shown_of(release, tape)
+
+    return run
+
+
+def two_releases(mechanism: Any, domain: Any, promise: Promise) -> Any:
+    """Return a run that releases two tables: two releases, or two rounds of one."""
+
+    def run(tables: tuple[np.ndarray, np.ndarray], tape: Tape) -> list[int]:
+        held = [lw.Summary(domain, counts) for counts in tables]
+        if not hasattr(mechanism, "following") or mechanism.rounds < 2:
+            shown = [mechanism.release(each, promise, rng=tape) for each in held]
+            return [number for release in shown for number in shown_of(release, tape)]
+        with tempfile.TemporaryDirectory() as folder:
+            ledger = lw.LedgerFile(Path(folder) / "ledger.json")
+            loss = mechanism.loss(domain, promise)
+            ledger.create(promise.guarantee(loss))
+            first = lw.release(
+                held[0],
+                neighbours=promise.neighbours,
+                epsilon=promise.epsilon,
+                delta=promise.delta,
+                mechanism=mechanism,
+                ledger=ledger,
+                rng=tape,
+            ).release
+            both = mechanism.following(first, held[:1], held[1], ledger=ledger, rng=tape)
+            return shown_of(both, tape)
+
+    return run
+
+
+def over_promise(found: Found, promise: Promise, loss: Any) -> float:
+    """Return how far a cost is over what was charged, and over the promise itself."""
+    over = found.over(loss)
+    if promise.epsilon is not None and not loss.rho:
+        if promise.delta and found.mu_squared and not found.epsilon:
+            if np.isinf(found.mu_squared):
+                return over
+            spent = delta_of(float(promise.epsilon), found.mu_squared)
+            # Only which side it is on counts; the size is that of the charge.
+            assert over > 1 or spent <= float(promise.delta) * ROUNDING
+        elif not found.mu_squared:
+            over = max(over, found.epsilon / float(promise.epsilon))
+    if promise.mu is not None:
+        over = max(over, np.inf if found.epsilon else found.mu_squared / float(promise.mu) ** 2)
+    if promise.rho is not None:
+        over = max(over, (found.rho + found.mu_squared / 2) / float(promise.rho))
+    return over
+
+
+def worst_of(
+    mechanism: Any, domain: Any, promise: Promise, *, tries: int = 1, most_rest: int = 1
+) -> float:
+    """Return the largest cost of an output of two neighbours, as a share of the charge."""
+    rng = np.random.default_rng(1)
+    run = one_release(mechanism, domain, promise)
+    loss = mechanism.loss(domain, promise)
+    return max(
+        over_promise(cost(run, *pair, rng), promise, loss)
+        for pair in neighbours(domain.size, promise.neighbours, most_rest=most_rest)
+        for _ in range(tries)
+    )
+
+
+def worst_of_second(mechanism: Any, domain: Any, promise: Promise) -> float:
+    """Return that of two releases of which only the second holds the row that changes."""
+    rng = np.random.default_rng(2)
+    run = two_releases(mechanism, domain, promise)
+    loss = mechanism.loss(domain, promise)
+    return max(
+        over_promise(cost(run, (b, a), (b, c), rng), promise, loss)
+        for a, c in neighbours(domain.size, promise.neighbours, most_rest=0)[-2:]
+        for b in [np.ones_like(a)]
+    )
+
+
+def worst_of_all(name: str, *, most: int) -> tuple[float, Any]:
+    """Return the worst share of the charge of a mechanism's instances, with where it was found."""
+    worst: tuple[float, Any] = (0.0, None)
+    for relation in RELATIONS:
+        for case in suitable(MECHANISMS[name], most=most, relation=relation):
+            try:
+                worst = max(worst, (worst_of(*case), case), key=lambda found: found[0])
+            except LapwingError as error:
+                raise AssertionError(f"charged, and then refused: {case}") from error
+    return worst

@@ -1,0 +1,160 @@
+"""Options in groups: a command is called with dataclasses, and typer sees each option of them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from inspect import Parameter, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import lapwing.cli.commands
+from lapwing.cli.console import Output
+from lapwing.cli.program import COMMANDS
+from lapwing.cli.reading.domain_options import CuratorDomainOptions, SurveyDomainOptions
+from lapwing.cli.reading.option_groups import ungrouped
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+
+MOST_LINES = 60
+MOST_PARAMETERS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ends:
+    """Two options, one of them required, and a field that is none."""
+
+    low: Annotated[int, typer.Option("--low", help="The lower one.")]
+    high: Annotated[int, typer.Option("--from-above")] = 9
+    seen: list[str] = field(default_factory=list, init=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoreEnds(Ends):
+    """The same and one of its own."""
+
+    names: Annotated[list[str] | None, typer.Option("--name")] = None
+
+
+def program(command: Any) -> Any:
+    app = typer.Typer()
+    app.command()(ungrouped(command))
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def test_a_group_is_one_parameter_and_its_options_are_several() -> None:
+    found: list[Any] = []
+
+    def show(path: Annotated[str, typer.Argument()], *, ends: MoreEnds, more: bool = False) -> None:
+        """Say it."""
+        found.append((path, ends, more))
+
+    run = program(show)
+    assert run("a", "--low", "3", "--name", "x", "--name", "y", "--more").exit_code == 0
+    assert run("b", "--from-above", "5", "--low", "-1").exit_code == 0
+    assert found == [
+        ("a", MoreEnds(low=3, names=["x", "y"]), True),
+        ("b", MoreEnds(low=-1, high=5), False),
+    ]
+    assert run("c").exit_code == 2, "an option without a default is required"
+    assert run("c", "--low", "3", "--seen", "x").exit_code == 2
+    help_text = run("--help").output
+    assert "Say it." in help_text and "The lower one." in help_text
+    assert list(signature(ungrouped(show)).parameters) == ["path", "low", "high", "names", "more"]
+
+
+def test_a_group_may_hold_an_option_of_its_own_name() -> None:
+    found: list[Ends] = []
+
+    def show(*, low: Ends) -> None:
+        found.append(low)
+
+    assert program(show)("--low", "3").exit_code == 0
+    assert found == [Ends(low=3)]
+
+
+def test_every_call_has_an_output_of_its_own() -> None:
+    found: list[Output] = []
+
+    def show(*, out: Output) -> None:
+        found.append(out)
+
+    run = program(show)
+    run("--json")
+    run("--quiet")
+    assert [(out.as_json, out.quiet) for out in found] == [(True, False), (False, True)]
+    assert found[0].warnings is not found[1].warnings
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
+def test_no_option_is_declared_twice(command: Any) -> None:
+    named: list[str] = []
+    for parameter in signature(ungrouped(command)).parameters.values():
+        (declared,) = parameter.annotation.__metadata__
+        if isinstance(declared, typer.models.OptionInfo):
+            assert isinstance(declared.default, str), "each says its name"
+            named += [declared.default, *(declared.param_decls or ())]
+        assert parameter.kind is Parameter.KEYWORD_ONLY
+    assert len(named) == len(set(named))
+
+
+# Domains: declared once
+
+
+def test_a_curators_interval_has_bins_and_a_survey_asks_for_them() -> None:
+    made = CuratorDomainOptions(low="0", high="8").domain()
+    assert isinstance(made, Interval)
+    assert (made.bins, made.outside, made.missing) == (1024, "clip", "bin")
+    assert isinstance(CuratorDomainOptions(integers=(0, 8)).domain(), Integers)
+    with pytest.raises(ArgumentError, match="add --bins"):
+        SurveyDomainOptions(low="0", high="8").domain()
+    assert SurveyDomainOptions(bounds=("0", "8")).domain(bins=16).size == 16
+    assert SurveyDomainOptions(low="0", high="8", bins=4).domain(bins=16).size == 4
+    assert SurveyDomainOptions(categories="a,b").domain(bins=16).size == 2
+    with pytest.raises(ArgumentError, match="needs one domain"):
+        SurveyDomainOptions(categories="a,b", high="8").domain()
+
+
+# Commands: short, with few parameters of their own
+
+
+def functions(folder: Path) -> Iterator[tuple[str, ast.FunctionDef]]:
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                yield f"{path.name}: {node.name}", node
+
+
+def too_long(folder: Path) -> list[str]:
+    wrong = []
+    for name, node in functions(folder):
+        lines = (node.end_lineno or 0) - node.lineno + 1
+        parameters = len(node.args.args) + len(node.args.kwonlyargs)
+        if lines > MOST_LINES or parameters > MOST_PARAMETERS:
+            wrong.append(f"{name} has {lines} lines and {parameters} parameters")
+    return wrong
+
+
+def test_commands_are_short() -> None:
+    folder = Path(lapwing.cli.commands.__path__[0])
+    assert len(list(functions(folder))) > len(COMMANDS)
+    assert too_long(folder) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def f():\n" + "    pass\n" * MOST_LINES,
+        f"def f({', '.join(f'p{n}' for n in range(MOST_PARAMETERS + 1))}): pass\n",
+        f"def f(*, {', '.join(f'p{n}' for n in range(MOST_PARAMETERS + 1))}): pass\n",
+    ],
+)
+def test_a_long_command_is_found(tmp_path: Path, text: str) -> None:
+    (tmp_path / "command.py").write_text(text)
+    assert len(too_long(tmp_path)) == 1

@@ -1,0 +1,109 @@
+"""The band of a large domain beside the same recipe on all of its symbols."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lapwing import Interval, MultiscaleWave, simulate
+from lapwing.decoders.empirical_bayes.cell_band import Cells, cell_band
+from lapwing.decoders.empirical_bayes.low_rank_prior import (
+    BLUR,
+    WAVES,
+    ReducedAnswer,
+    reduced_answer,
+)
+from lapwing.decoders.empirical_bayes.normal_posterior import LearntPrior, quadratic_likelihood
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.widened_band import (
+    Evidence,
+    local_mass,
+    smooth_floor,
+    widened_band,
+)
+from lapwing.decoders.unbiased.linear_estimate import triangular
+
+SIZE = 512
+
+
+@pytest.fixture(scope="module", params=[1, 4])
+def decoded(request: pytest.FixtureRequest) -> tuple[ReducedAnswer, ScaledBasis, Evidence]:
+    domain = Interval(0, 1, bins=SIZE)
+    randomizer = MultiscaleWave(domain, request.param)
+    place = (np.arange(SIZE) + 0.5) / SIZE
+    mass = 0.7 * place * (1 - place) / (place * (1 - place)).sum()
+    mass[[10, 301]] += [0.2, 0.1]
+    rng = np.random.default_rng(7)
+    tally = simulate(randomizer, rng.multinomial(100_000, mass), rng=rng)
+    scaled = ScaledBasis(domain, most=WAVES, blur=BLUR * SIZE)
+    answer = reduced_answer(randomizer.channel, tally, scaled, passes=2)
+    information, score = quadratic_likelihood(randomizer.channel, tally, answer.pilot)
+    return answer, scaled, Evidence(information, score, answer.pilot, tally.total)
+
+
+def test_it_is_that_of_all_symbols_within_a_few_per_cent(
+    decoded: tuple[ReducedAnswer, ScaledBasis, Evidence],
+) -> None:
+    answer, scaled, evidence = decoded
+    value = answer.model.columns.value
+    fitted = LearntPrior(answer.mean, (value * answer.model.variance) @ value.T, np.zeros(SIZE))
+    local = local_mass(answer.mass, scaled.joined, blur=scaled.blur)
+    waves = smooth_floor(local, scaled.basis, scaled.joined)
+    whole = widened_band(evidence, fitted, waves @ waves.T + np.diag(local) / 256)
+    cells = cell_band(answer, scaled, evidence.reports)
+    heights = np.cumsum(answer.mass)
+    inner = (heights > 0.02) & (heights < 0.98)
+    pairs = [(cells, whole), *((cells.variants[k], whole.variants[k]) for k in whole.variants)]
+    for one, two in pairs:
+        ratio = (one.cdf_deviation("empirical") / two.cdf_deviation("empirical"))[inner]
+        assert 0.9 < np.median(ratio) < 1.1
+        assert ratio.min() > 0.7 and ratio.max() < 1.4
+        # The centres differ by what single symbols seem to hold, which a cell leaves out.
+        gap = (np.cumsum(one.centre) - np.cumsum(two.centre)) / two.cdf_deviation("empirical")
+        assert np.sqrt(np.mean(gap[inner] ** 2)) < 0.6
+        assert np.abs(gap[inner]).max() < 2.5
+
+
+def test_cells_are_split_at_atoms_and_spread_as_the_pilot(
+    decoded: tuple[ReducedAnswer, ScaledBasis, Evidence],
+) -> None:
+    answer, scaled, _ = decoded
+    cells = Cells.of(answer, scaled.apart)
+    atoms = answer.model.atoms
+    assert atoms.count >= 1
+    assert set(atoms.start) <= set(cells.start)
+    assert set(atoms.stop) - {SIZE} <= set(cells.start)
+    assert np.allclose(cells.spread() @ cells.total(answer.pilot), answer.pilot)
+    rows = np.random.default_rng(1).normal(size=(SIZE, 3))
+    assert np.allclose(cells.averaged(rows), cells.spread().T @ rows)
+    along = cells.along()
+    ends = np.append(cells.start[1:], SIZE) - 1
+    assert np.allclose(along[ends], 1)
+
+
+def test_what_moves_within_a_cell_has_the_information_of_whole_matrices(
+    decoded: tuple[ReducedAnswer, ScaledBasis, Evidence],
+) -> None:
+    answer, scaled, evidence = decoded
+    cells = Cells.of(answer, scaled.apart)
+    found = cells.inner_information(answer.likelihood)
+    for number in (0, 30, 100, cells.start.size - 1):
+        inside = np.flatnonzero(cells.cell == number)
+        middle = np.cumsum(cells.share[inside]) - cells.share[inside] / 2
+        halves = np.zeros(SIZE)
+        halves[inside] = np.where(middle < 0.5, 1, -1) * cells.share[inside]
+        assert found[number] == pytest.approx(halves @ evidence.information @ halves, rel=1e-6)
+
+
+def test_triangular_columns_are_a_root_also_of_a_singular_matrix() -> None:
+    half = np.random.default_rng(2).normal(size=(30, 12))
+    covariance = half @ half.T
+    columns = triangular(covariance)
+    assert columns.shape[1] == 12
+    assert np.allclose(columns @ columns.T, covariance)
+    assert np.array_equal(triangular(np.zeros((4, 4))), np.zeros((4, 1)))
+    few = triangular(covariance, most=5)
+    left = np.diag(covariance - few @ few.T)
+    assert few.shape == (30, 5)
+    assert left.min() > -1e-9
+    assert left.sum() < 0.6 * np.trace(covariance)

@@ -1,0 +1,206 @@
+"""The spectral prior above 512 symbols: as good as the whole one, atoms found in their places."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lapwing import (
+    Distribution,
+    GeneralizedRandomizedResponse,
+    HaarHadamard,
+    Hierarchical,
+    Interval,
+    MultiscaleWave,
+    OptimizedUnaryEncoding,
+    SpectralPrior,
+    SquareWave,
+    SubsetSelection,
+    Wavelet,
+    kolmogorov_smirnov,
+    simulate,
+    wasserstein,
+)
+from lapwing.decoders.empirical_bayes import spectral_prior
+from lapwing.protocol.messages.tally import Counts
+
+SIZE = 640
+DOMAIN = Interval(0, 1, bins=SIZE)
+SPIKES = {3: 0.2, 200: 0.15, 413: 0.05}
+
+
+def _smooth(size: int = SIZE) -> np.ndarray:
+    place = (np.arange(size) + 0.5) / size
+    mass = place**4 * (1 - place)
+    return mass / mass.sum()
+
+
+def _spiky() -> np.ndarray:
+    mass = (1 - sum(SPIKES.values())) * _smooth()
+    mass[list(SPIKES)] += list(SPIKES.values())
+    return mass
+
+
+def _people(mass: np.ndarray, number: int) -> np.ndarray:
+    return np.random.default_rng(11).multinomial(number, mass)
+
+
+def _errors(answer: np.ndarray, people: np.ndarray) -> tuple[float, float]:
+    gap = np.abs(np.cumsum(answer) - np.cumsum(people) / people.sum())
+    return float(gap.mean()), float(gap.max())
+
+
+@pytest.mark.parametrize("spikes", [{}, {3: 0.2, 100: 0.15, 206: 0.05}], ids=["smooth", "spiky"])
+def test_it_is_as_good_as_matrices_of_all_symbols(
+    spikes: dict[int, float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size = 320
+    randomizer = MultiscaleWave(Interval(0, 1, bins=size), 2)
+    truth = (1 - sum(spikes.values())) * _smooth(size)
+    truth[list(spikes)] += list(spikes.values())
+    people = _people(truth, 200_000)
+    errors = []
+    for seed in range(4):
+        tally = simulate(randomizer, people, rng=seed)
+        for most in (size - 1, size):
+            monkeypatch.setattr(spectral_prior, "DENSE", most)
+            mass = SpectralPrior(band=False).decode(randomizer.channel, tally).mass
+            errors.append(_errors(mass, people))
+    reduced, whole = np.mean(errors[::2], axis=0), np.mean(errors[1::2], axis=0)
+    # The waves of the logarithm are for matrices of all symbols only: they gain some percent there.
+    assert reduced[0] < 1.3 * whole[0]
+    assert reduced[1] < 1.3 * whole[1]
+
+
+def test_atoms_are_found_in_their_bins() -> None:
+    randomizer = MultiscaleWave(DOMAIN, 4)
+    people = _people(_spiky(), 400_000)
+    tally = simulate(randomizer, people, rng=1)
+    result = SpectralPrior(band=False).decode(randomizer.channel, tally)
+    for place, share in SPIKES.items():
+        assert result.mass[place] == pytest.approx(share, rel=0.2)
+    flat = result.mass.copy()
+    # The same answer with its atoms spread over ten bins must not pass for it.
+    for place in SPIKES:
+        around = slice(max(place - 5, 0), place + 5)
+        flat[around] = flat[around].mean()
+    exact = Distribution.of_counts(people, DOMAIN)
+    assert kolmogorov_smirnov(result, exact) < 0.02
+    assert kolmogorov_smirnov(Distribution(DOMAIN, flat), exact) > 0.05
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        SquareWave,
+        GeneralizedRandomizedResponse,
+        OptimizedUnaryEncoding,
+        SubsetSelection,
+        Hierarchical,
+        HaarHadamard,
+        Wavelet,
+    ],
+    ids=lambda made: made.name,
+)
+def test_it_decodes_any_channel(make: type) -> None:
+    randomizer = make(DOMAIN, 4)
+    people = _people(_smooth(), 1_000_000)
+    tally = simulate(randomizer, people, rng=2)
+    result = SpectralPrior().decode(randomizer.channel, tally)
+    exact = Distribution.of_counts(people, DOMAIN)
+    assert wasserstein(result, exact) < 0.01
+    assert kolmogorov_smirnov(result, exact) < 0.04
+    assert result.confidence_band() is not None
+
+
+def test_declared_atoms_and_the_missing_symbol_stand_apart() -> None:
+    domain = Interval(0, 1, bins=SIZE, atoms=(0, 0.5), missing="bin")
+    mass = np.zeros(domain.size)
+    mass[: domain.left.size] = (domain.right - domain.left) * 0.5
+    mass[domain.index([0.0, 0.5])] = [0.25, 0.15]
+    mass[-1] = 0.1
+    people = _people(mass / mass.sum(), 400_000)
+    randomizer = MultiscaleWave(domain, 3)
+    result = SpectralPrior().decode(randomizer.channel, simulate(randomizer, people, rng=3))
+    assert result.share(0.0) == pytest.approx(0.25, abs=0.03)
+    assert result.share(0.5) == pytest.approx(0.15, abs=0.03)
+    assert result.missing_share == pytest.approx(0.1, abs=0.03)
+    band = result.confidence_band()
+    assert band is not None
+    assert np.isfinite(band.low).all()
+
+
+def test_on_a_circle_it_turns_with_the_data() -> None:
+    domain = Interval(0, 24, bins=SIZE, circular=True)
+    randomizer = SquareWave(domain, 2)
+    tally = simulate(randomizer, _people(_smooth(), 100_000), rng=2)
+    decoder = SpectralPrior(band=False)
+    one = decoder.decode(randomizer.channel, tally).mass
+    # Blocks begin at multiples of 16 symbols, so a turn by 64 moves them onto themselves.
+    turned = Counts([np.roll(tally.blocks[0], 64)], tally.reports, tally.fingerprint)
+    two = decoder.decode(randomizer.channel, turned).mass
+    assert np.allclose(np.roll(one, 64), two, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore::lapwing.errors.WeakAnswerWarning")
+@pytest.mark.parametrize("places", [[0], [SIZE - 1], [5, 300]])
+def test_few_or_like_people_give_a_distribution(places: list[int]) -> None:
+    randomizer = MultiscaleWave(DOMAIN, 1)
+    for each in (1, 100_000):
+        people = np.zeros(SIZE, dtype=np.int64)
+        people[places] = each
+        tally = simulate(randomizer, people, rng=1)
+        result = SpectralPrior().decode(randomizer.channel, tally)
+        assert np.isfinite(result.mass).all()
+        for kind in ("pointwise", "simultaneous"):
+            band = result.confidence_band(kind=kind)  # type: ignore[arg-type]
+            assert band is not None
+            assert np.isfinite(band.low).all() and np.isfinite(band.high).all()
+            assert each > 1 or (band.high - band.low).max() > 0.5
+
+
+def test_all_people_at_declared_atoms_leave_a_flat_density() -> None:
+    domain = Interval(0, 1, bins=SIZE, atoms=(0.25,))
+    people = np.zeros(domain.size, dtype=np.int64)
+    people[domain.index([0.25])] = 10**9
+    randomizer = GeneralizedRandomizedResponse(domain, 8)
+    result = SpectralPrior().decode(randomizer.channel, simulate(randomizer, people, rng=1))
+    assert result.share(0.25) > 0.999
+    assert np.isfinite(result.mass).all()
+
+
+def test_the_same_tally_gives_the_same_answer_and_a_file_keeps_the_band() -> None:
+    randomizer = MultiscaleWave(DOMAIN, 2)
+    tally = simulate(randomizer, _people(_spiky(), 100_000), rng=4)
+    one = SpectralPrior().decode(randomizer.channel, tally)
+    two = Distribution.from_json(SpectralPrior().decode(randomizer.channel, tally).to_json())
+    assert np.array_equal(one.mass, two.mass)
+    for kind in ("pointwise", "simultaneous"):
+        for target in ("empirical", "population"):
+            kept = one.confidence_band(kind=kind, target=target)  # type: ignore[arg-type]
+            read = two.confidence_band(kind=kind, target=target)  # type: ignore[arg-type]
+            assert kept is not None and read is not None
+            assert np.array_equal(kept.low, read.low) and np.array_equal(kept.high, read.high)
+
+
+@pytest.mark.parametrize("truth", [_smooth(), _spiky()], ids=["smooth", "spiky"])
+def test_its_bands_cover_and_narrow_ones_do_not(truth: np.ndarray) -> None:
+    randomizer = MultiscaleWave(DOMAIN, 1)
+    people = _people(truth, 50_000)
+    heights = np.cumsum(people) / people.sum()
+    inner = (heights > 0.02) & (heights < 0.98)
+    shares: dict[float, list[float]] = {1.0: [], 0.4: []}
+    whole = []
+    for seed in range(15):
+        tally = simulate(randomizer, people, rng=seed)
+        result = SpectralPrior().decode(randomizer.channel, tally)
+        band = result.confidence_band(0.95)
+        wide = result.confidence_band(0.95, kind="simultaneous")
+        assert band is not None and wide is not None
+        for narrow, found in shares.items():
+            middle, reach = (band.low + band.high) / 2, narrow * (band.high - band.low) / 2
+            found.append(float((np.abs(heights - middle) <= reach + 1e-12)[inner].mean()))
+        whole.append(((heights >= wide.low - 1e-12) & (heights <= wide.high + 1e-12))[inner].all())
+    assert np.mean(shares[1.0]) > 0.88
+    assert np.mean(shares[0.4]) < 0.85
+    assert np.mean(whole) > 0.75

@@ -1,0 +1,274 @@
+"""Scanning all values in tiles, and scoring a list of candidates."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import (
+    Candidates,
+    Categories,
+    ExhaustiveScan,
+    HashedTexts,
+    LinearHashing,
+    ReportLog,
+    Survey,
+)
+from lapwing.decoders.logs import exhaustive_scan
+from lapwing.errors import (
+    ArgumentError,
+    DomainError,
+    FormatError,
+    MismatchError,
+    UnsupportedChannelError,
+)
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.channels.hashed_channel import LinearChannel
+
+BITS = 20
+HASHING = LinearHashing(Categories(2**BITS), 2)
+HEAVY = {5: 0.3, 2**19 + 7: 0.2, 2**20 - 1: 0.15}
+"""Shares of three values; everybody else holds a value of their own."""
+
+
+def _log(hashing: LinearHashing, people: int, *, seed: int) -> ReportLog:
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, hashing.domain.size, people)
+    start = 0
+    for value, share in HEAVY.items():
+        stop = start + int(share * people)
+        values[start:stop] = value
+        start = stop
+    return hashing.tally(hashing.randomize(values, rng=seeded(seed)))
+
+
+LOG = _log(HASHING, 20_000, seed=1)
+
+
+@pytest.fixture
+def small_tiles(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Tiles of 2^12 values: 256 of them."""
+    monkeypatch.setattr(exhaustive_scan, "TILE_BITS", 12)
+    return 2**8
+
+
+def test_tiles_find_what_one_transform_finds(small_tiles: int) -> None:
+    counts = HASHING.counts(LOG).blocks[0]
+    channel = HASHING.linear_channel
+    least = channel.least_supports(LOG.total, values=2**BITS, expected_false=100)
+    expected = np.flatnonzero(counts >= least)
+    assert expected.size > 50, "chance alone lists about a hundred"
+    seen: list[tuple[int, int]] = []
+    found = ExhaustiveScan(expected_false=100).decode(
+        channel, LOG, progress=lambda done, tiles: seen.append((done, tiles))
+    )
+    assert sorted(found.symbols.tolist()) == expected.tolist()
+    shares = channel.shares(counts[found.symbols], LOG.total)
+    np.testing.assert_array_equal(found.shares, shares)
+    assert (np.diff(found.shares) <= 0).all() and found.searched == 2**BITS
+    assert seen == [(done, small_tiles) for done in range(1, small_tiles + 1)]
+
+
+def test_wide_numbers_give_the_same(small_tiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many reports that 32 bits do not hold their transform take 64."""
+    channel = HASHING.linear_channel
+    narrow = ExhaustiveScan(expected_false=100).decode(channel, LOG)
+    counts = HASHING.counts(LOG)
+    assert channel.whole_numbers(LOG.total) is np.int32
+    assert channel.whole_numbers(2**28 - 1) is np.int32 and channel.whole_numbers(2**28) is np.int64
+    monkeypatch.setattr(LinearChannel, "whole_numbers", lambda self, reports: np.int64)
+    wide = ExhaustiveScan(expected_false=100).decode(channel, LOG)
+    assert wide.to_document() == narrow.to_document()
+    assert HASHING.counts(LOG) == counts
+
+
+def test_heavy_values_and_nothing_else(small_tiles: int) -> None:
+    found = ExhaustiveScan().decode(HASHING.linear_channel, LOG)
+    assert set(found.values) == set(HEAVY)
+    band = found.confidence_band(0.95)
+    for value, low, high in zip(found.values, band.low, band.high, strict=True):
+        assert low < HEAVY[value] < high
+    assert found.threshold < min(HEAVY.values()) and found.expected_false == 0.05
+    assert found.guarantee == HASHING.guarantee and found.made["class"] == "exhaustive-scan"
+
+
+def test_false_values_are_as_many_as_stated(small_tiles: int) -> None:
+    """Nobody holds a listed value but by chance: a Poisson number with the mean that was asked."""
+    channel = HASHING.linear_channel
+    listed = []
+    for seed in range(20):
+        # Everybody holds one value; all others are held by nobody.
+        log = HASHING.tally(HASHING.randomize(np.full(3000, 77), rng=seeded(seed)))
+        found = ExhaustiveScan(expected_false=20).decode(channel, log)
+        assert found.values[0] == 77
+        listed.append(len(found) - 1)
+    # The discrete law may stay below 20; far below or above is wrong.
+    assert 8 < np.mean(listed) < 22
+
+
+def test_a_domain_that_is_no_power_of_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exhaustive_scan, "TILE_BITS", 5)
+    hashing = LinearHashing(Categories(1000, missing="category"), 2)
+    log = hashing.tally(hashing.randomize([999, None, 3] * 500, rng=seeded(1)))
+    found = ExhaustiveScan(expected_false=1000).decode(hashing.linear_channel, log)
+    # Nearly as many false ones as values: nearly all are listed, and none beyond the domain.
+    assert len(found) > 900 and int(found.symbols.max()) <= 1000
+    assert set(found.values[:3]) == {999, None, 3}
+
+
+def test_a_stopped_scan_goes_on(small_tiles: int, tmp_path: Path) -> None:
+    channel, state = HASHING.linear_channel, tmp_path / "scan.json"
+    scan = ExhaustiveScan(expected_false=100)
+
+    def stop(done: int, tiles: int) -> None:
+        if done == 100:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        scan.decode(channel, LOG, progress=stop, state=state)
+    assert json.loads(state.read_text())["done"] == 100
+    seen: list[int] = []
+    again = scan.decode(channel, LOG, progress=lambda done, _: seen.append(done), state=state)
+    assert seen == list(range(101, small_tiles + 1))
+    whole = scan.decode(channel, LOG)
+    assert again.to_document() == whole.to_document()
+    # Once more: nothing is left to do.
+    assert scan.decode(channel, LOG, state=state).to_document() == whole.to_document()
+    assert [path.name for path in tmp_path.iterdir()] == ["scan.json"]
+
+
+def test_the_state_of_another_scan_is_refused(small_tiles: int, tmp_path: Path) -> None:
+    state = tmp_path / "scan.json"
+    spring, autumn = Survey("spring", HASHING), Survey("autumn", HASHING)
+    reports = HASHING.randomize([1, 2, 3], rng=seeded(1))
+    channel = HASHING.linear_channel
+    ExhaustiveScan().decode(channel, spring.tally(reports), state=state)  # type: ignore[arg-type]
+    before = state.read_bytes()
+    other = LinearHashing(Categories(2**BITS), 3)
+    for log, scan, match in (
+        (autumn.tally(reports), ExhaustiveScan(), "another survey"),
+        (spring.tally(HASHING.randomize([1, 2], rng=seeded(2))), ExhaustiveScan(), "tally"),
+        (spring.tally(reports), ExhaustiveScan(expected_false=1), "another threshold"),
+    ):
+        with pytest.raises(MismatchError, match=match):
+            scan.decode(channel, log, state=state)  # type: ignore[arg-type]
+    with pytest.raises(MismatchError, match="another"):
+        log = other.tally(other.randomize([1], rng=seeded(1)))
+        ExhaustiveScan().decode(other.linear_channel, log, state=state)
+    assert state.read_bytes() == before, "a refused state stays as it was"
+
+
+def test_a_damaged_state_is_refused(small_tiles: int, tmp_path: Path) -> None:
+    state = tmp_path / "scan.json"
+    channel = HASHING.linear_channel
+    ExhaustiveScan().decode(channel, LOG, state=state)
+    good = json.loads(state.read_text())
+    changes: list[dict[str, Any]] = [
+        {"done": -1},
+        {"done": 10**9},
+        {"done": True},
+        {"symbols": [1, 2]},
+        {"symbols": ["a"] * len(good["symbols"])},
+        {"version": 2},
+        {"format": "lapwing-tally"},
+        {"more": 1},
+    ]
+    for change in changes:
+        state.write_text(json.dumps({**good, **change}))
+        with pytest.raises(FormatError):
+            ExhaustiveScan().decode(channel, LOG, state=state)
+    state.write_text("{")
+    with pytest.raises(FormatError):
+        ExhaustiveScan().decode(channel, LOG, state=state)
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1001, float("nan"), "many", True, None])
+def test_illegal_numbers_of_false_values(wrong: Any) -> None:
+    with pytest.raises(ArgumentError, match="expected_false"):
+        ExhaustiveScan(expected_false=wrong)
+    with pytest.raises(ArgumentError, match="expected_false"):
+        Candidates([1], expected_false=wrong)
+
+
+def test_foreign_logs_and_other_channels_are_refused() -> None:
+    other = LinearHashing(Categories(2**BITS), 3)
+    counts = HASHING.counts(LOG)
+    for decoder in (ExhaustiveScan(), Candidates([1, 2])):
+        with pytest.raises(MismatchError, match="decode it with the survey"):
+            decoder.decode(other.linear_channel, LOG)
+        with pytest.raises(UnsupportedChannelError):
+            decoder.decode(HASHING.channel, counts)  # type: ignore[arg-type]
+        with pytest.raises(UnsupportedChannelError):
+            decoder.decode(HASHING.linear_channel, counts)  # type: ignore[arg-type]
+
+
+# Candidates
+
+
+@pytest.mark.parametrize("number", [5, 100])
+def test_candidates_are_scored_as_the_transform_does(number: int) -> None:
+    """By counting their supports, or by the transform where the list is long."""
+    values = [*HEAVY, *range(1000, 1000 + number)]
+    counts = HASHING.counts(LOG).blocks[0]
+    candidates = Candidates(values)
+    shares, deviations = candidates.scores(HASHING.linear_channel, LOG)
+    expected = HASHING.linear_channel.shares(counts[values], LOG.total)
+    np.testing.assert_array_equal(shares, expected)
+    assert (deviations > 0).all()
+    found = candidates.decode(HASHING.linear_channel, LOG)
+    assert set(found.values) == {str(value) for value in HEAVY}
+    assert found.searched == len(values)
+    scan = ExhaustiveScan().decode(HASHING.linear_channel, LOG)
+    assert found.threshold < scan.threshold, "a short list needs less"
+
+
+def test_texts_are_found_in_the_analyst_s_words() -> None:
+    hashing = LinearHashing(HashedTexts(40), 2)
+    words = ["lapwing"] * 4000 + ["curlew"] * 3000 + [f"word {n}" for n in range(3000)]
+    log = hashing.tally(hashing.randomize(words, rng=seeded(1)))
+    found = Candidates(["heron", "curlew", "lapwing", "Lapwing"]).decode(
+        hashing.linear_channel, log
+    )
+    assert found.values == ["lapwing", "curlew"]
+    assert found.shares == pytest.approx([0.4, 0.3], abs=0.05)
+
+
+def test_bad_lists_are_refused_before_any_work() -> None:
+    with pytest.raises(ArgumentError, match="positions 0 and 2") as caught:
+        Candidates(["secret", "b", "secret"])
+    assert "secret" not in str(caught.value)
+    with pytest.raises(ArgumentError, match="at least one"):
+        Candidates([])
+    with pytest.raises(DomainError, match="must be a list"):
+        Candidates("lapwing")
+    channel = HASHING.linear_channel
+    with pytest.raises(DomainError, match="position 1") as refused:
+        Candidates([1, 2**BITS]).decode(channel, LOG)
+    assert refused.value.position == 1 and str(2**BITS) not in str(refused.value)
+    # Two texts with one hash cannot be told apart.
+    short = LinearHashing(HashedTexts(2), 2)
+    log = short.tally(short.randomize(["a"], rng=seeded(1)))
+    with pytest.raises(ArgumentError, match="one value of the domain"):
+        Candidates([f"word {n}" for n in range(5)]).decode(short.linear_channel, log)
+
+
+# Through a survey
+
+
+def test_a_survey_decodes_its_log() -> None:
+    survey = Survey("word", LinearHashing(HashedTexts(30), 2))
+    log = survey.tally(survey.randomize(["lapwing"] * 3000, rng=seeded(1)))
+    assert isinstance(log, ReportLog)
+    found = survey.decode(log, decoder=Candidates(["lapwing", "heron"]))
+    assert found.values == ["lapwing"]  # type: ignore[union-attr]
+    small = Survey("browser", LinearHashing(Categories(["a", "b", "c"]), 2))
+    tally = small.tally(small.randomize(["a"] * 900 + ["b"] * 600, rng=seeded(1)))
+    result = small.decode(tally)  # type: ignore[arg-type]
+    assert result.mass == pytest.approx([0.6, 0.4, 0], abs=0.1)  # type: ignore[union-attr]
+    huge = Survey("word", LinearHashing(HashedTexts(40), 2))
+    with pytest.raises(ArgumentError, match="takes long"):
+        huge.decode(huge.tally(huge.randomize(["a"], rng=seeded(1))))  # type: ignore[arg-type]

@@ -1,0 +1,35 @@
+"""One value on the diagonal, another elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.symmetric import CompoundSymmetric
+
+
+@pytest.mark.parametrize("size", [1, 2, 7])
+def test_entries_inverse_and_squares(size: int) -> None:
+    operator = CompoundSymmetric(size, diagonal=0.6, off_diagonal=0.07)
+    matrix = np.full((size, size), 0.07)
+    np.fill_diagonal(matrix, 0.6)
+    np.testing.assert_allclose(dense(operator), matrix, rtol=1e-15)
+    np.testing.assert_allclose(dense(operator.inverse()), np.linalg.inv(matrix), rtol=1e-12)
+    np.testing.assert_allclose(dense(operator.squared_entries()), matrix**2, rtol=1e-14)
+    np.testing.assert_allclose(dense(operator @ operator.inverse()), np.eye(size), atol=1e-14)
+    assert operator.adjoint() is operator
+
+
+def test_inverse_of_a_nearly_uninformative_channel() -> None:
+    operator = CompoundSymmetric(1000, diagonal=1e-3 + 1e-6, off_diagonal=1e-3 - 1e-9)
+    shares = np.random.default_rng(1).dirichlet(np.ones(1000))
+    back = operator.inverse().matvec(operator.matvec(shares))
+    np.testing.assert_allclose(back, shares, atol=1e-12)
+
+
+@pytest.mark.parametrize(("diagonal", "off_diagonal"), [(0.2, 0.2), (0.2, -0.1)])
+def test_a_singular_matrix_has_no_inverse(diagonal: float, off_diagonal: float) -> None:
+    operator = CompoundSymmetric(3, diagonal=diagonal, off_diagonal=off_diagonal)
+    with pytest.raises(ZeroDivisionError):
+        operator.inverse()

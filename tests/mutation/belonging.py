@@ -1,0 +1,141 @@
+"""Which tests belong to a file of the package: by names and imports, so that no table goes stale.
+
+A test file belongs to a source file, in this order, when
+
+0. it mirrors it: `test_<name>.py`, or `test_<name>_<more>.py`;
+1. it imports it, or uses a public name that is defined there;
+2. a file of the tests that it imports (contracts, adversaries, fixtures) does;
+3. it mirrors a file that imports the source file; or it is a contract or an adversary, and belongs
+   to one.
+
+The doctests of the source file belong to it, too. Tests that are far from all privacy (:data:`FAR`)
+belong by rule 0 only: there are many, they are slow, and they look at something else.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+GENERIC = ("contracts", "adversary")
+"""Folders of tests that run over everything of one kind, without naming it."""
+
+FAR = ("benchmarks", "cli", "decoders", "test_decoder", "test_operator")
+"""Folders and files of tests that use everything to test something else."""
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """The sources and tests below a folder, and who imports whom.
+
+    Parameters
+    ----------
+    root : pathlib.Path
+        Holds `src/lapwing` and `tests`.
+    """
+
+    root: Path
+    _read: dict[Path, frozenset[str]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def sources(self) -> dict[str, Path]:
+        """Every file of the package by the name under which it is imported."""
+        folder = self.root / "src"
+        return {
+            path.relative_to(folder).with_suffix("").as_posix().replace("/", "."): path
+            for path in sorted((folder / "lapwing").rglob("*.py"))
+            if path.stem not in ("__init__", "__main__")
+        }
+
+    @cached_property
+    def tests(self) -> dict[str, Path]:
+        """Every Python file of the tests by the name under which others import it."""
+        return {
+            path.relative_to(self.root).with_suffix("").as_posix().replace("/", "."): path
+            for path in sorted((self.root / "tests").rglob("*.py"))
+            if "mutation" not in path.parts and path.name != "test_mutation.py"
+        }
+
+    @cached_property
+    def homes(self) -> dict[str, str]:
+        """Where each public name is defined: read from the package's own `__init__` files."""
+        found = {}
+        for path in sorted((self.root / "src" / "lapwing").rglob("__init__.py*")):
+            if path.suffix not in (".py", ".pyi"):
+                continue
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    home = node.module
+                    if node.level:
+                        package = path.parent.relative_to(self.root / "src").as_posix()
+                        home = f"{package.replace('/', '.')}.{node.module}"
+                    for alias in node.names:
+                        found[alias.asname or alias.name] = home
+        return found
+
+    def uses(self, path: Path) -> frozenset[str]:
+        """Return the files, of package and tests, that a file imports or uses by a public name."""
+        if path not in self._read:
+            tree = ast.parse(path.read_text("utf-8"))
+            self._read[path] = frozenset(self._used(tree))
+        return self._read[path]
+
+    def _used(self, tree: ast.Module) -> Iterator[str]:
+        aliases = {"lapwing"}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    yield alias.name
+                    if alias.name == "lapwing" and alias.asname:
+                        aliases.add(alias.asname)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                yield node.module
+                for alias in node.names:
+                    yield f"{node.module}.{alias.name}"
+                    # From the package, or from one of its folders that hands on names.
+                    if node.module not in self.sources and node.module.startswith("lapwing"):
+                        yield self.homes.get(alias.name, "")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) in aliases:
+                yield self.homes.get(node.attr, "")
+
+    def direct(self, source: str) -> dict[Path, int]:
+        """Return the test files that belong to a source file by rule 0, 1 or 2."""
+        stem = source.rpartition(".")[2]
+        found: dict[Path, int] = {}
+        holders = {name for name, path in self.tests.items() if source in self.uses(path)}
+        indirect = set(holders)
+        while True:
+            more = {name for name, path in self.tests.items() if self.uses(path) & indirect}
+            if more <= indirect:
+                break
+            indirect |= more
+        for name, path in self.tests.items():
+            if not path.name.startswith("test_"):
+                continue
+            if path.stem == f"test_{stem}" or path.stem.startswith(f"test_{stem}_"):
+                found[path] = 0
+            elif set(FAR) & set(path.relative_to(self.root).with_suffix("").parts):
+                continue
+            elif name in holders:
+                found[path] = 1
+            elif name in indirect:
+                found[path] = 2
+        return found
+
+    def tests_of(self, source: str) -> dict[Path, int]:
+        """Return the test files that belong to a source file, with the rule by which they do."""
+        found = self.direct(source)
+        level, passed = {source}, {source}
+        while True:
+            level = {n for n, path in self.sources.items() if self.uses(path) & level} - passed
+            for name in sorted(level):
+                for path, rule in self.direct(name).items():
+                    if rule == 0 or path.parent.name in GENERIC:
+                        found.setdefault(path, 3)
+            passed |= level
+            if found or not level:
+                return found

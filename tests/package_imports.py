@@ -1,0 +1,87 @@
+"""The files of the package and what they import, as the tests of the layout read them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file: its path below the package without ".py", and its text."""
+
+    name: str
+    text: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    def says(self, node: ast.AST, message: str) -> str:
+        return f"{self.name}.py:{getattr(node, 'lineno', 1)}: {message}"
+
+
+def read_sources(folder: Path) -> list[Source]:
+    paths = sorted(path for path in folder.rglob("*.py") if "__pycache__" not in path.parts)
+    if not paths:
+        raise AssertionError(f"no Python files below {folder}: nothing would be checked")
+    return [
+        Source(path.relative_to(folder).with_suffix("").as_posix(), path.read_text("utf-8"))
+        for path in paths
+    ]
+
+
+def running(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all nodes but those that only a type checker reads."""
+    for child in ast.iter_child_nodes(node):
+        typing_only = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        if typing_only and child in node.body:
+            continue
+        yield child
+        yield from running(child)
+
+
+def imported(
+    source: Source, known: set[str], *, typing: bool = True
+) -> Iterator[tuple[str, ast.AST]]:
+    """Yield every file of the package that a file imports, also inside functions.
+
+    `typing`: with what only a type checker reads.
+    """
+    for node in ast.walk(source.tree) if typing else running(source.tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = node.module or ""
+            names = [
+                f"{module}.{alias.name}"
+                if f"{module}.{alias.name}".removeprefix("lapwing.").replace(".", "/") in known
+                else module
+                for alias in node.names
+            ]
+        else:
+            continue
+        for name in dict.fromkeys(names):
+            if name == "lapwing":
+                yield "__init__", node
+            elif name.startswith("lapwing."):
+                path = name.removeprefix("lapwing.").replace(".", "/")
+                yield (path if path in known else f"{path}/__init__"), node
+
+
+def cycles(graph: Mapping[str, Collection[str]]) -> list[str]:
+    done: set[str] = set()
+
+    def visit(name: str, path: list[str]) -> list[str]:
+        if name in path:
+            return [f"import cycle: {' -> '.join([*path[path.index(name) :], name])}"]
+        if name in done:
+            return []
+        found = [c for target in graph.get(name, ()) for c in visit(target, [*path, name])]
+        done.add(name)
+        return found
+
+    return [cycle for name in sorted(graph) for cycle in visit(name, [])]

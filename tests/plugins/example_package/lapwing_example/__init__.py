@@ -1,0 +1,1 @@
+"""A randomizer and a decoder that lapwing does not have."""

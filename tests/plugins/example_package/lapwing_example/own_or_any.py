@@ -1,0 +1,121 @@
+"""Report the own symbol, or any symbol at all, the own one among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse.linalg import aslinearoperator
+
+from lapwing.local.code_reports import CodeReports
+from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
+from lapwing.privacy.guarantee import Certificate, Guarantee
+from lapwing.privacy.sampling.randomness import (
+    WORD,
+    RandomSource,
+    bernoulli,
+    scalar_below,
+    secure,
+    uniform_below,
+)
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.randomizer import (
+    channel_of_counts,
+    hexadecimal,
+    local_guarantee,
+    randomizer_document,
+    randomizer_fingerprint,
+)
+
+
+@dataclass(frozen=True)
+class OwnOrAny:
+    """The own symbol with probability T / 2^64, else one of all k, each as likely.
+
+    Privacy
+    -------
+    The ratio of two values' chances of a report is at most ``(k T + 2^64 - T) / (2^64 - T)``; T is
+    the largest integer for which it is at most a rational lower bound of ``e^epsilon``.
+    """
+
+    domain: Domain
+    epsilon: Any
+
+    name: ClassVar[str] = "own-or-any"
+    simulation: ClassVar[Literal["exact", "users"]] = "exact"
+
+    channel_for = channel_of_counts
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+
+    @cached_property
+    def threshold(self) -> int:
+        bound = exponential_bounds(self.epsilon)[0]
+        return int(WORD * (bound - 1) / (bound + self.domain.size - 1))
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        return {"own": self.threshold}
+
+    @property
+    def codes(self) -> CodeReports:
+        return CodeReports(self.domain.size)
+
+    @property
+    def report_width(self) -> int:
+        return self.codes.width
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        return {"thresholds": hexadecimal(self.thresholds), "report_width": self.report_width}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        return randomizer_fingerprint(self)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return local_guarantee(self.epsilon)
+
+    def certificate(self) -> Certificate:
+        any_symbol = WORD - self.threshold
+        ratio = Fraction(self.domain.size * self.threshold + any_symbol, any_symbol)
+        return Certificate(self.epsilon, ratio)
+
+    @cached_property
+    def channel(self) -> Channel:
+        size, own = self.domain.size, self.threshold / WORD
+        matrix = np.full((size, size), (1 - own) / size) + own * np.eye(size)
+        blocks = [Block(aslinearoperator(matrix), Multinomial())]
+        return Channel(self.domain, blocks, self.fingerprint, self.guarantee)
+
+    def to_document(self) -> dict[str, Any]:
+        return randomizer_document(self)
+
+    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+        source = secure() if rng is None else rng
+
+        def encode(points: np.ndarray) -> np.ndarray:
+            own = bernoulli(source, threshold=self.threshold, count=points.size)
+            any_symbol = uniform_below(source, bounds=self.domain.size, count=points.size)
+            return np.where(own, points, any_symbol)
+
+        return self.codes.make(self.domain.index(values), encode, self.fingerprint)
+
+    def from_words(self, value: int, words: Iterator[int]) -> bytes:
+        own = next(words) < self.threshold
+        code = value if own else scalar_below(words, self.domain.size)
+        return self.codes.one(code)
+
+    def tally(self, reports: Reports) -> Counts:
+        return self.codes.count(reports, self.fingerprint)

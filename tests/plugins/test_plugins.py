@@ -1,0 +1,298 @@
+"""A package from outside adds a randomizer and a decoder, and nothing here is changed for it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError, FormatError, LapwingWarning
+from lapwing.privacy.guarantee import Certificate
+from lapwing.survey.registry import DECODERS, RANDOMIZERS, load_plugins
+from lapwing.testing import check_decoder, check_randomizer
+from tests.plugins.installed import install, install_example
+
+COLOURS = lw.Categories(["red", "green", "blue", "other"])
+
+
+@pytest.fixture(autouse=True)
+def as_before(registered_before: None) -> Iterator[None]:
+    """Nothing stays registered or imported."""
+    before = set(sys.modules)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith(("lapwing_example", "others_")):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder of installed packages, the example's among them."""
+    install_example(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def _example(epsilon: Any = 1) -> Any:
+    return RANDOMIZERS["own-or-any"](COLOURS, epsilon)
+
+
+def _overwritten(randomizer: Any, threshold: int) -> Any:
+    changed = replace(randomizer)
+    changed.__dict__["threshold"] = threshold
+    return changed
+
+
+def test_a_survey_of_somebody_elses_randomizer_is_asked_stored_and_decoded(site: Path) -> None:
+    assert load_plugins() == ["own-or-any", "clipped-inverse"]
+    survey = lw.Survey("colours", _example())
+    again = lw.Survey.from_json(survey.to_json())
+    assert again == survey and again.fingerprint == survey.fingerprint
+    people = ["red"] * 6000 + ["blue"] * 2000
+    tally = again.tally(again.randomize(people, rng=lw.seeded(1)))
+    found = again.decode(tally, decoder=DECODERS["clipped-inverse"]())
+    assert isinstance(found, lw.Distribution)
+    np.testing.assert_allclose(found.mass, [0.75, 0, 0.25, 0], atol=0.05)
+    assert lw.Distribution.from_json(found.to_json()).made["class"] == "clipped-inverse"
+    # The default decoder knows nothing of it but its channel.
+    default = again.decode(tally)
+    np.testing.assert_allclose(default.mass, [0.75, 0, 0.25, 0], atol=0.05)
+    assert lw.simulate(again.randomizer, [30, 0, 10, 0], rng=1).total == 40
+
+
+def test_its_randomizer_and_decoder_keep_the_contracts(site: Path) -> None:
+    load_plugins()
+    for epsilon in (0.1, 1, 4):
+        made = _example(epsilon)
+        check_randomizer(made, loosened=_overwritten(made, made.threshold + 1), reports=50_000)
+    check_decoder(DECODERS["clipped-inverse"](), _example().channel)
+    check_decoder(DECODERS["clipped-inverse"](), lw.SquareWave(lw.Integers(0, 5), 2).channel)
+
+
+def _lying(made: Any) -> Any:
+    """Return it with twice its privacy loss, and a certificate that says nothing of it."""
+    honest = made.certificate()
+    changed = _overwritten(made, made.threshold + made.threshold // 8)
+    changed.__dict__["certificate"] = lambda: honest
+    return changed
+
+
+def _leaking(made: Any) -> Any:
+    """Return it with a report that only one value sends."""
+    changed = replace(made)
+
+    def from_words(value: int, words: Any) -> bytes:
+        own = next(words) < made.threshold
+        return bytes([value if own or value == 0 else 1])
+
+    changed.__dict__["from_words"] = from_words
+    return changed
+
+
+def _timid(made: Any) -> Any:
+    """Return it with a certificate that states less than there is."""
+    changed = replace(made)
+    changed.__dict__["certificate"] = lambda: Certificate(made.epsilon, Fraction(2))
+    return changed
+
+
+def _other_law(made: Any) -> Any:
+    """Return it with reports in bulk that are made at 1.1 epsilon."""
+    changed, other = replace(made), replace(made, epsilon=made.epsilon * Fraction(11, 10))
+
+    def randomize(values: Any, *, rng: Any = None) -> Any:
+        return replace(other.randomize(values, rng=rng), fingerprint=made.fingerprint)
+
+    changed.__dict__["randomize"] = randomize
+    return changed
+
+
+def _other_channel(made: Any) -> Any:
+    """Return it with the channel of 1.1 epsilon."""
+    changed, other = replace(made), replace(made, epsilon=made.epsilon * Fraction(11, 10))
+    channel = lw.Channel(made.domain, other.channel.blocks, made.fingerprint, made.guarantee)
+    changed.__dict__["channel"] = channel
+    return changed
+
+
+def _float_draw(made: Any) -> Any:
+    """Return it with a word turned into a float before it is compared."""
+    changed = replace(made)
+    changed.__dict__["from_words"] = lambda value, words: bytes([int(next(words) / 2**64 * 4)])
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (_lying, "the promise is broken"),
+        (_leaking, "some report gives a value away"),
+        (_timid, "the certificate states the ratio 2"),
+        (_other_law, "do not have the law of from_words"),
+        (_other_channel, "is not the law of the reports"),
+        (_float_draw, "from_words may compare a word with a threshold"),
+    ],
+)
+def test_a_randomizer_that_is_wrong_on_purpose_is_rejected(
+    site: Path, wrong: Any, message: str
+) -> None:
+    load_plugins()
+    with pytest.raises(AssertionError, match=message):
+        check_randomizer(wrong(_example()))
+
+
+def test_thresholds_that_could_be_larger_are_seen(site: Path) -> None:
+    load_plugins()
+    made = _example()
+    with pytest.raises(AssertionError, match="they could be larger"):
+        check_randomizer(made, loosened=_overwritten(made, made.threshold - 1), reports=1000)
+
+
+class _Shifted:
+    """A decoder whose answer is one symbol off."""
+
+    name, reads = "shifted", "counts"
+
+    def __init__(self, decoder: Any) -> None:
+        self.decoder = decoder
+
+    def decode(self, channel: Any, tally: Any) -> Any:
+        found = self.decoder.decode(channel, tally)
+        return replace(found, mass=np.roll(found.mass, 1))
+
+
+class _Careless(_Shifted):
+    """A decoder that takes a tally of any channel for one of its own."""
+
+    name, reads = "clipped-inverse", "counts"
+
+    def decode(self, channel: Any, tally: Any) -> Any:
+        return self.decoder.decode(channel, replace(tally, fingerprint=channel.fingerprint))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (_Shifted, "not the truth: off by"),
+        (_Careless, "a tally of another channel must be refused by a MismatchError"),
+    ],
+)
+def test_a_decoder_that_is_wrong_on_purpose_is_rejected(
+    site: Path, wrong: Any, message: str
+) -> None:
+    load_plugins()
+    with pytest.raises(AssertionError, match=message):
+        check_decoder(wrong(DECODERS["clipped-inverse"]()), _example().channel)
+
+
+def test_a_document_loads_no_package(site: Path) -> None:
+    load_plugins()
+    text = lw.Survey("colours", _example()).to_json()
+    (site / "survey.json").write_text(text)
+    code = (
+        "import sys; from lapwing import Survey\n"
+        "from lapwing.errors import FormatError\n"
+        "try: Survey.read('survey.json')\n"
+        "except FormatError as error: print(error)\n"
+        "assert 'lapwing_example' not in sys.modules\n"
+        "from lapwing import load_plugins; load_plugins()\n"
+        "print(Survey.read('survey.json').randomizer.name)\n"
+    )
+    root = Path(lw.__file__).parents[1]
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=site,
+        env={"PYTHONPATH": f"{root}:{site}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    refused, name = ran.stdout.splitlines()
+    assert "must name a known class" in refused and "square-wave" in refused
+    assert name == "own-or-any"
+
+
+def test_one_that_fails_is_named_and_does_not_stop_the_others(site: Path) -> None:
+    (site / "others_broken.py").write_text("raise ImportError('no such compiler')\n")
+    (site / "others_taker.py").write_text(
+        "from lapwing_example.own_or_any import OwnOrAny\n"
+        "class Taker(OwnOrAny):\n    name = 'square-wave'\n"
+    )
+    (site / "others_stray.py").write_text(
+        "from lapwing_example.own_or_any import OwnOrAny\n"
+        "class Stray(OwnOrAny):\n    name = 'stray'\n"
+    )
+    groups = {
+        "lapwing.decoders": {"broken": "others_broken:Broken", "absent": "nowhere:Nothing"},
+        "lapwing.randomizers": {
+            "taken": "lapwing_example.own_or_any:OwnOrAny",
+            "square-wave": "others_taker:Taker",
+        },
+        "lapwing.mechanisms": {"stray": "others_stray:Stray"},
+    }
+    install(site, "others-failing", groups)
+    with pytest.warns(LapwingWarning) as caught:
+        loaded = load_plugins()
+    assert sorted(loaded) == ["clipped-inverse", "own-or-any"]
+    said = sorted(str(warning.message) for warning in caught)
+    assert len(said) == 5 and all("of others-failing cannot be used" in each for each in said)
+    for name, reason in {
+        "absent": "ModuleNotFoundError: No module named 'nowhere'",
+        "broken": "ImportError: no such compiler",
+        "square-wave": "must be a frozen dataclass",
+        "stray": "it is no mechanism, and its group is for those",
+        "taken": "its class is named 'own-or-any'",
+    }.items():
+        assert any(f"the plug-in '{name}'" in each and reason in each for each in said), name
+    assert RANDOMIZERS["square-wave"] is lw.SquareWave and "stray" not in RANDOMIZERS
+
+
+def test_one_that_takes_the_name_of_ours_is_refused(site: Path) -> None:
+    load_plugins()
+    taker = type("Taker", (type(_example()),), {"name": "square-wave"})
+    taker.__annotations__ = {}
+    with pytest.raises(ArgumentError, match="frozen dataclass"):
+        lw.register(taker)
+    with pytest.raises(ArgumentError, match="'square-wave' is the name of a randomizer of lapwing"):
+        lw.register(dataclass(frozen=True)(taker))
+    assert RANDOMIZERS["square-wave"] is lw.SquareWave
+
+
+def test_without_the_package_its_survey_is_refused_by_name(site: Path) -> None:
+    load_plugins()
+    text = lw.Survey("colours", _example()).to_json()
+    RANDOMIZERS._registered.clear()
+    with pytest.raises(FormatError, match=r"got 'own-or-any'"):
+        lw.Survey.from_json(text)
+
+
+def _command(site: Path, *arguments: str) -> Any:
+    root = Path(lw.__file__).parents[1]
+    return subprocess.run(
+        [sys.executable, "-m", "lapwing", *arguments],
+        cwd=site,
+        env={"PYTHONPATH": f"{root}:{site}"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def test_the_command_line_knows_them_and_says_which_one_fails(site: Path) -> None:
+    install(site, "others-failing", {"lapwing.decoders": {"absent": "nowhere:Nothing"}})
+    agreed = ["--name", "s", "--categories", "4", "--epsilon", "1", "-o", "s.json"]
+    made = _command(site, "new", *agreed, "--randomizer", "own-or-any")
+    assert made.returncode == 0, made.stderr
+    assert "lapwing: warning: the plug-in 'absent' of others-failing cannot be used" in made.stderr
+    assert '"class": "own-or-any"' in (site / "s.json").read_text()
+    near = _command(site, "new", *agreed, "--randomizer", "own-or-all")
+    assert near.returncode != 0 and "did you mean own-or-any?" in near.stderr

@@ -1,0 +1,274 @@
+"""Ledgers: exact sums, refusals that change nothing, and documents."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import dataclasses
+import json
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lapwing import Guarantee, LapwingError, Ledger
+from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError
+from lapwing.privacy.ledger import Entry
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from tests.damaged_documents import at_most, damaged, junk
+
+STEADY = settings(deadline=None, max_examples=60, derandomize=True)
+
+
+def promise(
+    epsilon: Any, delta: Any = 0, neighbours: Any = "replace-one", model: Any = "local"
+) -> Guarantee:
+    return Guarantee(Fraction(epsilon), Fraction(delta), neighbours, model)
+
+
+def test_ten_tenths_are_one() -> None:
+    ledger = Ledger(promise(1))
+    assert ledger.spent is None and ledger.remaining == promise(1)
+    for number in range(10):
+        ledger = ledger.spend(f"answer {number}", promise(Fraction(1, 10)))
+    assert ledger.spent == promise(1) and ledger.remaining is None
+    with pytest.raises(BudgetError, match="nothing was spent"):
+        ledger.spend("one more", promise(Fraction(1, 10**20)))
+
+
+@STEADY
+@given(st.lists(st.fractions(Fraction(1, 10**6), 1), max_size=12), st.fractions(1, 5))
+def test_sums_are_exact_and_never_beyond_the_budget(
+    parts: list[Fraction], budget: Fraction
+) -> None:
+    ledger, spent = Ledger(promise(budget)), Fraction(0)
+    for number, part in enumerate(parts):
+        before = ledger
+        if spent + part <= budget:
+            ledger = ledger.spend(str(number), promise(part))
+            spent += part
+        else:
+            with pytest.raises(BudgetError):
+                ledger.spend(str(number), promise(part))
+            assert ledger is before
+        assert len(before.entries) <= number
+    assert (ledger.spent.epsilon if ledger.spent else 0) == spent
+    assert (ledger.remaining.epsilon if ledger.remaining else 0) == budget - spent
+    assert Ledger.from_document(json.loads(json.dumps(ledger.to_document()))) == ledger
+
+
+def test_deltas_add_too() -> None:
+    budget = promise(2, Fraction(1, 100), model="central")
+    ledger = Ledger(budget).spend("a", promise(1, Fraction(1, 200), model="central"))
+    assert ledger.remaining == promise(1, Fraction(1, 200), model="central")
+    with pytest.raises(BudgetError, match="delta"):
+        ledger.spend("b", promise(1, Fraction(1, 199), model="central"))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        promise(1, neighbours="add-or-remove-one"),
+        promise(1, model="central"),
+        promise(1, "1e-6", model="shuffle"),
+    ],
+)
+def test_another_relation_or_model_is_refused(other: Guarantee) -> None:
+    ledger = Ledger(promise(5))
+    with pytest.raises(MismatchError, match="'age'"):
+        ledger.spend("age", other)
+    with pytest.raises(MismatchError):
+        Ledger(promise(5), (Entry("age", other),))
+
+
+def test_rounds_that_are_shuffled_add_up() -> None:
+    """In a ledger of their own model; a local report does not fit in."""
+    shuffled = promise("0.1", "1e-6", model="shuffle")
+    ledger = Ledger(promise("0.2", "2e-6", model="shuffle"))
+    ledger = ledger.spend("June", shuffled).spend("July", shuffled)
+    assert ledger.spent == ledger.budget and ledger.remaining is None
+    with pytest.raises(BudgetError):
+        ledger.spend("August", shuffled)
+    with pytest.raises(MismatchError):
+        Ledger(ledger.budget).spend("June", promise("0.1"))
+
+
+def test_an_overspent_ledger_cannot_be_made() -> None:
+    with pytest.raises(BudgetError):
+        Ledger(promise(1), (Entry("a", promise(1)), Entry("b", promise(1))))
+
+
+def test_a_ledger_is_a_value() -> None:
+    ledger = Ledger(promise(3))
+    later = ledger.spend("a", promise(1))
+    assert ledger.entries == () and later.entries == (Entry("a", promise(1)),)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        later.entries = ()  # type: ignore[misc]
+    assert later == Ledger(promise(3), (Entry("a", promise(1)),)) and later != ledger
+    assert len({later, ledger, ledger.spend("a", promise(1))}) == 2
+
+
+VALID = Ledger(promise(3)).spend("a", promise(Fraction(1, 3))).spend("b", promise(1)).to_document()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"format": "lapwing-survey"},
+        {"format": None},
+        {"version": 3},
+        {"version": 1},
+        {"version": "1"},
+        {"version": True},
+        {"version": 1.0},
+        {"budget": None},
+        {"budget": {}},
+        {"entries": {}},
+        {"entries": None},
+        {"entries": [None]},
+        {"entries": [{"name": "a"}]},
+        {"entries": [{"name": "a", "guarantee": VALID["budget"]}]},
+        {"entries": [{**VALID["entries"][0], "name": 1}]},
+        {"entries": [{**VALID["entries"][0], "more": 1}]},
+        {"entries": [{**VALID["entries"][0], "state": "paid"}]},
+        {"entries": [{**VALID["entries"][0], "release": 3}]},
+        {"entries": [{**VALID["entries"][0], "loss": {}}]},
+        {"more": 1},
+    ],
+)
+def test_wrong_content_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(FormatError):
+        Ledger.from_document({**VALID, **change})
+
+
+@pytest.mark.parametrize("key", VALID)
+def test_no_key_may_be_absent(key: str) -> None:
+    with pytest.raises(FormatError):
+        Ledger.from_document({k: v for k, v in VALID.items() if k != key})
+
+
+@pytest.mark.parametrize("epsilon", ["1000000", str(10**9)])
+def test_an_absurd_budget_takes_no_longer(epsilon: str) -> None:
+    """Its exponential has as many digits as the epsilon says."""
+    document = _gaussian_document(epsilon)
+    Ledger.from_document({**_gaussian_document("9"), "composition": "numerical"})  # imports
+    with at_most(1_000_000):
+        ledger = Ledger.from_document(document)
+        assert ledger.budget.epsilon == int(epsilon)
+        assert ledger.spent is not None and ledger.spent.epsilon < 100
+        tight = Ledger.from_document({**document, "composition": "numerical"})
+        assert tight.entries == ledger.entries
+    for digits in (10, 100, 101, 5000):
+        with pytest.raises(FormatError):
+            Ledger.from_document(_gaussian_document("1" + "0" * digits))
+
+
+def _gaussian_document(epsilon: str) -> dict[str, Any]:
+    loss, delta = PrivacyLoss(mu_squared=Fraction(1, 20)), Fraction(1, 10**6)
+    promise = Guarantee(loss.epsilon_at(delta), delta, "replace-one", "central")
+    budget = Guarantee(Fraction(9), Fraction(1, 10**6), "replace-one", "central")
+    ledger = Ledger(budget).spend("one", promise, loss=loss).spend("two", promise, loss=loss)
+    document = ledger.to_document()
+    document["budget"]["epsilon"] = epsilon
+    return document
+
+
+def test_a_document_that_overspends_is_refused() -> None:
+    document = copy.deepcopy(VALID)
+    document["entries"] *= 3
+    with pytest.raises(BudgetError):
+        Ledger.from_document(document)
+
+
+@STEADY
+@given(junk)
+def test_junk_is_refused(document: Any) -> None:
+    with pytest.raises(FormatError):
+        Ledger.from_document(document)
+
+
+@STEADY
+@given(damaged(VALID))
+def test_a_damaged_ledger_loads_or_is_refused(document: dict[str, Any]) -> None:
+    with contextlib.suppress(LapwingError):
+        assert isinstance(Ledger.from_document(document), Ledger)
+
+
+CENTRAL = promise(2, Fraction(1, 10**6), model="central")
+NORMAL = PrivacyLoss(mu_squared=Fraction(1, 25))
+
+
+def test_normal_noise_adds_more_tightly_than_its_epsilons() -> None:
+    epsilon = NORMAL.epsilon_at(CENTRAL.delta)
+    one = promise(epsilon, CENTRAL.delta, model="central")
+    ledger, releases = Ledger(CENTRAL), 0
+    with pytest.raises(BudgetError, match="at that delta"):
+        while True:
+            ledger = ledger.spend(str(releases), one, loss=NORMAL)
+            releases += 1
+    assert ledger.cost.within(CENTRAL.epsilon, CENTRAL.delta)
+    assert not (ledger.cost + NORMAL).within(CENTRAL.epsilon, CENTRAL.delta)
+    # Basic composition of the epsilons alone would have stopped long before.
+    assert releases > 2 * float(CENTRAL.epsilon / epsilon)
+    assert ledger.spent is not None and ledger.spent.delta == CENTRAL.delta
+    assert Ledger.from_document(json.loads(json.dumps(ledger.to_document()))) == ledger
+
+
+LOSS = PrivacyLoss(epsilon=1)
+IN_ROUNDS = Ledger(promise(3)).spend("a", promise(1), loss=LOSS, release="x", rounds=3)
+
+
+def test_rounds_are_drawn_in_order_and_once() -> None:
+    ledger = IN_ROUNDS
+    for after in (1, 2):
+        before, ledger = ledger, ledger.next_round("x", after=after, loss=LOSS)
+        assert before.entries[0].drawn == after and ledger.entries[0].drawn == after + 1
+        assert ledger.spent == promise(1)
+        for wrong in (0, after, after + 2):
+            with pytest.raises(BudgetError, match="a second time"):
+                ledger.next_round("x", after=wrong, loss=LOSS)
+        assert Ledger.from_document(json.loads(json.dumps(ledger.to_document()))) == ledger
+    with pytest.raises(BudgetError, match="all 3 rounds"):
+        ledger.next_round("x", after=3, loss=LOSS)
+
+
+def test_rounds_are_those_of_a_payment() -> None:
+    ledger = IN_ROUNDS.spend("b", promise(1), loss=LOSS, release="y")
+    for release, loss in (("y", LOSS), ("z", LOSS), ("x", PrivacyLoss(epsilon="0.5"))):
+        with pytest.raises(BudgetError, match="did not pay"):
+            ledger.next_round(release, after=1, loss=loss)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"rounds": 1, "drawn": 1},
+        {"rounds": 3, "drawn": 4},
+        {"rounds": 3, "drawn": 0},
+        {"rounds": 3.0},
+        {"rounds": True},
+        {"drawn": None},
+        {"rounds": 10**6},
+    ],
+)
+def test_damaged_rounds_are_refused(change: dict[str, Any]) -> None:
+    document = IN_ROUNDS.to_document()
+    document["entries"][0] |= change
+    with pytest.raises(FormatError):
+        Ledger.from_document(document)
+    for key in ("rounds", "drawn"):
+        document = IN_ROUNDS.to_document()
+        del document["entries"][0][key]
+        with pytest.raises(FormatError):
+            Ledger.from_document(document)
+
+
+def test_a_reserved_payment_counts_and_can_be_marked_once() -> None:
+    ledger = Ledger(promise(1)).spend("a", promise(1), state="reserved", release="x")
+    assert ledger.remaining is None
+    marked = ledger.released("x")
+    assert marked.entries[0].state == "released" and marked.spent == promise(1)
+    with pytest.raises(ArgumentError, match="no reserved payment"):
+        marked.released("x")

@@ -1,0 +1,88 @@
+"""Tallies by group: nothing is lost, nothing is mixed, and small groups are put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import Interval, Reports, SquareWave, Survey, seeded, tally_by_group
+from lapwing.errors import ArgumentError, ReportError, TallyError
+from lapwing.protocol.messages.group_tallies import MOST_GROUPS, OTHER, GroupTallies
+
+SURVEY = Survey("age", SquareWave(Interval(0, 100, bins=16), 2))
+REPORTS = SURVEY.randomize(np.linspace(0, 100, 600), rng=seeded(1))
+LABELS = ["north"] * 300 + ["south"] * 200 + ["east"] * 60 + ["west"] * 40
+
+
+def test_each_group_has_the_tally_of_its_own_reports() -> None:
+    groups = tally_by_group(SURVEY, REPORTS, LABELS, minimum=100)
+    assert list(groups) == ["north", "south", OTHER]
+    assert groups["north"] == SURVEY.tally(REPORTS[:300])
+    assert groups["south"] == SURVEY.tally(REPORTS[300:500])
+    assert groups[OTHER] == SURVEY.tally(REPORTS[500:])
+    assert sum(groups.values()) == SURVEY.tally(REPORTS)
+
+
+@pytest.mark.parametrize(
+    ("minimum", "expected"),
+    [
+        (1, ["east", "north", "south", "west"]),
+        (60, ["east", "north", "south", OTHER]),
+        (61, ["north", "south", OTHER]),
+        (301, [OTHER]),
+    ],
+)
+def test_groups_below_the_minimum_are_counted_together(minimum: int, expected: list[str]) -> None:
+    groups = tally_by_group(SURVEY, REPORTS, LABELS, minimum=minimum)
+    assert list(groups) == expected
+    assert sum(tally.total for tally in groups.values()) == 600
+
+
+def test_the_default_minimum_is_a_thousand() -> None:
+    assert list(tally_by_group(SURVEY, REPORTS, LABELS)) == [OTHER]
+
+
+def test_people_without_a_label_are_other_and_so_is_a_group_of_that_name() -> None:
+    labels: list[Any] = [None, float("nan"), "", "  ", "other", 7, "7", np.int64(7), True, "x"]
+    groups = tally_by_group(SURVEY, REPORTS[:10], labels, minimum=1)
+    assert {name: tally.total for name, tally in groups.items()} == {
+        "7": 3,
+        "True": 1,
+        "x": 1,
+        OTHER: 5,
+    }
+
+
+def test_batches_in_any_order_give_the_same_groups() -> None:
+    whole = tally_by_group(SURVEY, REPORTS, LABELS, minimum=50)
+    tallies = GroupTallies(SURVEY)
+    for start in (400, 0, 200):
+        tallies.add(REPORTS[start : start + 200], LABELS[start : start + 200])
+    assert tallies.total == 600 and tallies.labels == 4
+    assert tallies.result(minimum=50) == whole
+
+
+def test_illegal_input_is_refused_and_nothing_counted() -> None:
+    tallies = GroupTallies(SURVEY)
+    with pytest.raises(ArgumentError, match="600 reports and 599 labels"):
+        tallies.add(REPORTS, LABELS[1:])
+    with pytest.raises(ArgumentError, match="at most 1000 groups"):
+        many = SURVEY.randomize(np.zeros(MOST_GROUPS + 1), rng=seeded(1))
+        tallies.add(many, range(MOST_GROUPS + 1))
+    data = REPORTS.data.copy()
+    data[5] = 255
+    with pytest.raises(ReportError) as caught:
+        tallies.add(Reports(data, REPORTS.fingerprint), LABELS)
+    assert caught.value.position == 5 and tallies.total == 0
+    with pytest.raises(TallyError, match="at least one report"):
+        tallies.result()
+    for minimum in (0, -1, 1.5, True):
+        with pytest.raises(ArgumentError, match="minimum"):
+            tally_by_group(SURVEY, REPORTS, LABELS, minimum=minimum)  # type: ignore[arg-type]
+
+
+def test_exactly_the_most_groups_are_allowed() -> None:
+    reports = SURVEY.randomize(np.zeros(MOST_GROUPS), rng=seeded(1))
+    assert len(tally_by_group(SURVEY, reports, range(MOST_GROUPS), minimum=1)) == MOST_GROUPS

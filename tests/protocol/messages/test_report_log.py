@@ -1,0 +1,140 @@
+"""Logs of reports: exact sums in any order to identical bytes, and nothing foreign in them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from lapwing import Categories, Counts, LinearHashing, OptimizedUnaryEncoding, ReportLog, Survey
+from lapwing.documents import canonical
+from lapwing.errors import FormatError, MismatchError, TallyError
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.messages.tally import tally_from_document
+
+HASHING = LinearHashing(Categories(1000), 2)
+REPORTS = HASHING.randomize(np.arange(500) % 7, rng=seeded(1))
+LOG = HASHING.tally(REPORTS)
+
+
+def test_any_split_and_order_gives_identical_bytes() -> None:
+    whole = canonical(LOG.to_document())
+    parts = [HASHING.tally(REPORTS[a:b]) for a, b in ((0, 1), (1, 90), (90, 90), (90, 500))]
+    for first, second, third, fourth in itertools.permutations(parts):
+        for merged in (((first + second) + third) + fourth, first + (second + (third + fourth))):
+            assert canonical(merged.to_document()) == whole and merged == LOG
+    assert canonical(sum(parts).to_document()) == whole  # type: ignore[union-attr]
+    # Duplicates are kept: it is a multiset.
+    assert (LOG + LOG).total == 1000 and LOG + LOG != LOG
+
+
+def test_records_are_the_reports_sorted_as_numbers() -> None:
+    codes = [int.from_bytes(row.tobytes(), "little") for row in REPORTS.data]
+    assert LOG.codes.tolist() == sorted(codes)
+    width = REPORTS.width
+    assert LOG.records() == b"".join(code.to_bytes(width, "little") for code in sorted(codes))
+
+
+def test_json_both_ways() -> None:
+    marked = replace(LOG, survey="s" * 64)
+    again = tally_from_document(json.loads(canonical(marked.to_document())))
+    assert isinstance(again, ReportLog)
+    assert again == marked and hash(again) == hash(marked) and again.survey == marked.survey
+    assert again + again == marked + marked
+    empty = HASHING.tally(REPORTS[:0])
+    assert ReportLog.from_document(empty.to_document()) == empty and empty + LOG == LOG
+
+
+def test_documents_of_both_kinds_are_told_apart() -> None:
+    counts = Counts([np.array([1, 2])], [3], "f")
+    assert isinstance(tally_from_document(counts.to_document()), Counts)
+    with pytest.raises(FormatError):
+        ReportLog.from_document(counts.to_document())
+    with pytest.raises(FormatError):
+        Counts.from_document(LOG.to_document())
+    with pytest.raises(FormatError, match="lapwing-tally"):
+        tally_from_document({"format": "lapwing-survey"})
+
+
+def test_damaged_documents_are_refused() -> None:
+    document = LOG.to_document()
+    unsorted = ReportLog([LOG.codes[::-1].copy()], LOG.width, LOG.fingerprint).to_document()
+    assert unsorted == document, "writing sorts"
+    records = LOG.records()
+    swapped = records[LOG.width :] + records[: LOG.width]
+    import base64
+
+    changes = [
+        {"version": 2},
+        {"format": "lapwing-survey"},
+        {"kind": "counts"},
+        {"extra": 1},
+        {"reports": 499},
+        {"reports": "many"},
+        {"width": 9},
+        {"width": LOG.width + 1},
+        {"records": "no base64!"},
+        {"records": 7},
+        {"records": base64.b64encode(swapped).decode()},
+        {"randomizer": None},
+        {"survey": 1},
+    ]
+    for change in changes:
+        with pytest.raises(FormatError):
+            ReportLog.from_document({**document, **change})
+    for key in document:
+        with pytest.raises(FormatError):
+            ReportLog.from_document({name: part for name, part in document.items() if name != key})
+
+
+def test_foreign_logs_are_not_merged() -> None:
+    stranger = replace(LOG, fingerprint=LinearHashing(Categories(1000), 3).fingerprint)
+    with pytest.raises(MismatchError, match="same survey"):
+        LOG + stranger
+    with pytest.raises(MismatchError, match="same survey"):
+        LOG + replace(LOG, survey="another survey")
+    with pytest.raises(MismatchError, match="one width"):
+        LOG + replace(LOG, width=LOG.width + 1)
+    counts = Counts([np.array([1])], [1], LOG.fingerprint)
+    for mixed in (lambda: LOG + counts, lambda: counts + LOG):
+        with pytest.raises(MismatchError, match="log of reports"):
+            mixed()
+    with pytest.raises(TypeError):
+        LOG + 1  # type: ignore[operator]
+    with pytest.raises(TypeError):
+        1 + LOG  # type: ignore[operator]
+
+
+def test_what_is_no_log_is_refused() -> None:
+    good = np.array([3, 1], dtype=np.uint64)
+    for runs, width in (
+        ([good.astype(np.int64)], 2),
+        ([good.reshape(1, 2)], 2),
+        ([good], 0),
+        ([good], 9),
+        ([good], True),
+        ([np.array([256], dtype=np.uint64)], 1),
+    ):
+        with pytest.raises(TallyError):
+            ReportLog(runs, width, "f")  # type: ignore[arg-type]
+
+
+def test_frozen() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        LOG.codes[0] += np.uint64(1)
+    with pytest.raises(AttributeError):
+        LOG.width = 1  # type: ignore[misc]
+
+
+def test_surveys_keep_logs_apart() -> None:
+    spring, autumn = Survey("spring", HASHING), Survey("autumn", HASHING)
+    with pytest.raises(MismatchError, match="same survey"):
+        spring.tally(REPORTS) + autumn.tally(REPORTS)  # type: ignore[operator]
+    with pytest.raises(MismatchError, match="collected by survey"):
+        spring.decode(autumn.tally(REPORTS))
+    counting = Survey("spring", OptimizedUnaryEncoding(Categories(4), 1))
+    with pytest.raises(MismatchError, match="log of reports"):
+        counting.decode(LOG)

@@ -1,0 +1,195 @@
+"""Atoms: which are found, how often one is found where there is none, and what is said of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lapwing import (
+    Distribution,
+    GeneralizedRandomizedResponse,
+    Integers,
+    Interval,
+    LeastSquares,
+    MultiscaleWave,
+    SpectralPrior,
+    SquareWave,
+    simulate,
+)
+from lapwing.decoders.unbiased.linear_estimate import linear_estimate
+from lapwing.errors import ArgumentError
+from lapwing.linear.covariance import Covariance
+from lapwing.results.atoms import Atom, expected_mass, find_atoms
+from lapwing.results.uncertainty import Uncertainty
+
+CIRCLE = Interval(0, 1, bins=32, circular=True)
+BINS = Interval(0, 1, bins=32)
+
+
+def law(mass: np.ndarray, deviation: float) -> Uncertainty:
+    """Return a law of independent errors."""
+    noise = Covariance(np.full(mass.size, deviation**2), np.zeros((mass.size, 0)), np.zeros(0))
+    return Uncertainty(mass, noise, np.zeros(mass.size), mass, 1000, "by hand")
+
+
+def spike(place: int, share: float, size: int = 32) -> np.ndarray:
+    mass = np.full(size, (1 - share) / size)
+    mass[place] += share
+    return mass
+
+
+@pytest.mark.parametrize("place", [0, 1, 15, 30, 31])
+@pytest.mark.parametrize("domain", [BINS, CIRCLE], ids=["line", "circle"])
+def test_a_bin_that_stands_out_is_found_where_it_is(place: int, domain: Any) -> None:
+    mass = spike(place, 0.2)
+    for deviation, expected in ((0.02, [place]), (0.2, [])):
+        found = find_atoms(
+            law(mass, deviation), domain.left, domain.right, circular=domain.circular
+        )
+        assert found.tolist() == expected
+
+
+def test_neighbouring_atoms_do_not_hide_each_other() -> None:
+    mass = np.full(32, 0.5 / 32)
+    mass[[10, 11, 20]] += 0.5 / 3
+    found = find_atoms(law(mass, 0.005), BINS.left, BINS.right)
+    assert found.tolist() == [10, 11, 20]
+
+
+def test_a_threshold_is_the_normal_one() -> None:
+    """Just above and just below: the contrast of a bin with four neighbours has variance 2."""
+    critical = stats.norm.ppf(1 - 0.01 / 32)
+    mass = spike(15, 0.2)
+    excess = mass[15] - 2 * mass[0]
+    for factor, expected in ((0.999, [15]), (1.001, [])):
+        deviation = factor * excess / critical / np.sqrt(2)
+        assert find_atoms(law(mass, deviation), BINS.left, BINS.right).tolist() == expected
+
+
+def test_a_steep_slope_and_a_doubling_are_no_atoms() -> None:
+    slope = 0.7 ** np.arange(32.0)
+    for mass in (slope, slope[::-1], spike(15, 1 / 33)):
+        assert find_atoms(law(mass / mass.sum(), 1e-9), BINS.left, BINS.right).size == 0
+
+
+def test_bins_of_equal_ratio_are_compared_by_their_width() -> None:
+    domain = Interval(1, 1024, bins=16, scale="log")
+    density = (domain.right - domain.left) / 1023
+    assert find_atoms(law(density, 1e-9), domain.left, domain.right).size == 0
+    density[8] += 0.3
+    found = find_atoms(law(density / density.sum(), 1e-6), domain.left, domain.right)
+    assert found.tolist() == [8]
+
+
+def test_declared_atoms_are_neither_found_nor_neighbours() -> None:
+    domain = Interval(0, 1, bins=8, atoms=(0, 0.5))
+    mass = np.full(domain.size, 0.06)
+    mass[domain.left == domain.right] = 0.26
+    result = Distribution(domain, mass, uncertainty=law(mass, 1e-4))
+    assert [(atom.left, atom.right, atom.declared) for atom in result.atoms] == [
+        (0, 0, True),
+        (0.5, 0.5, True),
+    ]
+    assert [atom.share for atom in result.atoms] == pytest.approx([0.26, 0.26])
+    for atom in result.atoms:
+        assert atom.low is not None and atom.high is not None
+        reach = 1.96e-4
+        assert (atom.low, atom.high) == pytest.approx((0.26 - reach, 0.26 + reach), abs=1e-6)
+
+
+def test_whole_numbers_that_stand_out_are_found_at_a_point() -> None:
+    mass = spike(3, 0.5, 10)
+    (atom,) = Distribution(Integers(0, 9), mass, uncertainty=law(mass, 0.01)).atoms
+    assert (atom.left, atom.right, atom.declared) == (3, 3, False)
+    assert atom.share == pytest.approx(0.5)
+
+
+def test_the_share_is_what_is_beyond_the_neighbours() -> None:
+    mass = spike(15, 0.2)
+    (atom,) = Distribution(BINS, mass, uncertainty=law(mass, 0.01)).atoms
+    assert atom == Atom(15 / 32, 0.5, pytest.approx(0.2), atom.low, atom.high, declared=False)
+    deviation = 0.01 * np.sqrt(1 + 1 / 4)
+    assert atom.low == pytest.approx(0.2 - 1.96 * deviation, abs=1e-4)
+    assert atom.high == pytest.approx(0.2 + 1.96 * deviation, abs=1e-4)
+    expected = expected_mass(mass, BINS.left, BINS.right, np.array([15]), circular=False)
+    assert expected == pytest.approx([0.8 / 32])
+
+
+def test_the_law_of_many_symbols_is_used_whole() -> None:
+    """The deviation of a contrast is that of the dense covariance, remainder and all."""
+    rng = np.random.default_rng(1)
+    size = 24
+    noise = Covariance(
+        rng.random(size) * 1e-3, rng.normal(size=(size, 3)) * 3e-2, np.array([1.0, 1.0, -0.01])
+    )
+    remainder = rng.random(size) * 1e-3
+    mass = spike(11, 0.3, size)
+    one = Uncertainty(mass, noise, remainder, mass, 10, "by hand")
+    around = np.zeros(size)
+    around[[9, 10, 12, 13]] = 1 / 4
+    weights = np.eye(size)[11] - 2 * around
+    z = (mass @ weights) / one.deviation(weights, "empirical")
+    rate = 24 * stats.norm.sf(z)
+    domain = Interval(0, 1, bins=size)
+    for factor, expected in ((1.01, [11]), (0.99, [])):
+        found = find_atoms(one, domain.left, domain.right, false_alarms=factor * rate)
+        assert [place for place in found.tolist() if place == 11] == expected
+
+
+def test_what_cannot_be_judged_is_not_found() -> None:
+    assert Distribution(BINS, spike(15, 0.5)).atoms == ()  # no error law
+    few = Interval(0, 1, bins=3)
+    assert find_atoms(law(np.array([0.1, 0.8, 0.1]), 1e-6), few.left, few.right).size == 0
+    for rate in (0, 1, -1, float("nan")):
+        with pytest.raises(ArgumentError, match="false alarms"):
+            find_atoms(law(spike(1, 0.5), 0.1), BINS.left, BINS.right, false_alarms=rate)
+
+
+TALLIES = 300
+"""Simulated tallies of a smooth column. The stated rate of 1 % gives Bin(300, .01):
+P(above 16) = 2e-8. With a third of the standard error most would alarm."""
+
+
+def test_false_alarms_on_smooth_columns_are_as_rare_as_stated() -> None:
+    """By the exact linear law, whose normal errors are what the rate is worked out for."""
+    wave = SquareWave(BINS, 3)
+    counts = np.diff(np.round(50_000 * stats.beta(2, 4).cdf(BINS.edges))).astype(np.int64)
+    alarms = careless = 0
+    rng = np.random.default_rng(4)
+    for _ in range(TALLIES):
+        one = linear_estimate(wave.channel, simulate(wave, counts, rng=rng))
+        alarms += find_atoms(one, BINS.left, BINS.right).size > 0
+        narrow = dataclasses.replace(one, noise=one.noise.scaled(1 / 9))
+        careless += find_atoms(narrow, BINS.left, BINS.right).size > 0
+    assert alarms <= 16
+    assert careless > 60  # with a third of the true standard error
+
+
+def test_the_default_decoder_finds_what_is_there() -> None:
+    """Two atoms of 12 % on a smooth column, and none where there is none; seeded."""
+    domain = Interval(0, 1, bins=128)
+    randomizer = MultiscaleWave(domain, 2)
+    smooth = np.diff(np.round(60_000 * stats.beta(2, 4).cdf(domain.edges))).astype(np.int64)
+    spiky = (0.76 * smooth).astype(np.int64)
+    spiky[[30, 64]] += 7_200
+    for counts, expected in ((smooth, []), (spiky, [30, 64])):
+        tally = simulate(randomizer, counts, rng=1)
+        result = SpectralPrior().decode(randomizer.channel, tally)
+        assert [round(atom.left * 128) for atom in result.atoms] == expected
+        for atom in result.atoms:
+            assert atom.low is not None and atom.high is not None
+            assert atom.low < 0.12 < atom.high
+
+
+def test_many_symbols_take_no_matrix() -> None:
+    domain = Integers(0, 2**16 - 1)
+    response = GeneralizedRandomizedResponse(domain, 12)
+    counts = np.full(domain.size, 10, dtype=np.int64)
+    counts[777] = 500_000
+    result = LeastSquares().decode(response.channel, simulate(response, counts, rng=1))
+    assert isinstance(result, Distribution)
+    assert [atom.left for atom in result.atoms] == [777]

@@ -1,0 +1,350 @@
+"""Bands and the error laws behind them. Their coverage is measured by the decoder contracts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lapwing import (
+    Categories,
+    GeneralizedRandomizedResponse,
+    Integers,
+    Interval,
+    LapwingError,
+    SquareWave,
+    simulate,
+)
+from lapwing.decoders.unbiased.linear_estimate import linear_estimate
+from lapwing.errors import ArgumentError, FormatError
+from lapwing.linear.covariance import Covariance
+from lapwing.results.band import Band
+from lapwing.results.uncertainty import Uncertainty
+from tests.damaged_documents import damaged
+from tests.false_alarms import accepts, moments_tail
+
+STEADY = settings(deadline=None, max_examples=80, derandomize=True)
+
+
+def band(low: list[float], high: list[float]) -> Band:
+    ends = np.arange(1.0, len(low) + 1)
+    return Band(
+        ends, ends - 1, np.array(low), np.array(high), 0.95, "pointwise", "empirical", "by hand"
+    )
+
+
+def test_quantile_intervals_invert_the_band() -> None:
+    made = band([0.0, 0.1, 0.4, 0.7, 1.0], [0.2, 0.3, 0.6, 0.9, 1.0])
+    # The upper curve reaches .5 in the third symbol, [2, 3]; the lower one in the fourth, [3, 4].
+    assert made.quantile(0.5) == (2.0, 4.0)
+    assert made.quantile(0.1) == (0.0, 2.0)
+    assert made.quantile(0.65) == (3.0, 4.0)
+    assert made.quantile(0) == (0.0, 1.0)
+    assert made.quantile(1) == (4.0, 5.0)
+    # The lower curve of a pointwise band may fall; what it has reached, the truth has reached.
+    falling = band([0.0, 0.5, 0.3, 0.6, 1.0], [0.6, 0.7, 0.8, 0.9, 1.0])
+    assert falling.quantile(0.4) == (0.0, 2.0)
+    # A band that never reaches p ends where the domain does.
+    assert band([0.0, 0.1], [0.5, 0.6]).quantile(0.9) == (1.0, 2.0)
+    for wrong in (-0.1, 1.1, float("nan")):
+        with pytest.raises(ArgumentError, match=r"\[0, 1\]"):
+            made.quantile(wrong)
+
+
+@STEADY
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=8), st.floats(0, 0.4), st.floats(0, 1))
+def test_a_quantile_of_a_covered_curve_is_covered(
+    weights: list[float], reach: float, p: float
+) -> None:
+    mass = np.array(weights) + 1e-3
+    heights = np.cumsum(mass / mass.sum())
+    wiggle = reach * np.sin(np.arange(heights.size) * 7.0)  # neither edge is monotone
+    made = band(
+        (heights - np.abs(wiggle)).clip(0, 1).tolist(), (heights + reach).clip(0, 1).tolist()
+    )
+    low, high = made.quantile(p)
+    true = float(np.searchsorted(heights, p - 1e-12))  # the symbol that holds the quantile
+    assert low <= true and min(true + 1, heights.size) <= high
+
+
+def test_the_share_inside() -> None:
+    made = band([0.1, 0.2, 0.3, 0.4], [0.2, 0.3, 0.4, 0.5])
+    assert made.share_inside(np.array([0.1, 0.3, 0.5, 0.39])) == 0.5
+    assert made.share_inside(np.array([0.15, 0.25, 0.35, 0.45])) == 1
+    assert made.share_inside(np.array([0.1 - 1e-14, 0.3 + 1e-14, 0.4, 0.5])) == 1
+
+
+def some_law(seed: int, *, size: int = 7, rank: int = 3) -> Uncertainty:
+    rng = np.random.default_rng(seed)
+    plug_in = rng.dirichlet(np.full(size, 3.0))
+    # Negative columns as in the law of counts: diag(m) - m m', which takes the total out.
+    extra = rng.normal(size=(size, rank)) * 0.02
+    factor = np.column_stack([extra, 0.05 * plug_in])
+    return Uncertainty(
+        plug_in + rng.normal(size=size) * 0.02,
+        Covariance(0.0025 * plug_in, factor, np.append(np.ones(rank), -1.0)),
+        rng.uniform(0, 1e-4, size),
+        plug_in,
+        500,
+        "by hand",
+    )
+
+
+def dense_sums(law: Uncertainty, target: Any) -> np.ndarray:
+    """Covariance of the cumulative sums, entry by entry."""
+    covariance = law.noise.dense()
+    if target == "population":
+        m = law.plug_in
+        covariance = covariance + (np.diag(m) - np.outer(m, m)) / law.reports
+    lower = np.tril(np.ones((law.centre.size, law.centre.size)))
+    return lower @ covariance @ lower.T + np.diag(law.remainder)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("target", ["empirical", "population"])
+def test_deviations_against_the_dense_covariance(seed: int, target: Any) -> None:
+    law = some_law(seed)
+    sums = dense_sums(law, target)
+    assert law.cdf_deviation(target) == pytest.approx(np.sqrt(np.diag(sums)), rel=1e-12)
+    steps = np.eye(law.centre.size) - np.eye(law.centre.size, k=-1)
+    masses = steps @ sums @ steps.T
+    rng = np.random.default_rng(seed)
+    for weights in [*rng.normal(size=(3, law.centre.size)), np.eye(law.centre.size)[2]]:
+        expected = np.sqrt(weights @ masses @ weights)
+        assert law.deviation(weights, target) == pytest.approx(expected, rel=1e-12)
+
+
+def bands(law: Uncertainty, *, ordered: bool = True, level: float = 0.9) -> dict[Any, Band]:
+    ends = np.arange(law.centre.size + 1.0)
+    return {
+        (kind, target): law.band(
+            level=level,
+            kind=kind,
+            target=target,
+            left=ends[:-1] if ordered else None,
+            right=ends[1:] if ordered else None,
+        )
+        for kind in ("pointwise", "simultaneous")
+        for target in ("empirical", "population")
+    }
+
+
+def test_a_pointwise_band_is_the_normal_interval() -> None:
+    law = some_law(3)
+    z = NormalDist().inv_cdf(0.95)
+    for target in ("empirical", "population"):
+        made = bands(law)["pointwise", target]
+        reach = z * law.cdf_deviation(target)  # type: ignore[arg-type]
+        heights = np.cumsum(law.centre)
+        assert made.low == pytest.approx(np.clip(heights - reach, 0, 1))
+        assert made.high == pytest.approx(np.clip(heights + reach, 0, 1))
+        assert (made.level, made.kind, made.target) == (0.9, "pointwise", target)
+        assert made.points.tolist() == [1, 2, 3, 4, 5, 6, 7] and made.starts[0] == 0
+        assert made.method == "by hand"
+
+
+def estimates() -> dict[str, Uncertainty]:
+    wave = SquareWave(Interval(0, 1, bins=12), 2)
+    ring = SquareWave(Interval(0, 24, bins=12, circular=True), 2)
+    response = GeneralizedRandomizedResponse(Integers(1, 12), 2)
+    labels = GeneralizedRandomizedResponse(Categories(12), 2)
+    counts = np.arange(12) * 3000 + 500
+    return {
+        randomizer.domain.__class__.__name__ + randomizer.name: linear_estimate(
+            randomizer.channel, simulate(randomizer, counts, rng=1)
+        )
+        for randomizer in (wave, ring, response, labels)
+    }
+
+
+@pytest.mark.parametrize("name", estimates())
+def test_wider_where_more_is_promised(name: str) -> None:
+    law = estimates()[name]
+    made = bands(law, ordered="Categories" not in name)
+    width = {key: one.high - one.low for key, one in made.items()}
+    free = np.all([(one.low > 0) & (one.high < 1) for one in made.values()], axis=0)
+    assert free.sum() >= 8
+    for target in ("empirical", "population"):
+        narrow, wide = width["pointwise", target], width["simultaneous", target]
+        assert np.all(wide[free] >= narrow[free]) and wide[free].mean() > 1.2 * narrow[free].mean()
+    assert np.all(width["pointwise", "population"][free] > width["pointwise", "empirical"][free])
+    # The simulated critical values differ by chance, and monotony cuts each curve elsewhere.
+    means = [width["simultaneous", target][free].mean() for target in ("population", "empirical")]
+    assert means[0] > 0.98 * means[1]
+    wider = bands(law, ordered="Categories" not in name, level=0.99)["pointwise", "empirical"]
+    assert np.all(wider.high - wider.low >= width["pointwise", "empirical"])
+
+
+def test_a_simultaneous_band_of_a_cdf_is_monotone() -> None:
+    law = estimates()["Intervalsquare-wave"]
+    made = bands(law)["simultaneous", "empirical"]
+    assert np.all(np.diff(made.low) >= 0) and np.all(np.diff(made.high) >= 0)
+
+
+@pytest.mark.parametrize("cumulative", [True, False])
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_the_critical_value_against_a_dense_simulation(cumulative: bool, level: float) -> None:
+    """1000 draws put the share above the value within 4 standard errors of 1 - level."""
+    # The independent part is as large as the rest, so that leaving it out would show.
+    law = replace(some_law(1), remainder=np.full(7, 2e-3 if cumulative else 0.0))
+    used = np.array([1, 1, 1, 0, 1, 1, 1], dtype=bool)
+    critical = law.critical_value(level, "empirical", cumulative=cumulative, used=used)
+    matrix = dense_sums(law, "empirical") if cumulative else law.noise.dense()
+    deviation = np.sqrt(np.diag(matrix))
+    draws = np.random.default_rng(5).multivariate_normal(np.zeros(7), matrix, size=100_000)
+    suprema = np.abs(draws / deviation)[:, used].max(axis=1)
+    beyond, allowed = np.mean(suprema > critical), 4 * np.sqrt(level * (1 - level) / 1000)
+    assert abs(beyond - (1 - level)) < allowed
+    # A pointwise value is no simultaneous one, and the test sees it.
+    pointwise = NormalDist().inv_cdf((1 + level) / 2)
+    assert abs(np.mean(suprema > pointwise) - (1 - level)) > allowed
+
+
+def test_bands_of_shares() -> None:
+    law = estimates()["Categoriesgeneralized-randomized-response"]
+    made = bands(law, ordered=False)["pointwise", "empirical"]
+    deviation = np.sqrt(np.diag(law.noise.dense()))
+    z = NormalDist().inv_cdf(0.95)
+    assert made.points.tolist() == list(range(12))
+    assert made.low == pytest.approx(np.clip(law.centre - z * deviation, 0, 1))
+
+
+def test_an_estimate_without_error_has_a_band_without_width() -> None:
+    exact = Uncertainty(
+        np.array([0.25, 0.75]),
+        Covariance(np.zeros(2), np.zeros((2, 0)), np.zeros(0)),
+        np.zeros(2),
+        np.array([0.25, 0.75]),
+        100,
+        "exact",
+    )
+    made = bands(exact)
+    for kind in ("pointwise", "simultaneous"):
+        assert made[kind, "empirical"].low.tolist() == made[kind, "empirical"].high.tolist()
+        assert made[kind, "empirical"].low.tolist() == [0.25, 1.0]
+        assert made[kind, "population"].low[0] < 0.25
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"level": 0}, {"level": 1}, {"level": float("nan")}, {"kind": "both"}, {"target": "truth"}],
+)
+def test_illegal_questions(change: dict[str, Any]) -> None:
+    asked = {"level": 0.9, "kind": "pointwise", "target": "empirical", "left": None, "right": None}
+    with pytest.raises(ArgumentError):
+        some_law(1).band(**{**asked, **change})
+
+
+def test_a_variant_answers_for_its_own_kind() -> None:
+    plain, other = some_law(1), some_law(2)
+    law = replace(plain, variants={"population simultaneous": other})
+    found = bands(law)
+    expected = bands(other)["simultaneous", "empirical"]
+    assert found["simultaneous", "population"].low.tolist() == expected.low.tolist()
+    assert found["simultaneous", "population"].target == "population"
+    for key in (("pointwise", "population"), ("simultaneous", "empirical")):
+        assert found[key].low.tolist() == bands(plain)[key].low.tolist()
+
+
+def naive_given_present(law: Uncertainty) -> Uncertainty:
+    """The broken version: masses divided by the share of the present, as if that were known."""
+    present = 1 - law.centre[-1]
+    noise = Covariance(
+        law.noise.diagonal[:-1] / present**2, law.noise.factor[:-1] / present, law.noise.signs
+    )
+    return replace(law.given_present(), noise=noise)
+
+
+@pytest.mark.parametrize("target", ["empirical", "population"])
+def test_given_present_against_simulated_tallies(target: Any) -> None:
+    """Conditional CDFs of many tallies have the moments that the delta method says."""
+    domain = Integers(0, 4, missing="bin")
+    response = GeneralizedRandomizedResponse(domain, 2)
+    rng = np.random.default_rng(11)
+    counts = np.array([100, 200, 300, 150, 250, 600]) * 1000
+    people, share = counts.sum(), counts / counts.sum()
+    cdf = np.cumsum(share[:-1])[:-1] / share[:-1].sum()
+    samples = np.empty((3000, 4))
+    for row in samples:
+        drawn = rng.multinomial(people, share) if target == "population" else counts
+        tally = simulate(response, drawn, rng=rng)
+        centre = linear_estimate(response.channel, tally, plug_in=share).centre
+        row[:] = np.cumsum(centre[:-1])[:-1] / centre[:-1].sum()
+    at_truth = linear_estimate(response.channel, simulate(response, counts, rng=1), plug_in=share)
+    at_truth = replace(at_truth, centre=share)
+    for law, right in ((at_truth.given_present(), True), (naive_given_present(at_truth), False)):
+        covariance = dense_sums(law, target)[:-1, :-1]
+        # Errors are of the order 1e-3, so all is scaled to numbers of people.
+        tail = moments_tail(samples * people, cdf * people, covariance * people**2)
+        assert accepts(tail) is right
+    law = at_truth.given_present()
+    assert law.reports == 1_000_000 and law.plug_in.sum() == pytest.approx(1)
+    assert law.centre == pytest.approx(share[:-1] / share[:-1].sum())
+
+
+def test_given_present_keeps_the_variants() -> None:
+    law = replace(some_law(1), variants={"population pointwise": some_law(2)})
+    found = law.given_present().variants["population pointwise"]
+    assert found.centre.tolist() == some_law(2).given_present().centre.tolist()
+
+
+def test_stored_and_back() -> None:
+    law = replace(some_law(1), variants={"empirical simultaneous": some_law(2)})
+    text = json.dumps(law.to_document())
+    again = Uncertainty.from_document(json.loads(text), symbols=7)
+    # The factor is stored in single precision: the band moves by less than it can matter ...
+    for key, made in bands(law).items():
+        assert bands(again)[key].low == pytest.approx(made.low, abs=1e-7)
+        assert bands(again)[key].high == pytest.approx(made.high, abs=1e-7)
+    # ... and what was loaded once is stored exactly.
+    assert json.dumps(again.to_document()) == text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"centre": "AAAA"},
+        {"centre": "not base64"},
+        {"centre": "\u00e4"},
+        {"centre": None},
+        {"centre": [1.0]},
+        {"factor": ""},
+        {"signs": ""},
+        {"remainder": "AAAAAAAA8H8=" * 7},
+        {"reports": 0},
+        {"reports": -5},
+        {"reports": 2.0},
+        {"reports": True},
+        {"variants": None},
+        {"variants": {"other": {}}},
+        {"variants": {"population pointwise": None}},
+        {"more": 1},
+    ],
+)
+def test_a_damaged_law_is_refused(change: dict[str, Any]) -> None:
+    with pytest.raises(FormatError):
+        Uncertainty.from_document({**some_law(1).to_document(), **change}, symbols=7)
+
+
+def test_variants_of_variants_are_refused() -> None:
+    law = replace(some_law(1), variants={"population pointwise": some_law(2)})
+    nested = replace(some_law(3), variants={"population pointwise": law})
+    with pytest.raises(FormatError, match="variant"):
+        Uncertainty.from_document(nested.to_document(), symbols=7)
+
+
+@STEADY
+@given(damaged(replace(some_law(1), variants={"population pointwise": some_law(2)}).to_document()))
+def test_a_changed_law_loads_or_is_refused(document: dict[str, Any]) -> None:
+    try:
+        law = Uncertainty.from_document(document, symbols=7)
+    except LapwingError:
+        return
+    for made in bands(law).values():
+        assert np.all((made.low >= 0) & (made.low <= made.high) & (made.high <= 1))

@@ -1,0 +1,292 @@
+"""Whatever a stored document holds: it is read as what it says, or refused in one kind of error.
+
+Every kind of document is damaged in every place in every way of `damaged_documents.py`. What loads
+must be what was written, so that a fingerprint is that of the document read; nothing else than an
+error of the package may come out, and within a bounded number of lines.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import struct
+import warnings
+import zlib
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lapwing import (
+    Distribution,
+    ExhaustiveScan,
+    HeavyHitters,
+    LapwingError,
+    Ledger,
+    Summary,
+    Survey,
+)
+from lapwing.documents import parse, read
+from lapwing.errors import FormatError
+from lapwing.local.categorical.rappor_memory import Memory
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.protocol.messages.report_file import read_blocks, read_header, write
+from lapwing.protocol.messages.tally import ReportLog, tally_from_document
+from lapwing.survey.publication import release_from_document
+from tests.damaged_documents import (
+    at_most,
+    damaged_bytes,
+    forged,
+    mutants,
+    spelled,
+)
+
+STORED = Path(__file__).parent / "stored" / "v1"
+
+LINES = 3_000_000
+"""The most that one document may take; those of today take at most a tenth."""
+
+
+def _ask_release(release: Any) -> None:
+    assert release.people is None or release.people >= 0
+    assert release.total >= 1 and release.variance > 0 and str(release.guarantee)
+    with contextlib.suppress(LapwingError):
+        # Twice the same people is refused; their sum, under other names, must not wrap.
+        release + release
+    assert release.blocks[0].size == release.channel.blocks[0].outputs
+
+
+def _ask_ledger(ledger: Ledger) -> None:
+    for _ in range(2):
+        with contextlib.suppress(LapwingError):
+            assert ledger.spent is None or str(ledger.spent)
+        with contextlib.suppress(LapwingError):
+            assert ledger.remaining is None or str(ledger.remaining)
+        with contextlib.suppress(LapwingError):
+            ledger = ledger.spend("more", ledger.budget)
+
+
+def _ask_survey(survey: Survey) -> None:
+    assert survey.randomizer.certificate().holds
+    assert survey.guarantee.epsilon == survey.randomizer.epsilon
+
+
+def _ask_result(result: Any) -> None:
+    with contextlib.suppress(LapwingError):
+        assert result.confidence_band(0.9) is not result
+
+
+Reader = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+
+READERS: dict[str, Reader] = {
+    "survey.json": (Survey.from_document, _ask_survey),
+    "tally.json": (tally_from_document, lambda tally: tally + tally),
+    "distribution.json": (Distribution.from_document, _ask_result),
+    "heavy-hitters.json": (HeavyHitters.from_document, _ask_result),
+    "ledger.json": (Ledger.from_document, _ask_ledger),
+    "release.json": (release_from_document, _ask_release),
+}
+
+LOSSES: list[dict[str, Any]] = [
+    {"mu_squared": Fraction(1, 64), "epsilon": Fraction(1, 7)},
+    {"rho": Fraction(1, 100), "delta": Fraction(1, 10**8)},
+]
+
+FILES = sorted(path for path in STORED.glob("*/*.json") if path.name in READERS)
+
+
+def test_every_kind_of_document_is_damaged() -> None:
+    assert {path.name for path in FILES} == set(READERS)
+
+
+def case_id(path: Path) -> str:
+    return f"{path.parent.name}/{path.stem}"
+
+
+def current(path: Path) -> dict[str, Any]:
+    """Return a stored document as it is written today: an old ledger in the new version."""
+    load, _ = READERS[path.name]
+    document: dict[str, Any] = json.loads(json.dumps(load(read(path)).to_document()))
+    if path.name == "ledger.json":
+        for entry, numbers in zip(document["entries"], LOSSES, strict=True):
+            loss = PrivacyLoss(**numbers)
+            delta = Fraction(1, 10**7)
+            entry |= {"loss": loss.to_document(), "release": "a", "state": "reserved"}
+            entry["guarantee"] |= {"epsilon": str(loss.epsilon_at(delta)), "delta": str(delta)}
+        document["budget"] |= {"epsilon": "20", "delta": "1/100000"}
+    return document
+
+
+def refused_or_itself(document: Any, load: Callable[[Any], Any], ask: Callable[[Any], Any]) -> bool:
+    """Assert that a document is refused, or is what it says; return whether it was read."""
+    with at_most(LINES), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            made = load(document)
+        except LapwingError as error:
+            assert len(str(error)) < 4000  # the longest text that is put in has 3000
+            return False
+        assert spelled(made.to_document()) == spelled(document)
+        assert repr(made)
+        ask(made)
+    return True
+
+
+def check_document(path: Path, *, most: int | None, seed: int) -> None:
+    load, ask = READERS[path.name]
+    document = current(path)
+    assert refused_or_itself(document, load, ask)
+    for mutant in mutants(document, most=most, seed=seed):
+        changed = forged(mutant)
+        refused_or_itself(changed, load, ask)
+        text = as_text(changed)
+        if text is None:
+            continue
+        with contextlib.suppress(LapwingError):
+            refused_or_itself(parse(text, name="it"), load, ask)
+
+
+def as_text(document: Any) -> str | None:
+    """Return a document as JSON text, or None where it is none."""
+    try:
+        return json.dumps(document)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+@pytest.mark.parametrize("path", FILES, ids=case_id)
+def test_a_damaged_document_is_refused_or_says_what_it_is(path: Path) -> None:
+    check_document(path, most=25, seed=zlib.crc32(case_id(path).encode()))
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("path", FILES, ids=case_id)
+def test_every_damage_is_refused_or_says_what_it_is(path: Path) -> None:
+    check_document(path, most=None, seed=0)
+
+
+# Binary files, with checksums that an attacker can make, too.
+
+
+def _with_checksums(data: bytes) -> bytes:
+    """Return a report file with the checksums that its header and its only block should have."""
+    if len(data) < 92:
+        return data
+    header = data[:80] + struct.pack("<I", zlib.crc32(data[:80]))
+    count, records = data[84:88], data[92:]
+    return header + count + struct.pack("<I", zlib.crc32(records, zlib.crc32(count))) + records
+
+
+def check_report_file(data: bytes) -> bool:
+    """Assert that a report file is refused, or written again as it was; return which."""
+    path = Path("reports.lwr")
+    try:
+        stream = io.BytesIO(data)
+        header = read_header(stream, name=path.name)
+        blocks = list(read_blocks(stream, header, path=path))
+    except LapwingError:
+        return False
+    again = io.BytesIO()
+    write(again, header, blocks)
+    assert again.getvalue() == data
+    return True
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_damaged_report_file_is_refused_or_written_again_as_it_was(seed: int) -> None:
+    whole = (STORED / "subset-selection" / "reports.lwr").read_bytes()
+    data = _with_checksums(whole[: 84 + 8 + 20])
+    data = _with_checksums(data[:84] + struct.pack("<I", 10) + data[88:])
+    assert check_report_file(data) and check_report_file(whole)
+    read_anyway = 0
+    for mutant in damaged_bytes(data, most=None, seed=seed):
+        check_report_file(mutant)
+        read_anyway += check_report_file(_with_checksums(mutant))
+    assert read_anyway > 100, "other fingerprints and other reports are read"
+
+
+def test_the_reserved_field_of_a_report_file_is_refused() -> None:
+    whole = (STORED / "subset-selection" / "reports.lwr").read_bytes()
+    for field in (1, 256, 65_535):
+        header = whole[:10] + struct.pack("<H", field) + whole[12:80]
+        data = header + struct.pack("<I", zlib.crc32(header)) + whole[84:]
+        with pytest.raises(FormatError, match="reserved"):
+            read_header(io.BytesIO(data), name="reports.lwr")
+
+
+def _with_digest(data: bytes) -> bytes:
+    return data[:-32] + hashlib.sha256(data[:-32]).digest()
+
+
+def check_summary(path: Path, data: bytes) -> bool:
+    """Assert that a summary is refused, or written again as it was; return which."""
+    path.write_bytes(data)
+    with at_most(LINES), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            made = Summary.read(path)
+            made.write(path)
+        except LapwingError:
+            return False
+    assert path.read_bytes() == data
+    return True
+
+
+def test_a_damaged_summary_is_refused_or_written_again_as_it_was(tmp_path: Path) -> None:
+    data, path = (STORED / "summary" / "summary.bin").read_bytes(), tmp_path / "summary.bin"
+    assert check_summary(path, data)
+    read_anyway = 0
+    for mutant in damaged_bytes(data, most=40, seed=3):
+        assert check_summary(path, mutant) == (mutant == data)
+        read_anyway += check_summary(path, _with_digest(mutant))
+    assert read_anyway > 3, "other counts are read"
+
+
+def test_a_damaged_header_of_a_summary_is_refused_or_written_again(tmp_path: Path) -> None:
+    data, path = (STORED / "summary" / "summary.bin").read_bytes(), tmp_path / "summary.bin"
+    (length,) = struct.unpack("<I", data[16:20])
+    header = json.loads(data[20 : 20 + length])
+    for mutant in mutants(header, most=150, seed=4):
+        text = as_text(mutant)
+        if text is not None:
+            changed = data[:16] + struct.pack("<I", len(text)) + text.encode() + data[20 + length :]
+            # Never: it is JSON, but with spaces, and not the canonical bytes.
+            assert not check_summary(path, _with_digest(changed))
+
+
+def test_a_damaged_memory_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "memory"
+    Memory.open(path)
+    data = path.read_bytes()
+    for mutant in damaged_bytes(data, most=None, seed=5):
+        path.write_bytes(mutant)
+        if mutant != data:
+            with pytest.raises(FormatError):
+                Memory.open(path)
+
+
+# The state of a scan.
+
+
+@pytest.mark.parametrize("most", [100, pytest.param(None, marks=pytest.mark.soak)])
+def test_a_damaged_state_of_a_scan_is_refused_or_gone_on_with(
+    most: int | None, tmp_path: Path
+) -> None:
+    survey = Survey.read(STORED / "linear-hashing" / "survey.json")
+    log = tally_from_document(read(STORED / "linear-hashing" / "tally.json"))
+    assert isinstance(log, ReportLog)
+    channel, path = survey.randomizer.linear_channel, tmp_path / "state.json"  # type: ignore[attr-defined]
+    scanned = ExhaustiveScan(expected_false=3)
+    scanned.decode(channel, log, state=path)
+    document = json.loads(path.read_text())
+    assert document["done"] == 1 and document["symbols"]
+    for mutant in mutants(document, most=most, seed=6):
+        text = as_text(mutant)
+        if text is not None:
+            path.write_text(text)
+            with at_most(LINES), contextlib.suppress(LapwingError):
+                assert len(scanned.decode(channel, log, state=path)) >= 0
