@@ -210,12 +210,12 @@ def nothing_kept(sources: list[Source]) -> list[str]:
             empty = isinstance(value, ast.Dict | ast.List) and not ast.unparse(value).strip("{}[]")
             made = isinstance(value, ast.Call) and ast.unparse(value.func).split(".")[-1] in FILLED
             if empty or (made and not value.args):
-                wrong.append(
-                    source.says(node, "keep what a pure function found by functools.lru_cache")
-                )
+                wrong.append(source.says(node, "keep what a pure function found by memoized"))
         for node in ast.walk(source.tree):
             if isinstance(node, ast.Global):
                 wrong.append(source.says(node, "a module's names do not change"))
+            if "lru_cache" in {getattr(node, key, "") for key in ("id", "attr", "name")}:
+                wrong.append(source.says(node, "threads tear lru_cache; use memoized"))
     return wrong
 
 
@@ -306,6 +306,8 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
         "local/x": "from collections import OrderedDict\n_kept = OrderedDict()",
         "linear/x": "_seen = []",
         "cli/x": "def f():\n    global x\n    x = 1",
+        "privacy/x": "from functools import lru_cache",
+        "central/x": "import functools\n@functools.lru_cache(maxsize=4)\ndef f(x): ...",
     },
     silent: {"laws": "print(1)"},
     confined: {

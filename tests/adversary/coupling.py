@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from lapwing.linear.memoized import Memoized
 from tests.central.test_matching_pursuit_law import log_chosen
 
 WORDS_OF_AN_IDENTIFIER = 2
@@ -84,8 +85,8 @@ def forget() -> None:
     for key, module in list(sys.modules.items()):
         if key.split(".")[0] == "lapwing":
             for value in list(vars(module).values()):
-                if hasattr(value, "cache_clear"):
-                    value.cache_clear()
+                if isinstance(value, Memoized):
+                    value.forget()
 
 
 @dataclass

@@ -147,9 +147,9 @@ def without_the_missing(mechanism, held):
     products = Dictionary.products.fget
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Dictionary, "products", property(lambda self: products(self)[:, :-1]))
-        module._facts.cache_clear()
+        module._facts.forget()
         short = module._facts(mechanism, held)
-    module._facts.cache_clear()
+    module._facts.forget()
     assert short != module._facts(mechanism, held)
     return short
 

@@ -124,9 +124,9 @@ class TestLinear:
             lambda matrix, replaced: right(matrix, replaced=not replaced),
         ):
             monkeypatch.setattr(module, "most_moved", wrong)
-            module._sensitivity.cache_clear()
+            module._sensitivity.forget()
             assert not is_exact(PolynomialProjection(5), Interval(0, 1, bins=5), relation)
-        module._sensitivity.cache_clear()
+        module._sensitivity.forget()
 
     def test_noise_as_small_as_the_functions_allow_is_not_wasted(self, relation):
         # The direction in which only missing rows move must not take all the noise there is: one

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from lapwing.central.linear_mechanism import part_of
 from lapwing.central.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.square_root_sums import UNIT, coefficients
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
@@ -274,7 +274,7 @@ class RunningPrefixSums(Mechanism):
         return {"class": self.name, "rounds": self.rounds}
 
 
-@lru_cache(maxsize=16)
+@memoized(most=16)
 def _weights(rounds: int) -> NDArray[np.int64]:
     weights: NDArray[np.int64] = np.rint(
         coefficients(max(rounds, 2))[:rounds] / (2**20 // TIME_UNIT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.linear.whole_columns import LARGEST_ENTRY
 from lapwing.privacy.guarantee import Neighbours
@@ -158,7 +158,7 @@ def linear_channel(release: Release, strategy: Strategy) -> Channel:
     )
 
 
-@lru_cache(maxsize=4)
+@memoized(most=4)
 def _operator(strategy: Strategy) -> Operator:
     """Return one object for equal strategies, so that decoders may keep what follows from it."""
     return as_operator(strategy.operator)

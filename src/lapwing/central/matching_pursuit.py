@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -23,6 +22,7 @@ from lapwing.linear.function_families import (
     orthonormal,
     splines,
 )
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise
@@ -343,7 +343,7 @@ class _Facts:
     published: int
 
 
-@lru_cache(maxsize=16)
+@memoized(most=16)
 def _dictionary(mechanism: MatchingPursuit, held: int) -> Dictionary:
     middles = (2 * np.arange(held) + 1) / held - 1
     count = mechanism.atoms
@@ -363,7 +363,7 @@ def _dictionary(mechanism: MatchingPursuit, held: int) -> Dictionary:
         raise ArgumentError(str(error)) from None
 
 
-@lru_cache(maxsize=16)
+@memoized(most=16)
 def _facts(mechanism: MatchingPursuit, held: int) -> _Facts:
     dictionary = _dictionary(mechanism, held)
     return _Facts(
@@ -409,7 +409,7 @@ def _up(number: float | Fraction) -> Fraction:
     return scale_up(float(number) * (1 + 2.0**-40))
 
 
-@lru_cache(maxsize=64)
+@memoized(most=64)
 def _largest_rho(promise: Promise) -> Fraction:
     """Return the largest rho, to nine digits, that keeps the promise."""
     if promise.rho is not None:

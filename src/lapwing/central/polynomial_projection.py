@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -29,6 +28,7 @@ from lapwing.linear.function_families import (
     orthonormal,
     splines,
 )
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.linear.whole_columns import LARGEST_ENTRY, most_moved, whole
 from lapwing.privacy.guarantee import Neighbours
@@ -95,7 +95,7 @@ class CurveStrategy:
         return _sensitivity(self.matrix.tobytes(), self.matrix.shape, neighbours)
 
 
-@lru_cache(maxsize=32)
+@memoized(most=32)
 def _sensitivity(content: bytes, shape: tuple[int, ...], neighbours: Neighbours) -> Sensitivity:
     matrix = np.frombuffer(content, dtype=np.int64).reshape(shape)
     return Sensitivity(*most_moved(matrix, replaced=neighbours == "replace-one"))
@@ -258,7 +258,7 @@ class PolynomialProjection(Mechanism):
         }
 
 
-@lru_cache(maxsize=16)
+@memoized(most=16)
 def _strategy(
     mechanism: PolynomialProjection, held: int, size: int, neighbours: Neighbours
 ) -> CurveStrategy:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +15,7 @@ from lapwing.central.linear_mechanism import (
     verify_linear,
 )
 from lapwing.errors import ArgumentError
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums, coefficients
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import KINDS, Kind, Sensitivity
@@ -61,7 +61,7 @@ class SquareRootStrategy:
         return _sensitivity(self.size, neighbours)
 
 
-@lru_cache(maxsize=32)
+@memoized(most=32)
 def _sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
     f = coefficients(size)
     squares = np.cumsum(f * f)

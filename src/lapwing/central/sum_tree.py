@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from lapwing.central.linear_mechanism import (
     verify_linear,
 )
 from lapwing.errors import ArgumentError
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.stacked import Stacked
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.whole_columns import most_moved, whole
@@ -116,7 +116,7 @@ class HaarStrategy:
         return _haar_sensitivity(self.size, neighbours)
 
 
-@lru_cache(maxsize=8)
+@memoized(most=8)
 def _haar_matrix(size: int) -> NDArray[np.int64]:
     leaves = 1 << (size - 1).bit_length()
     rows = [np.full(leaves, 0.5)]
@@ -131,7 +131,7 @@ def _haar_matrix(size: int) -> NDArray[np.int64]:
     return used
 
 
-@lru_cache(maxsize=8)
+@memoized(most=8)
 def _haar_sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
     return Sensitivity(*most_moved(_haar_matrix(size), replaced=neighbours == "replace-one"))
 

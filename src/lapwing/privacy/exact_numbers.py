@@ -6,11 +6,11 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
-from functools import lru_cache
 from numbers import Rational, Real
 from typing import Any
 
 from lapwing.errors import PrivacyError
+from lapwing.linear.memoized import memoized
 
 MAXIMUM_EPSILON = 24
 """Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
@@ -168,7 +168,7 @@ def epsilon_text(epsilon: Fraction) -> str:
     return whole if digits == 0 else f"{whole[:-digits]}.{whole[-digits:]}"
 
 
-@lru_cache(maxsize=256)
+@memoized(most=256)
 def exponential_bounds(exponent: Fraction) -> tuple[Fraction, Fraction]:
     """Return rational numbers ``low <= e^exponent <= high`` that differ by less than 2^-200 of it.
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import lru_cache
 
 from lapwing.errors import PrivacyError
+from lapwing.linear.memoized import memoized
 
 SIGNIFICANT_BITS = 32
 """Of a noise scale. Rounding it up costs at most 2^-31 of it, and lets samplers work in words."""
@@ -52,7 +52,7 @@ def root_above(number: Fraction, bits: int = 128) -> Fraction:
     return Fraction(root + 1, 1 << bits)
 
 
-@lru_cache(maxsize=64)
+@memoized(most=64)
 def _pi_below(bits: int) -> int:
     """Return an integer in (pi * 2^bits - 2^20, pi * 2^bits), by Machin's formula."""
     one = 1 << bits
@@ -101,7 +101,7 @@ def _tail(point: Fraction) -> tuple[Fraction, Fraction]:
     return _tail_at(upper)[0], _tail_at(lower)[1]
 
 
-@lru_cache(maxsize=4096)
+@memoized(most=4096)
 def _tail_at(point: Fraction) -> tuple[Fraction, Fraction]:
     bits = _GUARD + math.ceil(1.5 * float(point) ** 2)
     one = 1 << bits

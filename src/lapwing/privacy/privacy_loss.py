@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 from lapwing.documents import spelled_number
 from lapwing.errors import FormatError, PrivacyError
+from lapwing.linear.memoized import memoized
 from lapwing.privacy.exact_numbers import exact_number, exponential_bounds
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
 
@@ -148,7 +148,7 @@ def logarithm_above(number: Fraction) -> Fraction:
     return found
 
 
-@lru_cache(maxsize=256)
+@memoized(most=256)
 def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return an epsilon at which rho-zCDP has this delta, rounded upwards in exact arithmetic.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector, read_only
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums
 from lapwing.linear.operators.stacked import dense
@@ -81,7 +81,7 @@ class PrefixEstimate:
 
 # What follows from the root alone is kept, because it is most of the work and the same for every
 # release of one mechanism on one domain. The functions are pure, so threads may share them.
-@lru_cache(maxsize=8)
+@memoized(most=8)
 def _column(root: Operator, known: tuple[int, ...], index: int) -> Vector:
     """Return a column of the covariance of the prefix sums when some are known, read-only."""
     unit = np.zeros(root.shape[0])
@@ -91,7 +91,7 @@ def _column(root: Operator, known: tuple[int, ...], index: int) -> Vector:
     return read_only(column - removed @ removed[index])
 
 
-@lru_cache(maxsize=8)
+@memoized(most=8)
 def removed_columns(root: Operator, known: tuple[int, ...]) -> Matrix:
     """Return what known prefix sums take out of the covariance: float64 [symbols, known]."""
     if not known:
@@ -131,12 +131,12 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     return PrefixEstimate(matrix @ answers, root, block.law.variance)
 
 
-@lru_cache(maxsize=4)
+@memoized(most=4)
 def _square_root(size: int) -> PrefixRoot:
     return PrefixRoot(SquareRootSums(size))
 
 
-@lru_cache(maxsize=4)
+@memoized(most=4)
 def _inverted(operator: Operator) -> tuple[Matrix, Operator]:
     """Return the matrix from answers to prefix sums, also as an operator."""
     root = read_only(np.cumsum(_pseudo_inverse(operator), axis=0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +18,7 @@ from lapwing.decoders.releases.sine_prior import pursue, sine_transform
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, read_only
 from lapwing.linear.covariance import Covariance
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
@@ -144,7 +144,7 @@ class StepPursuit:
         return Uncertainty(centre, noise, remainder * scale**2, simplex(centre), people, METHOD)
 
 
-@lru_cache(maxsize=4)
+@memoized(most=4)
 def _wave_noise(root: Operator, known: tuple[int, ...], held: int) -> Vector:
     """Return the variance of every sine wave of the inner prefix sums, per unit of noise."""
     chosen = np.arange(1, held)
@@ -166,7 +166,7 @@ def _wave_noise(root: Operator, known: tuple[int, ...], held: int) -> Vector:
     return read_only(np.exp(np.interp(np.log(points), np.log(chosen), np.log(variance))))
 
 
-@lru_cache(maxsize=4)
+@memoized(most=4)
 def _columns(root: Operator, known: tuple[int, ...]) -> tuple[Vector, Vector]:
     """Return columns of masses whose errors of sums are the noise, and what they leave."""
     size, removed = root.shape[0], removed_columns(root, known)

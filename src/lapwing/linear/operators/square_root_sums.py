@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator
 
 UNIT = 2**20
 """Entries are whole multiples of 1 / UNIT: the rounded matrix is the strategy, exactly."""
 
 
-@lru_cache(maxsize=8)
+@memoized(most=8)
 def coefficients(size: int) -> NDArray[np.int64]:
     """Return ``UNIT * f_k``, rounded: int64 [size]; ``f_0 = 1, f_k = f_(k-1) (2 k - 1) / (2 k)``.
 

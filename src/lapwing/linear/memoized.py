@@ -1,0 +1,80 @@
+"""Results that are kept for the next call with equal arguments, also between threads."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from functools import update_wrapper
+from threading import Lock
+from typing import Generic, ParamSpec, TypeVar
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class Memoized(Generic[Arguments, Result]):
+    """A pure function that keeps its latest results.
+
+    ``functools.lru_cache`` may not be used for this: when two keys share a hash and are compared
+    by Python code, as strategies of one size and fractions are, threads tear its list. We have
+    seen it return the result of another key, and crash the interpreter (CPython 3.11; the cause is
+    its issue 94879). Here every look at the table is made alone. The function itself is called
+    outside the lock, so that it may call itself and other threads need not wait; they may then
+    compute one result twice, and all of them get the one that was kept first.
+
+    Parameters
+    ----------
+    function : callable
+        Pure, with hashable arguments.
+    most : int
+        Results to keep, at least 1; the one that was not asked for longest goes first.
+    """
+
+    def __init__(self, function: Callable[Arguments, Result], most: int) -> None:
+        self._function = function
+        self._most = most
+        self.forget()
+        # A forked child starts empty: another thread may have held the lock, in mid-change.
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.forget)
+        update_wrapper(self, function)
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._lock = Lock()
+        self._kept: OrderedDict[Hashable, Result] = OrderedDict()
+
+    def __call__(self, *given: Arguments.args, **named: Arguments.kwargs) -> Result:
+        """Return what the function returns, without calling it when that is kept."""
+        key = (given, *named.items())
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = self._function(*given, **named)
+        with self._lock:
+            found = self._kept.setdefault(key, made)
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return found
+
+
+def memoized(*, most: int) -> Callable[[Callable[Arguments, Result]], Memoized[Arguments, Result]]:
+    """Return a decorator that keeps the latest `most` results of a pure function.
+
+    Examples
+    --------
+    >>> @memoized(most=2)
+    ... def square(number: int) -> int:
+    ...     print("computed")
+    ...     return number**2
+    >>> square(3), square(3)
+    computed
+    (9, 9)
+    """
+
+    def kept(function: Callable[Arguments, Result]) -> Memoized[Arguments, Result]:
+        return Memoized(function, most)
+
+    return kept
