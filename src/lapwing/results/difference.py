@@ -178,8 +178,8 @@ class Difference:
         laws = self._laws(target, present=True)
         if laws is None:
             return None
-        left, right = self.first.domain.left, self.first.domain.right
-        one, two = (probability_ends(law, left, right, (low, high)) for law in laws)
+        domain = self.first.domain
+        one, two = (probability_ends(law, domain, (low, high)) for law in laws)
         return one.minus(two).interval(level, least=-1.0, most=1.0)
 
     def share_interval(

@@ -282,7 +282,7 @@ class Distribution:
         law = self._law(self.present_uncertainty, target)
         if law is None:
             return None
-        ends = probability_ends(law, self.domain.left, self.domain.right, (low, high))
+        ends = probability_ends(law, self.domain, (low, high))
         return ends.interval(level, least=0.0, most=1.0)
 
     def share_interval(

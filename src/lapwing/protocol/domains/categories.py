@@ -11,7 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
-from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_count, check_list
+from lapwing.protocol.domains.domain import (
+    LARGEST_INTEGER,
+    Closed,
+    check_choice,
+    check_count,
+    check_list,
+)
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
 
@@ -85,6 +91,11 @@ class Categories:
     def circular(self) -> bool:
         """False."""
         return False
+
+    @property
+    def closed(self) -> Closed:
+        """No symbol has a width."""
+        return "right"
 
     @property
     def unit(self) -> Unit:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
-from lapwing.protocol.domains.domain import check_choice, check_count
+from lapwing.protocol.domains.domain import Closed, check_choice, check_count
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
 
@@ -68,6 +68,11 @@ class HashedTexts:
     def circular(self) -> bool:
         """False."""
         return False
+
+    @property
+    def closed(self) -> Closed:
+        """No symbol has a width."""
+        return "right"
 
     @property
     def unit(self) -> Unit:

@@ -13,6 +13,7 @@ from lapwing.errors import DomainError
 from lapwing.protocol.domains.domain import (
     LARGEST_INTEGER,
     MAXIMUM_BINS,
+    Closed,
     check_choice,
     check_count,
     read_numbers,
@@ -70,6 +71,11 @@ class Integers:
     def circular(self) -> bool:
         """False: whole numbers have ends."""
         return False
+
+    @property
+    def closed(self) -> Closed:
+        """No symbol has a width."""
+        return "right"
 
     @property
     def unit(self) -> Unit:
