@@ -1,4 +1,4 @@
-"""Every file, module and member that a page names is there, and every link reaches its heading."""
+"""Pages name what is there: files, modules, members, links to headings. And their lines are short."""
 
 from __future__ import annotations
 
@@ -141,3 +141,32 @@ def test_dead_links_are_noticed() -> None:
     assert dead_links(live, docs, "glossary.md") == []
     dead = "[a](glossary.md#verbes) [b](#nowhere) [c](gone.md)"
     assert dead_links(dead, docs, "glossary.md") == ["glossary.md#verbes", "#nowhere", "gone.md"]
+
+
+WIDEST = 118
+
+
+def long_lines(text: str) -> list[int]:
+    """Return the numbers of the lines of prose that are too long; tables and code may be."""
+    code = re.compile(r"^```.*?^```$", re.M | re.S)
+    prose = code.sub(lambda block: "\n" * block[0].count("\n"), text)
+    lines = enumerate(prose.splitlines(), 1)
+    return [at for at, line in lines if len(line) > WIDEST and not line.startswith(("|", "    "))]
+
+
+BY_HAND = [
+    page
+    for page in [*PAGES, ROOT / "CHANGELOG.md"]
+    if page.name not in ("cli-reference.md", "layout.md")
+]
+
+
+@pytest.mark.parametrize("page", BY_HAND, ids=lambda page: page.name)
+def test_lines_of_prose_are_short(page: Path) -> None:
+    assert long_lines(page.read_text("utf-8")) == []
+
+
+def test_long_lines_are_noticed() -> None:
+    code = f"```text\n{'x' * 200}\n```\n"
+    assert long_lines(f"short\n{code}| {'x' * 200} |\n") == []
+    assert long_lines(f"short\n{code}{'word ' * 30}\n") == [5]
