@@ -1,4 +1,4 @@
-"""Pages name what is there: files, modules, members, links to headings. And their lines are short."""
+"""Pages name files, modules, members and headings that are there, in lines that are short."""
 
 from __future__ import annotations
 
