@@ -39,6 +39,7 @@ def test_every_example_is_run_by_a_test() -> None:
         "demo.py",
         "five_minutes.py",
         "multimodal_column.py",
+        "own_randomizer.py",
         "poisoning.py",
         "smooth_column.py",
         "spiky_column.py",
@@ -204,3 +205,11 @@ def test_click_counts(tmp_path: Path) -> None:
     pairs = re.findall(r"page \d+ +([0-9.]+)% +([0-9.]+)%", printed)
     assert len(pairs) == 10
     assert all(abs(float(a) - float(b)) < 0.5 for a, b in pairs)
+
+
+def test_a_randomizer_of_ones_own(tmp_path: Path) -> None:
+    contract, *rows = run("own_randomizer.py", folder=tmp_path).splitlines()
+    assert contract.startswith("the contract holds: epsilon = 1, pure")
+    shares = [float(row.split()[1].rstrip("%")) for row in rows]
+    # The standard error of a share is below half a point.
+    assert shares == pytest.approx([60, 0, 30, 10, 0], abs=4)

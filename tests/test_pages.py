@@ -38,17 +38,3 @@ def test_the_pages_with_examples_are_found() -> None:
 def test_a_wrong_example_is_noticed() -> None:
     assert failures("```python\n>>> 1 + 1\n2\n```\n", "right") == 0
     assert failures("```python\n>>> 1 + 1\n3\n```\n", "wrong") == 1
-
-
-LINK = re.compile(r"\]\(([^)#]+)(#[^)]*)?\)")
-
-
-@pytest.mark.parametrize(
-    "page",
-    [ROOT / "README.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))],
-    ids=lambda page: page.name,
-)
-def test_links_lead_somewhere(page: Path) -> None:
-    for target, _ in LINK.findall(page.read_text("utf-8")):
-        if not target.startswith(("http://", "https://")):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -24,7 +24,7 @@ NO_PROMISE = {
     "The central model: What this does not cover",
     "What lies outside one report: Metadata",
     "What lies outside one report: Collusion",
-    "What lies outside one report: Labels of groups",
+    "What lies outside one report: Labels of segments",
     "What lies outside one report: Side channels",
     "What a shuffler would add: Count honest people only",
     "Not in this version",

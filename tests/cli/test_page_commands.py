@@ -1,0 +1,61 @@
+"""The commands that docs/*.md show run one after the other, from the files that they speak of."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+import lapwing as lw
+from tests.cli.running import Program
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+def commands(page: str) -> list[list[str]]:
+    """Return the arguments of each command in the blocks of shell of a page."""
+    text = (DOCS / page).read_text("utf-8")
+    blocks: list[str] = re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    lines = "".join(blocks).replace("\\\n", " ").splitlines()
+    words = [shlex.split(line) for line in lines]
+    assert all(line[0] == "lapwing" for line in words)
+    return [line[1:] for line in words]
+
+
+def write_table(path: Path, column: str, *, region: bool = False) -> None:
+    """Write 6000 numbers up to some 100,000 of people in two regions."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    columns: dict[str, object] = {column: np.random.default_rng(3).gamma(2, 20_000, 6000)}
+    if region:
+        columns["region"] = ["north", "south", "south"] * 2000
+    parquet.write_table(pa.table(columns), path)
+
+
+def test_those_of_answers(done: Program, tmp_path: Path) -> None:
+    domain = lw.Interval(0, 524_288, bins=64)
+    (tmp_path / "survey.json").write_text(lw.Survey("x", lw.SquareWave(domain, 2)).to_json())
+    write_table(tmp_path / "values.parquet", "income", region=True)
+    shown = commands("answers.md")
+    assert len(shown) == 5
+    for line in shown:
+        done(*line)
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
+    write_table(tmp_path / "data.parquet", "salary")
+    shutil.copy(tmp_path / "data.parquet", tmp_path / "site.parquet")
+    shown = commands("central.md")
+    assert len(shown) == 8
+    for line in shown:
+        if line[0] == "merge":  # the other site does what this one did
+            release = next(earlier for earlier in shown if earlier[-1] == "site1.json")
+            done(*release[:-1], "site2.json")
+        done(*line)
+    assert lw.read_release(tmp_path / "all.json").people == 12_000
+    assert len((tmp_path / "synthetic.csv").read_text().split()) == 10_001
