@@ -244,22 +244,13 @@ class Difference:
             The people who reported, or all people they were drawn from; the second only for
             different people.
         """
-        critical = normal_critical_value(level)
+        normal_critical_value(level)
         law = self._law(kind, target)
         if law is None:
             return None
-        ordered = self.first.domain.ordered
-        if ordered:
-            heights, deviation = np.cumsum(law.centre), law.cdf_deviation("empirical")
-            points = self.first.domain.right
-        else:
-            heights, deviation = law.centre, np.sqrt(np.maximum(law.noise.variance(), 0.0))
-            points = np.arange(law.centre.size, dtype=np.float64)
-        used = deviation > 1e-3 * deviation.max(initial=0.0)
-        if kind == "simultaneous" and used.any():
-            critical = law.critical_value(level, "empirical", cumulative=ordered, used=used)
-        low = np.clip(heights - critical * deviation, -1.0, 1.0)
-        high = np.clip(heights + critical * deviation, -1.0, 1.0)
+        domain = self.first.domain
+        points = domain.right if domain.ordered else np.arange(law.centre.size, dtype=np.float64)
+        low, high = law.limits(level, kind, cumulative=domain.ordered, least=-1.0)
         return DifferenceBand(points, low, high, level, kind, target, law.method)
 
     def plot(

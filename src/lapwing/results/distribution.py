@@ -199,7 +199,7 @@ class Distribution:
         uncertainty = self.uncertainty
         if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
             return uncertainty
-        laws = [uncertainty, *uncertainty.variants.values()]
+        laws = [uncertainty, *uncertainty.variants.listed().values()]
         if any(max(law.centre[-1], law.plug_in[-1]) >= 1 for law in laws):
             return None  # by these counts nobody's value is present
         return uncertainty.given_present()
