@@ -71,6 +71,10 @@ class Cumulative:
         """Return P(value < x) for each point, the limit from the left."""
         return self._evaluate(points, side="left")
 
+    def probability(self, low: float, high: float) -> float:
+        """Return P(low < value <= high)."""
+        return float(self.at(high) - self.at(low))
+
     def _evaluate(self, points: ArrayLike, *, side: str) -> Vector:
         x = np.asarray(points, dtype=np.float64)
         piece = np.searchsorted(self.left, x, side=side) - 1  # type: ignore[call-overload]

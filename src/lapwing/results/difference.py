@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,50 +13,54 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.results.band import Kind, Target, normal_critical_value
+from lapwing.protocol.domains.domain import Domain
+from lapwing.results.band import DifferenceBand, Kind, Target, normal_critical_value
+from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import Ends, answering, mean_ends, probability_ends, share_ends
+from lapwing.results.picture import Axis, Bars, Curves, Line, Picture
+from lapwing.results.plotting import draw
 from lapwing.results.uncertainty import Uncertainty
-
-if TYPE_CHECKING:
-    from lapwing.results.distribution import Distribution
 
 People = Literal["same", "different"]
 
 
-@dataclass(frozen=True, eq=False)
-class DifferenceBand:
-    """A lower and an upper curve for the difference of two CDFs, or of the shares of labels.
-
-    Parameters
-    ----------
-    points : numpy.ndarray
-        float64 [knots]: right ends of the symbols, or the numbers of the symbols for labels.
-    low, high : numpy.ndarray
-        float64 [knots], in [-1, 1].
-    level : float
-        Nominal coverage, in (0, 1).
-    kind : {"pointwise", "simultaneous"}
-    target : {"empirical", "population"}
-    method : str
-        How the two were made.
-    """
-
-    points: Vector
-    low: Vector
-    high: Vector
-    level: float
-    kind: Kind
-    target: Target
-    method: str
+class Comparable(Protocol):
+    """What a difference asks of each of the two; a Distribution has it."""
 
     @property
-    def leaves_zero(self) -> bool:
-        """Whether zero lies outside somewhere.
+    def domain(self) -> Domain:
+        """The legal values."""
+        ...
 
-        For a simultaneous band this is a test: two equal groups differ so with a probability of
-        at most one minus the level.
-        """
-        return bool(((self.low > 0) | (self.high < 0)).any())
+    @property
+    def mass(self) -> Vector:
+        """Shares of the symbols: float64 [domain.size]."""
+        ...
+
+    @property
+    def cumulative(self) -> Cumulative:
+        """The CDF among those whose value is present."""
+        ...
+
+    @property
+    def reports(self) -> int:
+        """People behind it."""
+        ...
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The promise under which the reports were collected."""
+        ...
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """The error law of the masses."""
+        ...
+
+    @property
+    def present_uncertainty(self) -> Uncertainty | None:
+        """The error law among those whose value is present."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,8 +101,8 @@ class Difference:
     (0.25, -4.5, -6.0)
     """
 
-    first: Distribution
-    second: Distribution
+    first: Comparable
+    second: Comparable
     _: KW_ONLY
     people: People = "same"
 
@@ -153,23 +157,26 @@ class Difference:
 
     def cdf(self, points: ArrayLike) -> Vector:
         """Return P(value <= x) in the first minus that in the second, for each point."""
-        return self.first.cdf(points) - self.second.cdf(points)
+        return self.first.cumulative.at(points) - self.second.cumulative.at(points)
 
     def quantile(self, probabilities: ArrayLike) -> Vector:
         """Return how much higher a quantile of the first is, in the unit of the values."""
-        return self.first.quantile(probabilities) - self.second.quantile(probabilities)
+        one, two = (each.cumulative for each in (self.first, self.second))
+        return one.quantile(probabilities) - two.quantile(probabilities)
 
     def probability(self, low: float, high: float) -> float:
         """Return P(low < value <= high) in the first minus that in the second."""
-        return self.first.probability(low, high) - self.second.probability(low, high)
+        one, two = (each.cumulative.probability(low, high) for each in (self.first, self.second))
+        return one - two
 
     def share(self, label: Any) -> float:
         """Return the share of a symbol in the first minus that in the second."""
-        return self.first.share(label) - self.second.share(label)
+        symbol = self.first.domain.index([label])[0]
+        return float(self.first.mass[symbol]) - float(self.second.mass[symbol])
 
     def mean(self) -> float:
         """Return how much higher the mean of the first is, in the unit of the values."""
-        return self.first.mean() - self.second.mean()
+        return self.first.cumulative.mean - self.second.cumulative.mean
 
     def probability_interval(
         self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
@@ -219,13 +226,14 @@ class Difference:
         """
         normal_critical_value(level)
         self._check_target(target)
-        bands = [
-            one.confidence_band(level**0.5, target=target) for one in (self.first, self.second)
-        ]
-        if bands[0] is None or bands[1] is None:
+        if self._present_laws is None:
             return None
+        left, right, each = self.first.domain.left, self.first.domain.right, level**0.5
         (low, high), (other_low, other_high) = (
-            band.quantile(probability) for band in bands if band is not None
+            law.band(level=each, kind="pointwise", target=target, left=left, right=right).quantile(
+                probability
+            )
+            for law in self._present_laws
         )
         return low - other_high, high - other_low
 
@@ -253,6 +261,49 @@ class Difference:
         low, high = law.limits(level, kind, cumulative=domain.ordered, least=-1.0)
         return DifferenceBand(points, low, high, level, kind, target, law.method)
 
+    def picture(
+        self, *, level: float = 0.95, names: tuple[str, str] | None = None
+    ) -> Curves | Bars:
+        """Return the difference with its bands, as plain data: of the CDFs, or of the shares.
+
+        Parameters
+        ----------
+        level : float
+            Of the bands.
+        names : (str, str), optional
+            Of the two, for the labels.
+        """
+        label = "{} less {}".format(*names or ("first", "second"))
+        domain = self.first.domain
+        if not domain.ordered:
+            gaps, band = self.first.mass - self.second.mass, self.confidence_band(level)
+            return Bars.of_symbols(domain, gaps, band, label=f"share: {label}", signed=True)
+        one, two = (Line.of_cdf(each.cumulative) for each in (self.first, self.second))
+        kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
+        bands = (self.confidence_band(level, kind=kind) for kind in kinds)
+        return Curves(
+            Axis.of_domain(domain),
+            (Line(one.x, one.y - two.y),),
+            label=f"P(value ≤ x): {label}",
+            bands=tuple(band for band in bands if band is not None),
+            stepped=np.array_equal(domain.left, domain.right),
+            signed=True,
+        )
+
+    def pictures(
+        self, *, level: float = 0.95, names: tuple[str, str] | None = None
+    ) -> tuple[Picture, ...]:
+        """Return what a figure of it shows: both CDFs above their difference, or of shares that."""
+        picture = self.picture(level=level, names=names)
+        if not self.first.domain.ordered:
+            return (picture,)
+        one, two = names or ("first", "second")
+        lines = (
+            Line.of_cdf(self.first.cumulative, "first", one),
+            Line.of_cdf(self.second.cumulative, "second", two),
+        )
+        return Curves(Axis.of_domain(self.first.domain), lines), picture
+
     def plot(
         self, ax: Any = None, *, level: float = 0.95, names: tuple[str, str] | None = None
     ) -> Any:
@@ -267,9 +318,7 @@ class Difference:
         names : (str, str), optional
             Of the two, for the labels.
         """
-        from lapwing.results.plotting import plot_difference
-
-        return plot_difference(self, ax, level=level, names=names)
+        return draw(self.picture(level=level, names=names), ax)
 
     @cached_property
     def _present_laws(self) -> tuple[Uncertainty, Uncertainty] | None:

@@ -31,6 +31,8 @@ from lapwing.results.intervals import (
     share_ends,
     variance_interval,
 )
+from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
+from lapwing.results.plotting import draw
 from lapwing.results.uncertainty import Uncertainty
 
 VERSION = 1
@@ -146,7 +148,7 @@ class Distribution:
 
     def probability(self, low: float, high: float) -> float:
         """Return P(low < value <= high), among those whose value is present."""
-        return float(self.cumulative.at(high) - self.cumulative.at(low))
+        return self.cumulative.probability(low, high)
 
     def share(self, label: Any) -> float:
         """Return the share of one category, or of the symbol that holds a value."""
@@ -380,6 +382,55 @@ class Distribution:
         """
         return Difference(self, other, people=people)
 
+    def picture(self, *, level: float = 0.95, truth: Distribution | None = None) -> Curves | Bars:
+        """Return the CDF with its pointwise band, or the shares of categories, as plain data.
+
+        Parameters
+        ----------
+        level : float
+            Of the band.
+        truth : Distribution, optional
+            Drawn beside it, where it is known.
+        """
+        band = self.confidence_band(level)
+        if not self.domain.ordered:
+            beside = None if truth is None else truth.mass
+            return Bars.of_symbols(self.domain, self.mass, band, truth=beside)
+        curve, found = self.cumulative, self._found_bins
+        known = () if truth is None else (Line.of_cdf(truth.cumulative, "truth"),)
+        return Curves(
+            Axis.of_domain(self.domain),
+            (*known, Line.of_cdf(curve)),
+            bands=() if band is None else (band,),
+            stepped=np.array_equal(curve.left, curve.right),
+            found=(curve.right[found], curve.sums[found]) if found.size else None,
+        )
+
+    def density_picture(self, *, truth: Distribution | None = None) -> Densities:
+        """Return the density as plain data; DomainError for categories."""
+        found = self._found_bins
+        unit, circular = self.domain.unit, self.domain.circular
+        shapes = [Shape.of_cdf(self.cumulative, found, "estimate", unit=unit, circular=circular)]
+        if truth is not None:
+            curve = truth.cumulative
+            there = found if curve.mass.size == self.cumulative.mass.size else found[:0]
+            shapes.append(Shape.of_cdf(curve, there, "truth", unit=unit, circular=circular))
+        return Densities(Axis.of_domain(self.domain), tuple(shapes))
+
+    def pictures(
+        self, *, level: float = 0.95, truth: Distribution | None = None
+    ) -> tuple[Picture, ...]:
+        """Return what a figure of it shows: density above CDF, or the shares of categories."""
+        picture = self.picture(level=level, truth=truth)
+        return (self.density_picture(truth=truth), picture) if self.domain.ordered else (picture,)
+
+    @property
+    def _found_bins(self) -> NDArray[np.int64]:
+        """Numbers of the bins in which atoms were found; of whole numbers none."""
+        left, right = self.cumulative.left, self.cumulative.right
+        found = [atom.left for atom in self.atoms if not atom.declared]
+        return np.flatnonzero((left < right) & np.isin(left, found))
+
     def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
         """Draw the CDF with its band, or the shares of categories; return the matplotlib axes.
 
@@ -390,9 +441,7 @@ class Distribution:
         level : float
             Of the pointwise band.
         """
-        from lapwing.results.plotting import plot_distribution
-
-        return plot_distribution(self, ax, level=level)
+        return draw(self.picture(level=level), ax)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

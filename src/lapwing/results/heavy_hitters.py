@@ -17,6 +17,8 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.band import Band, Kind, Target
+from lapwing.results.picture import BAR_LIMIT, Bars
+from lapwing.results.plotting import draw
 
 VERSION = 1
 
@@ -208,11 +210,29 @@ class HeavyHitters:
             METHOD,
         )
 
+    def picture(self, *, level: float = 0.95) -> Bars:
+        """Return the largest shares with their simultaneous intervals, as plain data.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+        """
+        heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level)
+        shown = slice(heights.size)
+        return Bars(
+            ["(missing)" if value is None else str(value) for value in self.values[shown]],
+            heights,
+            # An unbiased share may lie outside [0, 1]; its interval starts at it then.
+            limits=(np.minimum(band.low[shown], heights), np.maximum(band.high[shown], heights)),
+            threshold=self.threshold,
+            title=f"{len(self)} of {self.searched:,} values stand out",
+            size=(10, 4),
+        )
+
     def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
         """Draw the shares with their simultaneous intervals; return the matplotlib axes."""
-        from lapwing.results.plotting import plot_heavy_hitters
-
-        return plot_heavy_hitters(self, ax, level=level)
+        return draw(self.picture(level=level), ax)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

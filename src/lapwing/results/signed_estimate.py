@@ -80,7 +80,7 @@ class SignedEstimate:
 
     def probability(self, low: float, high: float) -> float:
         """Return the estimated P(low < value <= high)."""
-        return float(self.cumulative.at(high) - self.cumulative.at(low))
+        return self.cumulative.probability(low, high)
 
     def probability_interval(
         self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
