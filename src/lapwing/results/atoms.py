@@ -107,9 +107,7 @@ def find_atoms(
     """
     if not 0 < false_alarms < 1:
         raise ArgumentError(f"the rate of false alarms must be in (0, 1), got {false_alarms}")
-    width = right - left
-    if not width.any():
-        width = np.ones_like(width)
+    width = _widths(left, right)
     candidates = width > 0
     if not 2 * REACH <= np.count_nonzero(candidates) <= MOST_SYMBOLS:
         return np.zeros(0, dtype=np.int64)
@@ -131,12 +129,7 @@ def excess_of(
     law: Uncertainty, left: Vector, right: Vector, symbols: NDArray[np.int64], *, circular: bool
 ) -> tuple[Vector, Vector]:
     """Return what found atoms hold beyond what is around them, and the standard errors."""
-    width = right - left
-    if not width.any():
-        width = np.ones_like(width)
-    usual = width > 0
-    usual[symbols] = False
-    excess, deviation = _contrast(law, _neighbours(width, usual, circular=circular), 1.0)
+    excess, deviation = _contrast(law, _around(left, right, symbols, circular=circular), 1.0)
     return excess[symbols], deviation[symbols]
 
 
@@ -144,12 +137,7 @@ def expected_mass(
     mass: Vector, left: Vector, right: Vector, symbols: NDArray[np.int64], *, circular: bool
 ) -> Vector:
     """Return what the bins of found atoms would hold by what is around them: float64 [symbols]."""
-    width = right - left
-    if not width.any():
-        width = np.ones_like(width)
-    usual = width > 0
-    usual[symbols] = False
-    expected: Vector = (_neighbours(width, usual, circular=circular) @ mass)[symbols]
+    expected: Vector = (_around(left, right, symbols, circular=circular) @ mass)[symbols]
     return np.minimum(expected, mass[symbols])
 
 
@@ -211,6 +199,20 @@ def _atom(
         low = min(max(about[0] - critical * about[1], 0.0), 1.0)
         high = min(max(about[0] + critical * about[1], 0.0), 1.0)
     return Atom(float(left[symbol]), float(right[symbol]), float(share), low, high, declared)
+
+
+def _around(left: Vector, right: Vector, found: NDArray[np.int64], *, circular: bool) -> csr_matrix:
+    """Return the means of those neighbours that are no atoms: [symbols, symbols]."""
+    width = _widths(left, right)
+    usual = width > 0
+    usual[found] = False
+    return _neighbours(width, usual, circular=circular)
+
+
+def _widths(left: Vector, right: Vector) -> Vector:
+    """Return the widths of the symbols; whole numbers count as bins of width one."""
+    width = right - left
+    return width if width.any() else np.ones_like(width)
 
 
 def _neighbours(width: Vector, usual: NDArray[np.bool_], *, circular: bool) -> csr_matrix:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -16,7 +15,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.band import DifferenceBand, Kind, Target, normal_critical_value
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.intervals import Ends, answering, mean_ends, probability_ends, share_ends
+from lapwing.results.intervals import mean_ends, probability_ends, share_ends
 from lapwing.results.picture import Axis, Bars, Curves, Line, Picture
 from lapwing.results.plotting import draw
 from lapwing.results.uncertainty import Uncertainty
@@ -182,7 +181,7 @@ class Difference:
         self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None when one has no error law."""
-        laws = self._laws(target, present=True)
+        laws = self._error_laws(target)
         if laws is None:
             return None
         left, right = self.first.domain.left, self.first.domain.right
@@ -193,7 +192,7 @@ class Difference:
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None when one has no error law."""
-        laws = self._laws(target, present=False)
+        laws = self._error_laws(target, present=False)
         if laws is None:
             return None
         symbol = int(self.first.domain.index([label])[0])
@@ -207,14 +206,13 @@ class Difference:
 
         Values may lie anywhere inside their bins, in each of the two on its own.
         """
-        laws = self._laws(target, present=True)
+        laws = self._error_laws(target)
         if laws is None:
             return None
         left, right = self.first.domain.left, self.first.domain.right
         length = float(right[-1] - left[0])
         one, two = (mean_ends(law, left, right) for law in laws)
-        ends: Ends = one.minus(two)
-        return ends.interval(level, least=-length, most=length)
+        return one.minus(two).interval(level, least=-length, most=length)
 
     def quantile_interval(
         self, probability: float, *, level: float = 0.95, target: Target = "empirical"
@@ -225,16 +223,15 @@ class Difference:
         their errors are independent. They end at whole bins.
         """
         normal_critical_value(level)
-        self._check_target(target)
-        if self._present_laws is None:
+        laws = self._error_laws(target, kind="pointwise")
+        if laws is None:
             return None
         left, right, each = self.first.domain.left, self.first.domain.right, level**0.5
-        (low, high), (other_low, other_high) = (
-            law.band(level=each, kind="pointwise", target=target, left=left, right=right).quantile(
-                probability
-            )
-            for law in self._present_laws
+        bands = (
+            law.band(level=each, kind="pointwise", target="empirical", left=left, right=right)
+            for law in laws  # whose noise is about the target already
         )
+        (low, high), (other_low, other_high) = (band.quantile(probability) for band in bands)
         return low - other_high, high - other_low
 
     def confidence_band(
@@ -253,7 +250,7 @@ class Difference:
             different people.
         """
         normal_critical_value(level)
-        law = self._law(kind, target)
+        law = self._error_law(kind, target)
         if law is None:
             return None
         domain = self.first.domain
@@ -320,27 +317,28 @@ class Difference:
         """
         return draw(self.picture(level=level, names=names), ax)
 
-    @cached_property
-    def _present_laws(self) -> tuple[Uncertainty, Uncertainty] | None:
-        one, two = self.first.present_uncertainty, self.second.present_uncertainty
-        return None if one is None or two is None else (one, two)
+    def _error_laws(
+        self, target: Target, *, kind: Kind = "simultaneous", present: bool = True
+    ) -> tuple[Uncertainty, Uncertainty] | None:
+        """Return the error laws of the two about a target; None when one of them has none.
 
-    def _laws(self, target: Target, *, present: bool) -> tuple[Uncertainty, Uncertainty] | None:
-        """Return the laws that answer for the two."""
+        The default kind is that from which single numbers are answered
+        (:func:`lapwing.results.intervals.answering`).
+        """
         self._check_target(target)
         one, two = self.first.uncertainty, self.second.uncertainty
         if present:
-            one, two = self._present_laws or (None, None)
+            one, two = self.first.present_uncertainty, self.second.present_uncertainty
         if one is None or two is None:
             return None
-        return answering(one, target), answering(two, target)
+        return one.about(kind, target), two.about(kind, target)
 
-    def _law(self, kind: Kind, target: Target) -> Uncertainty | None:
-        """Return the law of the difference: independent errors add."""
-        self._check_target(target)
-        if self._present_laws is None:
+    def _error_law(self, kind: Kind, target: Target) -> Uncertainty | None:
+        """Return the error law of the difference: independent errors add."""
+        both = self._error_laws(target, kind=kind)
+        if both is None:
             return None
-        one, two = (law.about(kind, target) for law in self._present_laws)
+        one, two = both
         methods = dict.fromkeys([one.method, two.method])
         return Uncertainty(
             one.centre - two.centre,

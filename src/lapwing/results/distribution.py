@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,10 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.results.atoms import Atom, atoms_of
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
@@ -33,6 +30,7 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
 from lapwing.results.plotting import draw
+from lapwing.results.symbols import one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Uncertainty
 
 VERSION = 1
@@ -77,12 +75,7 @@ class Distribution:
 
     def __post_init__(self) -> None:
         """Check that it is a distribution, and freeze it."""
-        mass = np.array(self.mass, dtype=np.float64)
-        if mass.shape != (self.domain.size,):
-            raise ArgumentError(
-                f"mass must have one entry for each of the {self.domain.size} symbols, "
-                f"got shape {mass.shape}"
-            )
+        mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
             raise ArgumentError(
                 "masses must be finite, not negative and sum to 1; project a signed estimate first"
@@ -185,11 +178,8 @@ class Distribution:
         """
         generator = np.random.default_rng(rng)
         symbols = generator.choice(self.mass.size, size=size, p=self.mass)
-        if isinstance(self.domain, Categories | HashedTexts):
-            listed: Sequence[Any] = self.domain.listed
-            return np.array(
-                [listed[s] if s < len(listed) else None for s in symbols.tolist()], dtype=object
-            )
+        if not self.domain.ordered:
+            return np.array(values_of(self.domain, symbols), dtype=object)
         left, right = self.domain.left, self.domain.right
         known = np.minimum(symbols, left.size - 1)
         values = left[known] + generator.random(size) * (right - left)[known]
@@ -216,10 +206,9 @@ class Distribution:
         """
         if not self.domain.ordered:
             return ()
-        law = self.present_uncertainty
         return atoms_of(
             self.cumulative.mass,
-            None if law is None else answering(law, "empirical"),
+            answering(self.present_uncertainty, "empirical"),
             self.domain.left,
             self.domain.right,
             circular=self.domain.circular,
@@ -281,7 +270,7 @@ class Distribution:
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
         """
-        law = self._law(self.present_uncertainty, target)
+        law = answering(self.present_uncertainty, target)
         if law is None:
             return None
         ends = probability_ends(law, self.domain.left, self.domain.right, (low, high))
@@ -291,7 +280,7 @@ class Distribution:
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None without an error law."""
-        law = self._law(self.uncertainty, target)
+        law = answering(self.uncertainty, target)
         if law is None:
             return None
         ends = share_ends(law, int(self.domain.index([label])[0]))
@@ -304,7 +293,7 @@ class Distribution:
 
         Reaches from all values at the left ends of their bins to all at the right ends.
         """
-        law = self._law(self.present_uncertainty, target)
+        law = answering(self.present_uncertainty, target)
         if law is None:
             return None
         left, right = self.domain.left, self.domain.right
@@ -315,7 +304,7 @@ class Distribution:
         self, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for the variance (delta method); None without an error law."""
-        law = self._law(self.present_uncertainty, target)
+        law = answering(self.present_uncertainty, target)
         if law is None:
             return None
         return variance_interval(law, self.domain.left, self.domain.right, level)
@@ -360,9 +349,6 @@ class Distribution:
         curve = self.cumulative
         band = self.confidence_band(level, kind="simultaneous", target=target)
         return None if band is None else range_error_bounds(curve, band, width=width)
-
-    def _law(self, uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
-        return None if uncertainty is None else answering(uncertainty, target)
 
     def difference(self, other: Distribution, *, people: People = "same") -> Difference:
         """Return this distribution minus another one on the same domain.

@@ -19,6 +19,7 @@ from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.picture import BAR_LIMIT, Bars
 from lapwing.results.plotting import draw
+from lapwing.results.symbols import values_of
 
 VERSION = 1
 
@@ -147,13 +148,7 @@ class HeavyHitters:
         """The listed values: labels, whole numbers, left ends of bins; None for the missing."""
         if self.labels is not None:
             return list(self.labels)
-        missing = self.domain.missing_index
-        if self.domain.ordered:
-            named: Any = self.domain.left
-        else:
-            named = self.domain.listed  # type: ignore[attr-defined]
-        found = [None if s == missing else named[s] for s in self.symbols.tolist()]
-        return [value.item() if isinstance(value, np.generic) else value for value in found]
+        return values_of(self.domain, self.symbols)
 
     @property
     def remainder(self) -> float:
@@ -221,7 +216,7 @@ class HeavyHitters:
         heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level)
         shown = slice(heights.size)
         return Bars(
-            ["(missing)" if value is None else str(value) for value in self.values[shown]],
+            self.values[shown],
             heights,
             # An unbiased share may lie outside [0, 1]; its interval starts at it then.
             limits=(np.minimum(band.low[shown], heights), np.maximum(band.high[shown], heights)),

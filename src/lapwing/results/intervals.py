@@ -67,8 +67,10 @@ class RangeErrorBounds(NamedTuple):
     """Of any range at all."""
 
 
-def answering(uncertainty: Uncertainty, target: Target) -> Uncertainty:
+def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
     """Return the law from which single numbers are answered: that of the simultaneous band.
+
+    None without any.
 
     Where a band comes from a posterior, the prior behind its simultaneous kind is the wider one. A
     single bin needs it: on a column of atoms (hours of work, 200 bins, a multiscale wave, 40
@@ -76,7 +78,7 @@ def answering(uncertainty: Uncertainty, target: Target) -> Uncertainty:
     85 to 98 % at 2 under the narrower prior, 88 to 98 % under the wider one, whose intervals are
     at most 20 % wider. Sums over many bins hardly differ. An exact linear band has one law for all.
     """
-    return uncertainty.about("simultaneous", target)
+    return None if uncertainty is None else uncertainty.about("simultaneous", target)
 
 
 def functional(law: Uncertainty, weights: Vector) -> tuple[float, float]:

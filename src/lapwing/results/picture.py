@@ -6,8 +6,8 @@ library, drawing knows no result, and who draws by other means starts from here.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, field
-from typing import ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.atoms import expected_mass
 from lapwing.results.band import Band, DifferenceBand
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.symbols import values_of
 
 BAR_LIMIT = 40
 """No more bars than these; of more, the largest."""
@@ -189,8 +190,8 @@ class Bars:
 
     Parameters
     ----------
-    names : list of str
-        Of the bars.
+    values : list
+        Whose bars they are: labels, or numbers; None for those who have none.
     heights : numpy.ndarray
         float64 [bars].
     limits : (numpy.ndarray, numpy.ndarray), optional
@@ -208,7 +209,7 @@ class Bars:
         Width and height of a figure, in inches.
     """
 
-    names: list[str]
+    values: list[Any]
     heights: Vector
     _: KW_ONLY
     limits: tuple[Vector, Vector] | None = None
@@ -217,7 +218,7 @@ class Bars:
     label: str = "share"
     title: str | None = None
     signed: bool = False
-    size: tuple[float, float] = field(default=(8, 4.5))
+    size: tuple[float, float] = (8, 4.5)
 
     @classmethod
     def of_symbols(
@@ -232,10 +233,9 @@ class Bars:
     ) -> Bars:
         """Return the bars of the largest symbols of a domain without order."""
         order = np.argsort(-np.abs(heights), kind="stable")[:BAR_LIMIT]
-        listed = domain.listed  # type: ignore[attr-defined]  # as all without order have it
         title = f"the {order.size} largest of {domain.size} shares"
         return cls(
-            [str(listed[n]) if n < len(listed) else "(missing)" for n in order.tolist()],
+            values_of(domain, order),
             heights[order],
             limits=None if band is None else (band.low[order], band.high[order]),
             truth=None if truth is None else truth[order],

@@ -202,14 +202,15 @@ def _draw_bars(picture: Bars, ax: Any) -> None:
         ax.axhline(picture.threshold, label="threshold", **look)
     if picture.truth is not None or picture.threshold is not None:
         ax.legend(frameon=False)
-    _name_bars(ax, picture.names)
+    _name_bars(ax, picture.values)
     ax.set_ylabel(picture.label)
     if picture.title is not None:
         ax.set_title(picture.title)
 
 
-def _name_bars(ax: Any, names: list[str]) -> None:
-    """Write the labels under the bars."""
+def _name_bars(ax: Any, values: list[Any]) -> None:
+    """Write the values under their bars."""
+    names = ["(missing)" if value is None else str(value) for value in values]
     shown = [name if len(name) <= 30 else f"{name[:29]}…" for name in names]
     crowded = max(map(len, shown), default=0) > 80 // max(len(shown), 1)
     # A label is no formula.
