@@ -17,7 +17,7 @@ Target = Literal["empirical", "population"]
 
 
 def normal_critical_value(level: float) -> float:
-    """Return how many standard deviations on each side hold this part of a normal law.
+    """Return how many standard deviations on each side hold this part of a normal distribution.
 
     Raises
     ------

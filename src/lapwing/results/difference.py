@@ -181,22 +181,22 @@ class Difference:
         self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None when one has no error law."""
-        laws = self._error_laws(target)
-        if laws is None:
+        error_laws = self._error_laws(target)
+        if error_laws is None:
             return None
         left, right = self.first.domain.left, self.first.domain.right
-        one, two = (probability_ends(law, left, right, (low, high)) for law in laws)
+        one, two = (probability_ends(each, left, right, (low, high)) for each in error_laws)
         return one.minus(two).interval(level, least=-1.0, most=1.0)
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None when one has no error law."""
-        laws = self._error_laws(target, present=False)
-        if laws is None:
+        error_laws = self._error_laws(target, present=False)
+        if error_laws is None:
             return None
         symbol = int(self.first.domain.index([label])[0])
-        one, two = (share_ends(law, symbol) for law in laws)
+        one, two = (share_ends(each, symbol) for each in error_laws)
         return one.minus(two).interval(level, least=-1.0, most=1.0)
 
     def mean_interval(
@@ -206,12 +206,12 @@ class Difference:
 
         Values may lie anywhere inside their bins, in each of the two on its own.
         """
-        laws = self._error_laws(target)
-        if laws is None:
+        error_laws = self._error_laws(target)
+        if error_laws is None:
             return None
         left, right = self.first.domain.left, self.first.domain.right
         length = float(right[-1] - left[0])
-        one, two = (mean_ends(law, left, right) for law in laws)
+        one, two = (mean_ends(each, left, right) for each in error_laws)
         return one.minus(two).interval(level, least=-length, most=length)
 
     def quantile_interval(
@@ -223,13 +223,16 @@ class Difference:
         their errors are independent. They end at whole bins.
         """
         normal_critical_value(level)
-        laws = self._error_laws(target, kind="pointwise")
-        if laws is None:
+        error_laws = self._error_laws(target, kind="pointwise")
+        if error_laws is None:
             return None
-        left, right, each = self.first.domain.left, self.first.domain.right, level**0.5
+        left, right = self.first.domain.left, self.first.domain.right
         bands = (
-            law.band(level=each, kind="pointwise", target="empirical", left=left, right=right)
-            for law in laws  # whose noise is about the target already
+            # The noise is about the target already.
+            each.band(
+                level=level**0.5, kind="pointwise", target="empirical", left=left, right=right
+            )
+            for each in error_laws
         )
         (low, high), (other_low, other_high) = (band.quantile(probability) for band in bands)
         return low - other_high, high - other_low
@@ -250,13 +253,13 @@ class Difference:
             different people.
         """
         normal_critical_value(level)
-        law = self._error_law(kind, target)
-        if law is None:
+        error_law = self._error_law(kind, target)
+        if error_law is None:
             return None
         domain = self.first.domain
-        points = domain.right if domain.ordered else np.arange(law.centre.size, dtype=np.float64)
-        low, high = law.limits(level, kind, cumulative=domain.ordered, least=-1.0)
-        return DifferenceBand(points, low, high, level, kind, target, law.method)
+        points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
+        low, high = error_law.limits(level, kind, cumulative=domain.ordered, least=-1.0)
+        return DifferenceBand(points, low, high, level, kind, target, error_law.method)
 
     def picture(
         self, *, level: float = 0.95, names: tuple[str, str] | None = None

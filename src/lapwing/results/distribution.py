@@ -191,8 +191,8 @@ class Distribution:
         uncertainty = self.uncertainty
         if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
             return uncertainty
-        laws = [uncertainty, *uncertainty.variants.listed().values()]
-        if any(max(law.centre[-1], law.plug_in[-1]) >= 1 for law in laws):
+        error_laws = [uncertainty, *uncertainty.variants.listed().values()]
+        if any(max(each.centre[-1], each.plug_in[-1]) >= 1 for each in error_laws):
             return None  # by these counts nobody's value is present
         return uncertainty.given_present()
 
@@ -270,20 +270,20 @@ class Distribution:
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
         """
-        law = answering(self.present_uncertainty, target)
-        if law is None:
+        error_law = answering(self.present_uncertainty, target)
+        if error_law is None:
             return None
-        ends = probability_ends(law, self.domain.left, self.domain.right, (low, high))
+        ends = probability_ends(error_law, self.domain.left, self.domain.right, (low, high))
         return ends.interval(level, least=0.0, most=1.0)
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None without an error law."""
-        law = answering(self.uncertainty, target)
-        if law is None:
+        error_law = answering(self.uncertainty, target)
+        if error_law is None:
             return None
-        ends = share_ends(law, int(self.domain.index([label])[0]))
+        ends = share_ends(error_law, int(self.domain.index([label])[0]))
         return ends.interval(level, least=0.0, most=1.0)
 
     def mean_interval(
@@ -293,21 +293,21 @@ class Distribution:
 
         Reaches from all values at the left ends of their bins to all at the right ends.
         """
-        law = answering(self.present_uncertainty, target)
-        if law is None:
+        error_law = answering(self.present_uncertainty, target)
+        if error_law is None:
             return None
         left, right = self.domain.left, self.domain.right
-        ends = mean_ends(law, left, right)
+        ends = mean_ends(error_law, left, right)
         return ends.interval(level, least=float(left[0]), most=float(right[-1]))
 
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for the variance (delta method); None without an error law."""
-        law = answering(self.present_uncertainty, target)
-        if law is None:
+        error_law = answering(self.present_uncertainty, target)
+        if error_law is None:
             return None
-        return variance_interval(law, self.domain.left, self.domain.right, level)
+        return variance_interval(error_law, self.domain.left, self.domain.right, level)
 
     def quantile_interval(
         self,

@@ -23,7 +23,7 @@ from lapwing.results.symbols import values_of
 
 VERSION = 1
 
-_LARGEST = 1e100
+_NUMBER_LIMIT = 1e100
 
 METHOD = (
     "normal interval about the unbiased share; 'simultaneous' is Bonferroni's over all values "
@@ -104,9 +104,9 @@ class HeavyHitters:
                 f"{symbols.shape}, {shares.shape} and {deviations.shape}"
             )
         # Their squares must be finite, too.
-        if not (np.abs(shares) < _LARGEST).all() or (np.diff(shares) > 0).any():
+        if not (np.abs(shares) < _NUMBER_LIMIT).all() or (np.diff(shares) > 0).any():
             raise ArgumentError("shares must be finite, the largest first")
-        if not (deviations < _LARGEST).all() or deviations.min(initial=0.0) < 0:
+        if not (deviations < _NUMBER_LIMIT).all() or deviations.min(initial=0.0) < 0:
             raise ArgumentError("deviations must be finite and not negative")
         low, high = int(symbols.min(initial=0)), int(symbols.max(initial=0))
         if low < 0 or high >= self.domain.size or np.unique(symbols).size != symbols.size:
@@ -118,7 +118,7 @@ class HeavyHitters:
                 f"{symbols.size} listed values need at least as many searched ones and a report, "
                 f"got {self.searched} searched and {self.reports} reports"
             )
-        if not abs(self.threshold) < _LARGEST:
+        if not abs(self.threshold) < _NUMBER_LIMIT:
             raise ArgumentError("the threshold must be finite")
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))

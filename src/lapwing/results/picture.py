@@ -22,7 +22,7 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.symbols import values_of
 
 BAR_LIMIT = 40
-"""No more bars than these; of more, the largest."""
+"""How many bars can be read; of more values the largest are shown."""
 
 Role = Literal["estimate", "truth", "first", "second"]
 """What a line or a density stands for."""

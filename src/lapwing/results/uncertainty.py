@@ -26,22 +26,22 @@ _VARIANTS = {"population pointwise", "empirical simultaneous", "population simul
 _DRAWS = 1000
 """Simulated suprema behind a simultaneous band; its critical value is then within about 2 %."""
 
-_FEW_COLUMNS = 8
+_EXACT_LIMIT = 8
 """Columns up to which a file holds a factor in double precision."""
 
-_DRAW_NUMBERS = 2**22
-"""Most numbers of a simulated batch, so that memory stays small on large domains."""
+_BATCH_LIMIT = 2**22
+"""Limit of the numbers in a simulated batch: memory stays small on large domains."""
 
 
 @dataclass(frozen=True, eq=False)
 class Variants:
-    """Error laws of their own for some targets and kinds of band; None: the plain law serves.
+    """Error laws of their own for some targets and kinds of band; None: the plain one serves.
 
     An estimate has two targets. The *empirical* distribution is that of just the people who
     reported; the noise of their reports alone removes the estimate from it. The distribution of
     the *population* is that of all people they were drawn from, which adds the chance of the
-    draw. The plain law is about the first, at each point alone; a posterior has a centre and a
-    covariance for each target, and a wider prior for bands that hold at all points at once.
+    draw. The plain error law is about the first, at each point alone; a posterior has a centre
+    and a covariance for each target, and a wider prior for bands that hold at all points at once.
     """
 
     population_pointwise: Uncertainty | None = None
@@ -55,10 +55,10 @@ class Variants:
             "empirical_simultaneous": self.empirical_simultaneous,
             "population_simultaneous": self.population_simultaneous,
         }
-        return {name: law for name, law in named.items() if law is not None}
+        return {name: variant for name, variant in named.items() if variant is not None}
 
     def answering(self, kind: Kind, target: Target) -> Uncertainty | None:
-        """Return the law for a kind and a target, if it has its own."""
+        """Return the error law for a kind and a target, if it has its own."""
         if kind == "pointwise":
             return self.population_pointwise if target == "population" else None
         population, empirical = self.population_simultaneous, self.empirical_simultaneous
@@ -103,7 +103,7 @@ class Uncertainty:
         return self.noise + sampling.scaled(1 / self.reports)
 
     def about(self, kind: Kind, target: Target) -> Uncertainty:
-        """Return the law that answers for this kind and target: its noise is about the target.
+        """Return the error law for this kind and target: its noise is about the target.
 
         Raises
         ------
@@ -169,7 +169,7 @@ class Uncertainty:
         """Return the level-quantile of the largest standardised error over the used symbols."""
         # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
         rng = np.random.default_rng(20_261_121)
-        rows = max(1, min(_DRAWS, _DRAW_NUMBERS // self.centre.size))
+        rows = max(1, min(_DRAWS, _BATCH_LIMIT // self.centre.size))
         suprema: list[float] = []
         while len(suprema) < _DRAWS:
             errors = self.noise.sample(rows, rng)
@@ -199,9 +199,9 @@ class Uncertainty:
         left, right : numpy.ndarray or None
             float64 [symbols]: ends of the symbols; None for categories.
         """
-        law = self.about(kind, target)
+        error_law = self.about(kind, target)
         cumulative = left is not None
-        low, high = law.limits(level, kind, cumulative=cumulative, least=0.0)
+        low, high = error_law.limits(level, kind, cumulative=cumulative, least=0.0)
         if cumulative and kind == "simultaneous":
             # The truth is monotone: where the whole curve is covered, so is this.
             low = np.maximum.accumulate(low)
@@ -215,7 +215,7 @@ class Uncertainty:
             level,
             kind,
             target,
-            law.method,
+            error_law.method,
         )
 
     def given_present(self) -> Uncertainty:
@@ -240,7 +240,7 @@ class Uncertainty:
             self.plug_in[:-1] / held,
             max(1, round(self.reports * float(held))),
             self.method,
-            Variants(**{name: law.given_present() for name, law in self.variants.listed().items()}),
+            Variants(**{name: one.given_present() for name, one in self.variants.listed().items()}),
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -258,8 +258,8 @@ class Uncertainty:
             "reports": self.reports,
             "method": self.method,
             "variants": {
-                name.replace("_", " "): law.to_document()
-                for name, law in self.variants.listed().items()
+                name.replace("_", " "): variant.to_document()
+                for name, variant in self.variants.listed().items()
             },
         }
 
@@ -271,7 +271,7 @@ class Uncertainty:
         variants = document["variants"]
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
             raise FormatError("the uncertainty of this distribution is damaged")
-        if any(isinstance(law, dict) and law.get("variants") for law in variants.values()):
+        if any(isinstance(one, dict) and one.get("variants") for one in variants.values()):
             raise FormatError("a variant of an uncertainty must not have variants itself")
         arrays = {key: _decode(document[key]) for key in keys - {"factor"}}
         rank = arrays["signs"].size
@@ -291,8 +291,8 @@ class Uncertainty:
             str(document["method"]),
             Variants(
                 **{
-                    name.replace(" ", "_"): cls.from_document(law, symbols=symbols)
-                    for name, law in variants.items()
+                    name.replace(" ", "_"): cls.from_document(variant, symbols=symbols)
+                    for name, variant in variants.items()
                 }
             ),
         )
@@ -300,7 +300,7 @@ class Uncertainty:
 
 def _factor_kind(rank: int) -> str:
     # A few columns stand beside a diagonal from which they are subtracted: they need every bit.
-    return "<f8" if rank <= _FEW_COLUMNS else "<f4"
+    return "<f8" if rank <= _EXACT_LIMIT else "<f4"
 
 
 def _encode(array: Vector, *, kind: str = "<f8") -> str:
