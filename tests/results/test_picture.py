@@ -70,7 +70,7 @@ def test_bars_are_the_largest_by_size_and_the_missing_is_none() -> None:
 def test_no_more_bars_than_can_be_read() -> None:
     many = Distribution.of_counts(np.arange(1, 61), Categories(60)).picture()
     assert isinstance(many, Bars)
-    assert many.values == list(range(59, 59 - BAR_LIMIT, -1)) and many.limits is None
+    assert many.values == list(range(59, 59 - BAR_LIMIT, -1)) and many.intervals is None
     assert many.title == "the 40 largest of 60 shares"
 
 

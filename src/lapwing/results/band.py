@@ -16,16 +16,23 @@ Kind = Literal["pointwise", "simultaneous"]
 Target = Literal["empirical", "population"]
 
 
-def normal_critical_value(level: float) -> float:
-    """Return how many standard deviations on each side hold this part of a normal distribution.
-
-    Raises
-    ------
-    ArgumentError
-        When the level is not in (0, 1).
-    """
+def check_level(level: float) -> None:
+    """Raise ArgumentError unless the level is in (0, 1)."""
     if not 0 < level < 1:
         raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
+
+
+def check_kind(kind: Kind, target: Target) -> None:
+    """Raise ArgumentError unless it is a kind and a target."""
+    if kind not in ("pointwise", "simultaneous"):
+        raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+    if target not in ("empirical", "population"):
+        raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+
+
+def normal_critical_value(level: float) -> float:
+    """Return how many standard deviations on each side hold this part of a normal distribution."""
+    check_level(level)
     return NormalDist().inv_cdf((1 + level) / 2)
 
 

@@ -13,7 +13,7 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
-from lapwing.results.band import DifferenceBand, Kind, Target, normal_critical_value
+from lapwing.results.band import DifferenceBand, Kind, Target, check_level
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, share_ends
 from lapwing.results.picture import Axis, Bars, Curves, Line, Picture
@@ -222,7 +222,7 @@ class Difference:
         Each side has an interval of the level's square root; both hold with the level, because
         their errors are independent. They end at whole bins.
         """
-        normal_critical_value(level)
+        check_level(level)
         error_laws = self._error_laws(target, kind="pointwise")
         if error_laws is None:
             return None
@@ -252,13 +252,13 @@ class Difference:
             The people who reported, or all people they were drawn from; the second only for
             different people.
         """
-        normal_critical_value(level)
+        check_level(level)
         error_law = self._error_law(kind, target)
         if error_law is None:
             return None
         domain = self.first.domain
         points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
-        low, high = error_law.limits(level, kind, cumulative=domain.ordered, least=-1.0)
+        low, high = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
         return DifferenceBand(points, low, high, level, kind, target, error_law.method)
 
     def picture(

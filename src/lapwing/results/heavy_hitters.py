@@ -16,7 +16,7 @@ from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.results.band import Band, Kind, Target
+from lapwing.results.band import Band, Kind, Target, check_kind, check_level
 from lapwing.results.picture import BAR_LIMIT, Bars
 from lapwing.results.plotting import draw
 from lapwing.results.symbols import values_of
@@ -179,12 +179,8 @@ class HeavyHitters:
         --------
         Normal approximation; shares are sums of `reports` bounded terms.
         """
-        if not 0 < level < 1:
-            raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
-        if kind not in ("pointwise", "simultaneous"):
-            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
-        if target not in ("empirical", "population"):
-            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        check_level(level)
+        check_kind(kind, target)
         comparisons = max(self.searched, 1) if kind == "simultaneous" else 1
         # The lower tail: for 2^40 comparisons the upper one would be rounded to 1.
         critical = -NormalDist().inv_cdf((1 - level) / 2 / comparisons)
@@ -219,7 +215,7 @@ class HeavyHitters:
             self.values[shown],
             heights,
             # An unbiased share may lie outside [0, 1]; its interval starts at it then.
-            limits=(np.minimum(band.low[shown], heights), np.maximum(band.high[shown], heights)),
+            intervals=(np.minimum(band.low[shown], heights), np.maximum(band.high[shown], heights)),
             threshold=self.threshold,
             title=f"{len(self)} of {self.searched:,} values stand out",
             size=(10, 4),

@@ -194,8 +194,8 @@ class Bars:
         Whose bars they are: labels, or numbers; None for those who have none.
     heights : numpy.ndarray
         float64 [bars].
-    limits : (numpy.ndarray, numpy.ndarray), optional
-        float64 [bars] each: ends of the intervals.
+    intervals : (numpy.ndarray, numpy.ndarray), optional
+        float64 [bars] each: their lower and upper ends.
     truth : numpy.ndarray, optional
         float64 [bars]: true shares.
     threshold : float, optional
@@ -212,7 +212,7 @@ class Bars:
     values: list[Any]
     heights: Vector
     _: KW_ONLY
-    limits: tuple[Vector, Vector] | None = None
+    intervals: tuple[Vector, Vector] | None = None
     truth: Vector | None = None
     threshold: float | None = None
     label: str = "share"
@@ -237,7 +237,7 @@ class Bars:
         return cls(
             values_of(domain, order),
             heights[order],
-            limits=None if band is None else (band.low[order], band.high[order]),
+            intervals=None if band is None else (band.low[order], band.high[order]),
             truth=None if truth is None else truth[order],
             label=label,
             title=title if order.size < domain.size and not signed else None,

@@ -191,8 +191,8 @@ def _draw_bars(picture: Bars, ax: Any) -> None:
     ax.bar(places, picture.heights, color=_TINT)
     if picture.signed:
         ax.axhline(0.0, color="black", linewidth=0.8)
-    if picture.limits is not None:
-        low, high = picture.limits
+    if picture.intervals is not None:
+        low, high = picture.intervals
         look = {"fmt": "none", "ecolor": _INK, "elinewidth": 1, "capsize": 2}
         ax.errorbar(places, (low + high) / 2, yerr=(high - low) / 2, **look)
     if picture.truth is not None:

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import require
-from lapwing.errors import ArgumentError, FormatError
+from lapwing.errors import FormatError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
-from lapwing.results.band import Band, Kind, Target, normal_critical_value
+from lapwing.results.band import Band, Kind, Target, check_kind, normal_critical_value
 
 _VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
 """The names that documents have for the fields of Variants."""
@@ -110,10 +110,7 @@ class Uncertainty:
         ArgumentError
             When it is no kind or no target.
         """
-        if kind not in ("pointwise", "simultaneous"):
-            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
-        if target not in ("empirical", "population"):
-            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        check_kind(kind, target)
         variant = self.variants.answering(kind, target)
         if variant is not None:
             return variant
@@ -137,7 +134,7 @@ class Uncertainty:
         variance += float(np.dot(self.remainder, steps**2))
         return float(np.sqrt(max(variance, 0.0)))
 
-    def limits(
+    def curves(
         self, level: float, kind: Kind, *, cumulative: bool, least: float
     ) -> tuple[Vector, Vector]:
         """Return a lower and an upper curve about the target of the noise (:meth:`about`).
@@ -201,7 +198,7 @@ class Uncertainty:
         """
         error_law = self.about(kind, target)
         cumulative = left is not None
-        low, high = error_law.limits(level, kind, cumulative=cumulative, least=0.0)
+        low, high = error_law.curves(level, kind, cumulative=cumulative, least=0.0)
         if cumulative and kind == "simultaneous":
             # The truth is monotone: where the whole curve is covered, so is this.
             low = np.maximum.accumulate(low)
