@@ -13,6 +13,7 @@ from lapwing.errors import DomainError
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves
 
 ATOMS = Interval(0, 4, bins=2, atoms=(1, 4))
+LOW, BETWEEN = (Interval(0, 4, bins=2, atoms=(atom,)) for atom in (0, 1))
 
 
 def test_a_density_holds_all_mass_in_bins_and_at_points() -> None:
@@ -46,6 +47,8 @@ def test_the_line_of_a_cdf_steps_at_atoms() -> None:
     [
         (ATOMS, Axis(0, 4, "number", log=False, atom_at_end=True)),
         (Interval(1, 8, bins=3, scale="log"), Axis(1, 8, "number", log=True, atom_at_end=False)),
+        (LOW, Axis(0, 4, "number", log=False, atom_at_end=True)),
+        (BETWEEN, Axis(0, 4, "number", log=False, atom_at_end=False)),
         (Integers(-1, 2), Axis(-1, 2, "number", log=False, atom_at_end=True)),
     ],
 )

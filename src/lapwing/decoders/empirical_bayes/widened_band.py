@@ -90,8 +90,13 @@ def widened_band(
                 kept = compress(centre, covariance, share)
             pilot = evidence.pilot if plug_in is None else plug_in
             laws.append(Uncertainty(*kept, pilot, evidence.reports, METHOD))
-    empirical, population, empirical_wide, population_wide = laws
-    return replace(empirical, variants=Variants(population, empirical_wide, population_wide))
+    empirical, population, wider_empirical, wider_population = laws
+    variants = Variants(
+        population_pointwise=population,
+        empirical_simultaneous=wider_empirical,
+        population_simultaneous=wider_population,
+    )
+    return replace(empirical, variants=variants)
 
 
 def local_mass(mass: Vector, joined: NDArray[np.int64], *, blur: float) -> Vector:
