@@ -251,7 +251,7 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
 def draw(column: Column, values: np.ndarray, answer: lw.Distribution) -> Path:
     """Write the density and the CDF with its band, the truth beside them."""
     truth = lw.Distribution.of_values(values, answer.domain)
-    figure = figure_of(answer, truth=truth)
+    figure = figure_of(*answer.pictures(truth=truth))
     figure.suptitle(
         f"{column.title}\n{answer.reports:,} people, epsilon = "
         f"{float(answer.guarantee.epsilon):g} each"

@@ -44,14 +44,9 @@ def running(node: ast.AST) -> Iterator[ast.AST]:
         yield from running(child)
 
 
-def imported(
-    source: Source, known: set[str], *, typing: bool = True
-) -> Iterator[tuple[str, ast.AST]]:
-    """Yield every file of the package that a file imports, also inside functions.
-
-    `typing`: with what only a type checker reads.
-    """
-    for node in ast.walk(source.tree) if typing else running(source.tree):
+def imported(source: Source, known: set[str]) -> Iterator[tuple[str, ast.AST]]:
+    """Yield every file of the package that a file imports, also inside functions and for types."""
+    for node in ast.walk(source.tree):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

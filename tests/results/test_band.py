@@ -25,7 +25,7 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, Variants
 from tests.damaged_documents import damaged
 from tests.false_alarms import accepts, moments_tail
 
@@ -194,9 +194,9 @@ def test_the_critical_value_against_a_dense_simulation(cumulative: bool, level: 
     # The independent part is as large as the rest, so that leaving it out would show.
     law = replace(some_law(1), remainder=np.full(7, 2e-3 if cumulative else 0.0))
     used = np.array([1, 1, 1, 0, 1, 1, 1], dtype=bool)
-    critical = law.critical_value(level, "empirical", cumulative=cumulative, used=used)
     matrix = dense_sums(law, "empirical") if cumulative else law.noise.dense()
     deviation = np.sqrt(np.diag(matrix))
+    critical = law.critical_value(level, deviation, used, cumulative=cumulative)
     draws = np.random.default_rng(5).multivariate_normal(np.zeros(7), matrix, size=100_000)
     suprema = np.abs(draws / deviation)[:, used].max(axis=1)
     beyond, allowed = np.mean(suprema > critical), 4 * np.sqrt(level * (1 - level) / 1000)
@@ -243,7 +243,7 @@ def test_illegal_questions(change: dict[str, Any]) -> None:
 
 def test_a_variant_answers_for_its_own_kind() -> None:
     plain, other = some_law(1), some_law(2)
-    law = replace(plain, variants={"population simultaneous": other})
+    law = replace(plain, variants=Variants(population_simultaneous=other))
     found = bands(law)
     expected = bands(other)["simultaneous", "empirical"]
     assert found["simultaneous", "population"].low.tolist() == expected.low.tolist()
@@ -289,13 +289,14 @@ def test_given_present_against_simulated_tallies(target: Any) -> None:
 
 
 def test_given_present_keeps_the_variants() -> None:
-    law = replace(some_law(1), variants={"population pointwise": some_law(2)})
-    found = law.given_present().variants["population pointwise"]
+    law = replace(some_law(1), variants=Variants(population_pointwise=some_law(2)))
+    found = law.given_present().variants.population_pointwise
+    assert found is not None
     assert found.centre.tolist() == some_law(2).given_present().centre.tolist()
 
 
 def test_stored_and_back() -> None:
-    law = replace(some_law(1), variants={"empirical simultaneous": some_law(2)})
+    law = replace(some_law(1), variants=Variants(empirical_simultaneous=some_law(2)))
     text = json.dumps(law.to_document())
     again = Uncertainty.from_document(json.loads(text), symbols=7)
     # The factor is stored in single precision: the band moves by less than it can matter ...
@@ -333,14 +334,16 @@ def test_a_damaged_law_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_variants_of_variants_are_refused() -> None:
-    law = replace(some_law(1), variants={"population pointwise": some_law(2)})
-    nested = replace(some_law(3), variants={"population pointwise": law})
+    law = replace(some_law(1), variants=Variants(population_pointwise=some_law(2)))
+    nested = replace(some_law(3), variants=Variants(population_pointwise=law))
     with pytest.raises(FormatError, match="variant"):
         Uncertainty.from_document(nested.to_document(), symbols=7)
 
 
 @STEADY
-@given(damaged(replace(some_law(1), variants={"population pointwise": some_law(2)}).to_document()))
+@given(
+    damaged(replace(some_law(1), variants=Variants(population_pointwise=some_law(2))).to_document())
+)
 def test_a_changed_law_loads_or_is_refused(document: dict[str, Any]) -> None:
     try:
         law = Uncertainty.from_document(document, symbols=7)

@@ -205,8 +205,8 @@ half the width and covers about .65 of the edges."""
 class OneSided(Difference):
     """Broken on purpose: the second group counts as known."""
 
-    def _law(self, kind: Any, target: Any) -> Uncertainty | None:
-        whole = super()._law(kind, target)
+    def _error_law(self, kind: Any, target: Any) -> Uncertainty | None:
+        whole = super()._error_law(kind, target)
         one = self.first.uncertainty
         assert whole is not None and one is not None
         return dataclasses.replace(whole, noise=one.noise, remainder=one.remainder)

@@ -36,7 +36,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band
 from lapwing.results.intervals import range_error_bounds
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, Variants
 
 STEADY = settings(deadline=None, max_examples=60, derandomize=True)
 
@@ -365,8 +365,8 @@ def test_the_law_for_a_question_is_about_its_target() -> None:
     result = made(Interval(0, 1, bins=2), [0.5, 0.5], deviation=0.001)
     near, far = result.mean_interval(), result.mean_interval(target="population")
     assert near is not None and far is not None and far[1] - far[0] > near[1] - near[0]
-    variant = dataclasses.replace(known([0.4, 0.6], 0.01), variants={})
-    law = dataclasses.replace(known([0.5, 0.5]), variants={"population simultaneous": variant})
+    variant = known([0.4, 0.6], 0.01)
+    law = dataclasses.replace(known([0.5, 0.5]), variants=Variants(population_simultaneous=variant))
     moved = dataclasses.replace(result, uncertainty=law)
     interval = moved.probability_interval(-1, 0.5, target="population")
     z = stats.norm.ppf(0.975)

@@ -21,14 +21,7 @@ from lapwing import (
     SquareWave,
     simulate,
 )
-from lapwing.results.plotting import (
-    figure_of,
-    figure_of_difference,
-    plot_density,
-    plot_difference,
-    plot_distribution,
-    write_picture,
-)
+from lapwing.results.plotting import draw, figure_of, write_picture
 
 DOMAINS: dict[str, Any] = {
     "bins": Interval(0, 1, bins=6),
@@ -60,7 +53,7 @@ def decoded(name: str) -> tuple[Distribution, Distribution]:
 @pytest.mark.parametrize("ending", ["png", "svg"])
 def test_every_domain_can_be_drawn_and_saved(name: str, ending: str, tmp_path: Path) -> None:
     made, truth = decoded(name)
-    figure = figure_of(made, truth=truth if made.domain.ordered else None)
+    figure = figure_of(*made.pictures(truth=truth if made.domain.ordered else None))
     path = tmp_path / f"picture.{ending}"
     figure.savefig(path)
     start = path.read_bytes()[:200]
@@ -76,7 +69,7 @@ def lines(ax: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["bins", "atoms", "missing", "integers", "log"])
 def test_the_curve_drawn_is_the_cdf(name: str) -> None:
     made, truth = decoded(name)
-    ax = plot_distribution(made, truth=truth)
+    ax = draw(made.picture(truth=truth))
     for label, expected in (("estimate", made), ("truth", truth)):
         x, y = lines(ax)[label].get_data()
         # At a step the line goes up from the limit below to the value.
@@ -90,7 +83,7 @@ def test_the_curve_drawn_is_the_cdf(name: str) -> None:
 @pytest.mark.parametrize("level", [0.5, 0.95])
 def test_the_band_drawn_is_the_band(level: float) -> None:
     made, _ = decoded("bins")
-    ax = plot_distribution(made, level=level)
+    ax = made.plot(level=level)
     (polygon,) = ax.collections
     drawn = {tuple(np.round(point, 12)) for path in polygon.get_paths() for point in path.vertices}
     band = made.confidence_band(level)
@@ -103,7 +96,7 @@ def test_the_band_drawn_is_the_band(level: float) -> None:
 
 
 def test_without_a_band_none_is_drawn() -> None:
-    ax = plot_distribution(Distribution.of_counts([1, 2, 3], Integers(0, 2)))
+    ax = Distribution.of_counts([1, 2, 3], Integers(0, 2)).plot()
     assert not ax.collections
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["estimate"]
 
@@ -113,7 +106,7 @@ def test_it_draws_into_given_axes() -> None:
 
     made, _ = decoded("bins")
     ax = Figure().subplots()
-    assert plot_distribution(made, ax) is ax and plot_density(made, ax) is ax
+    assert draw(made.picture(), ax) is ax and draw(made.density_picture(), ax) is ax
     assert made.plot(ax) is ax
     assert made.plot() is not ax
 
@@ -121,7 +114,7 @@ def test_it_draws_into_given_axes() -> None:
 @pytest.mark.parametrize(("name", "unit"), [("bins", 1), ("clock", 3600), ("dates", 1)])
 def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
     made, _ = decoded(name)
-    ax = plot_density(made)
+    ax = draw(made.density_picture())
     (stairs,) = ax.patches
     heights, edges, _ = stairs.get_data()
     middle = (edges[1:] + edges[:-1]) / 2
@@ -132,7 +125,7 @@ def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
 
 def test_atoms_are_drawn_as_stems_with_their_mass() -> None:
     made, _ = decoded("atoms")
-    ax = plot_density(made)
+    ax = draw(made.density_picture())
     stems = next(axes for axes in ax.figure.axes if axes is not ax)
     segments = stems.collections[0].get_segments()
     curve = made.cumulative
@@ -149,7 +142,7 @@ def test_atoms_are_drawn_as_stems_with_their_mass() -> None:
 )
 def test_ticks_are_written_in_the_unit(name: str, shown: str) -> None:
     made, _ = decoded(name)
-    ax = plot_distribution(made)
+    ax = made.plot()
     formatter, domain = ax.xaxis.get_major_formatter(), DOMAINS[name]
     where = {"clock": 6 * 3600, "large": 524_288}.get(name, (domain.low + domain.high) / 2)
     assert shown in formatter(where, 0)
@@ -168,17 +161,17 @@ def with_a_found_atom() -> Distribution:
 
 def test_a_found_atom_is_marked_where_the_curve_ends_its_rise() -> None:
     made = with_a_found_atom()
-    mark = lines(plot_distribution(made))["found atom"]
+    mark = lines(made.plot())["found atom"]
     assert mark.get_xydata().tolist() == [[42, pytest.approx(float(made.cdf(42)))]]
     # Inside the bin the curve stays linear: the place of the step is not known.
-    x, y = lines(plot_distribution(made))["estimate"].get_data()
+    x, y = lines(made.plot())["estimate"].get_data()
     assert np.interp(41, x, y) == pytest.approx((made.cdf(40) + made.cdf(42)) / 2)
 
 
 def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
     made = with_a_found_atom()
     truth = Distribution.of_counts(np.where(np.arange(32) == 20, 20_000, 1000), made.domain)
-    ax = plot_density(made, truth=truth)
+    ax = draw(made.density_picture(truth=truth))
     stems = next(axes for axes in ax.figure.axes if axes is not ax)
     marks = lines(stems)["found atom (right axis)"].get_xydata()
     (atom,) = made.atoms
@@ -204,7 +197,7 @@ def test_the_difference_drawn_is_the_difference(name: str) -> None:
     assert found.max() < 1e-12
     assert "one less two" in ax.get_ylabel() and not ax.collections  # the truth has no error law
     both = made.difference(made)
-    polygons = plot_difference(both, level=0.9).collections
+    polygons = both.plot(level=0.9).collections
     assert len(polygons) == 2
     for polygon, kind in zip(polygons, ("simultaneous", "pointwise"), strict=True):
         band = both.confidence_band(0.9, kind=kind)  # type: ignore[arg-type]
@@ -217,17 +210,17 @@ def test_the_difference_drawn_is_the_difference(name: str) -> None:
 def test_the_difference_of_shares_is_drawn_by_size() -> None:
     made, _ = decoded("labels")
     other = Distribution.of_counts([4, 1, 1, 1], made.domain)
-    ax = plot_difference(made.difference(other))
+    ax = made.difference(other).plot()
     gaps = made.mass - other.mass
     order = np.argsort(-np.abs(gaps), kind="stable")
     assert [patch.get_height() for patch in ax.patches] == pytest.approx(gaps[order].tolist())
-    assert not ax.collections and len(figure_of_difference(made.difference(made)).axes) == 1
-    assert plot_difference(made.difference(made)).collections
+    assert not ax.collections and len(figure_of(*made.difference(made).pictures()).axes) == 1
+    assert made.difference(made).plot().collections
 
 
 def test_the_figure_of_a_difference_has_both_curves_above() -> None:
     made, truth = decoded("bins")
-    figure = figure_of_difference(made.difference(truth), names=("now", "then"))
+    figure = figure_of(*made.difference(truth).pictures(names=("now", "then")))
     upper, lower = figure.axes
     for name, expected in (("now", made), ("then", truth)):
         x, y = lines(upper)[name].get_data()
@@ -237,7 +230,7 @@ def test_the_figure_of_a_difference_has_both_curves_above() -> None:
 
 def test_shares_of_labels() -> None:
     made, _ = decoded("labels")
-    ax = plot_distribution(made, level=0.9)
+    ax = made.plot(level=0.9)
     bars = [patch.get_height() for patch in ax.patches]
     order = np.argsort(-made.mass, kind="stable")
     assert bars == pytest.approx(made.mass[order].tolist())
@@ -252,7 +245,7 @@ def test_shares_of_labels() -> None:
 
 def test_only_the_largest_of_many_shares() -> None:
     made, _ = decoded("many")
-    ax = plot_distribution(made)
+    ax = made.plot()
     assert len(ax.patches) == 40 and "40 largest of 60" in ax.get_title()
     assert min(patch.get_height() for patch in ax.patches) >= np.sort(made.mass)[20]
 
@@ -280,5 +273,5 @@ def test_a_picture_made_anew_has_the_same_bytes(kind: Literal["png", "svg"]) -> 
     pictures = [io.BytesIO(), io.BytesIO()]
     for stream in pictures:
         result = Distribution.of_counts([3, 1, 4, 1], Interval(0, 1, bins=4))
-        write_picture(figure_of(result), stream, kind=kind)
+        write_picture(figure_of(*result.pictures()), stream, kind=kind)
     assert pictures[0].getvalue() == pictures[1].getvalue()

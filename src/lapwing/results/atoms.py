@@ -29,7 +29,7 @@ TIMES = 2.0
 """What stands out holds more than so many times that. A smooth curve that doubles from a bin to
 the next is coarser than its bins, and no reports tell it from a spike."""
 
-MOST_SYMBOLS = 2**20
+SYMBOL_LIMIT = 2**20
 """More than these are not searched, to keep memory small; so many bins hold few people each."""
 
 _PASSES = 3
@@ -64,7 +64,7 @@ class Atom:
 
 
 def find_atoms(
-    law: Uncertainty,
+    error_law: Uncertainty,
     left: Vector,
     right: Vector,
     *,
@@ -75,7 +75,7 @@ def find_atoms(
 
     Parameters
     ----------
-    law : Uncertainty
+    error_law : Uncertainty
         Of the masses, about the people who reported (:func:`lapwing.results.intervals.answering`).
     left, right : numpy.ndarray
         float64 [symbols]: their ends.
@@ -103,21 +103,19 @@ def find_atoms(
 
     Cost
     ----
-    O(symbols * rank of the law).
+    O(symbols * rank of the error law).
     """
     if not 0 < false_alarms < 1:
         raise ArgumentError(f"the rate of false alarms must be in (0, 1), got {false_alarms}")
-    width = right - left
-    if not width.any():
-        width = np.ones_like(width)
+    width = _widths(left, right)
     candidates = width > 0
-    if not 2 * REACH <= np.count_nonzero(candidates) <= MOST_SYMBOLS:
+    if not 2 * REACH <= np.count_nonzero(candidates) <= SYMBOL_LIMIT:
         return np.zeros(0, dtype=np.int64)
     critical = NormalDist().inv_cdf(1 - false_alarms / np.count_nonzero(candidates))
     found = np.zeros(width.size, dtype=np.bool_)
     for _ in range(_PASSES):
         around = _neighbours(width, candidates & ~found, circular=circular)
-        excess, deviation = _contrast(law, around, TIMES)
+        excess, deviation = _contrast(error_law, around, TIMES)
         # Without neighbours, or without an error, there is nothing to judge by.
         judged = candidates & (np.asarray(around.sum(axis=1)).ravel() > 0) & (deviation > 0)
         new = judged & (excess > critical * deviation) & ~found
@@ -128,15 +126,15 @@ def find_atoms(
 
 
 def excess_of(
-    law: Uncertainty, left: Vector, right: Vector, symbols: NDArray[np.int64], *, circular: bool
+    error_law: Uncertainty,
+    left: Vector,
+    right: Vector,
+    symbols: NDArray[np.int64],
+    *,
+    circular: bool,
 ) -> tuple[Vector, Vector]:
     """Return what found atoms hold beyond what is around them, and the standard errors."""
-    width = right - left
-    if not width.any():
-        width = np.ones_like(width)
-    usual = width > 0
-    usual[symbols] = False
-    excess, deviation = _contrast(law, _neighbours(width, usual, circular=circular), 1.0)
+    excess, deviation = _contrast(error_law, _around(left, right, symbols, circular=circular), 1.0)
     return excess[symbols], deviation[symbols]
 
 
@@ -144,18 +142,13 @@ def expected_mass(
     mass: Vector, left: Vector, right: Vector, symbols: NDArray[np.int64], *, circular: bool
 ) -> Vector:
     """Return what the bins of found atoms would hold by what is around them: float64 [symbols]."""
-    width = right - left
-    if not width.any():
-        width = np.ones_like(width)
-    usual = width > 0
-    usual[symbols] = False
-    expected: Vector = (_neighbours(width, usual, circular=circular) @ mass)[symbols]
+    expected: Vector = (_around(left, right, symbols, circular=circular) @ mass)[symbols]
     return np.minimum(expected, mass[symbols])
 
 
 def atoms_of(
     mass: Vector,
-    law: Uncertainty | None,
+    error_law: Uncertainty | None,
     left: Vector,
     right: Vector,
     *,
@@ -168,7 +161,7 @@ def atoms_of(
     ----------
     mass : numpy.ndarray
         float64 [symbols], as decoded.
-    law : Uncertainty or None
+    error_law : Uncertainty or None
         About the people who reported. Without one, none can be found.
     left, right : numpy.ndarray
         float64 [symbols].
@@ -181,17 +174,20 @@ def atoms_of(
     if not points.all():
         for symbol in np.flatnonzero(points).tolist():
             interval = None
-            if law is not None:
+            if error_law is not None:
                 weights = np.zeros(mass.size)
                 weights[symbol] = 1.0
-                interval = (float(law.centre[symbol]), law.deviation(weights, "empirical"))
+                interval = (
+                    float(error_law.centre[symbol]),
+                    error_law.deviation(weights, "empirical"),
+                )
             atoms.append(_atom(left, right, symbol, mass[symbol], interval, critical, True))
-    if law is not None:
-        found = find_atoms(law, left, right, circular=circular, false_alarms=false_alarms)
+    if error_law is not None:
+        found = find_atoms(error_law, left, right, circular=circular, false_alarms=false_alarms)
         if found.size:
             shares = mass[found] - expected_mass(mass, left, right, found, circular=circular)
-            laws = excess_of(law, left, right, found, circular=circular)
-            for symbol, share, *about in zip(found.tolist(), shares, *laws, strict=True):
+            excesses = excess_of(error_law, left, right, found, circular=circular)
+            for symbol, share, *about in zip(found.tolist(), shares, *excesses, strict=True):
                 one = (float(about[0]), float(about[1]))
                 atoms.append(_atom(left, right, symbol, share, one, critical, False))
     return tuple(sorted(atoms, key=lambda atom: atom.left))
@@ -211,6 +207,20 @@ def _atom(
         low = min(max(about[0] - critical * about[1], 0.0), 1.0)
         high = min(max(about[0] + critical * about[1], 0.0), 1.0)
     return Atom(float(left[symbol]), float(right[symbol]), float(share), low, high, declared)
+
+
+def _around(left: Vector, right: Vector, found: NDArray[np.int64], *, circular: bool) -> csr_matrix:
+    """Return the means of those neighbours that are no atoms: [symbols, symbols]."""
+    width = _widths(left, right)
+    usual = width > 0
+    usual[found] = False
+    return _neighbours(width, usual, circular=circular)
+
+
+def _widths(left: Vector, right: Vector) -> Vector:
+    """Return the widths of the symbols; whole numbers count as bins of width one."""
+    width = right - left
+    return width if width.any() else np.ones_like(width)
 
 
 def _neighbours(width: Vector, usual: NDArray[np.bool_], *, circular: bool) -> csr_matrix:
@@ -237,21 +247,21 @@ def _neighbours(width: Vector, usual: NDArray[np.bool_], *, circular: bool) -> c
     return csr_matrix((entries, (row, column)), shape=(size, size))
 
 
-def _contrast(law: Uncertainty, around: csr_matrix, times: float) -> tuple[Vector, Vector]:
+def _contrast(error_law: Uncertainty, around: csr_matrix, times: float) -> tuple[Vector, Vector]:
     """Return ``mass - times * around @ mass`` of every symbol and its standard error."""
-    size = law.centre.size
+    size = error_law.centre.size
     contrast = (
         csr_matrix((np.ones(size), (np.arange(size), np.arange(size))), shape=(size, size))
         - times * around
     )
-    noise = law.noise
+    noise = error_law.noise
     variance = contrast.power(2) @ noise.diagonal
     variance = variance + (contrast @ noise.factor) ** 2 @ noise.signs
-    if law.remainder.any():
+    if error_law.remainder.any():
         # As functions of the cumulative sums the weights are their own differences.
         ahead = csr_matrix(
             (np.ones(size - 1), (np.arange(1, size), np.arange(size - 1))), shape=(size, size)
         )
         steps = contrast - contrast @ ahead
-        variance = variance + steps.power(2) @ law.remainder
-    return contrast @ law.centre, np.sqrt(np.maximum(variance, 0.0))
+        variance = variance + steps.power(2) @ error_law.remainder
+    return contrast @ error_law.centre, np.sqrt(np.maximum(variance, 0.0))

@@ -1,4 +1,4 @@
-"""A lower and an upper curve that hold the truth between them as often as they say."""
+"""Lower and upper curves that hold the truth between them as often as they say."""
 
 from __future__ import annotations
 
@@ -16,16 +16,23 @@ Kind = Literal["pointwise", "simultaneous"]
 Target = Literal["empirical", "population"]
 
 
-def normal_critical_value(level: float) -> float:
-    """Return how many standard deviations on each side hold this part of a normal law.
-
-    Raises
-    ------
-    ArgumentError
-        When the level is not in (0, 1).
-    """
+def check_level(level: float) -> None:
+    """Raise ArgumentError unless the level is in (0, 1)."""
     if not 0 < level < 1:
         raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
+
+
+def check_kind(kind: Kind, target: Target) -> None:
+    """Raise ArgumentError unless it is a kind and a target."""
+    if kind not in ("pointwise", "simultaneous"):
+        raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+    if target not in ("empirical", "population"):
+        raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+
+
+def normal_critical_value(level: float) -> float:
+    """Return how many standard deviations on each side hold this part of a normal distribution."""
+    check_level(level)
     return NormalDist().inv_cdf((1 + level) / 2)
 
 
@@ -89,3 +96,39 @@ class Band:
         slack = 1e-12
         inside = (heights >= self.low - slack) & (heights <= self.high + slack)
         return float(inside.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceBand:
+    """A lower and an upper curve for the difference of two CDFs, or of the shares of labels.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        float64 [knots]: right ends of the symbols, or the numbers of the symbols for labels.
+    low, high : numpy.ndarray
+        float64 [knots], in [-1, 1].
+    level : float
+        Nominal coverage, in (0, 1).
+    kind : {"pointwise", "simultaneous"}
+    target : {"empirical", "population"}
+    method : str
+        How the two were made.
+    """
+
+    points: Vector
+    low: Vector
+    high: Vector
+    level: float
+    kind: Kind
+    target: Target
+    method: str
+
+    @property
+    def leaves_zero(self) -> bool:
+        """Whether zero lies outside somewhere.
+
+        For a simultaneous band this is a test: two equal groups differ so with a probability of
+        at most one minus the level.
+        """
+        return bool(((self.low > 0) | (self.high < 0)).any())

@@ -55,6 +55,11 @@ class Cumulative:
             raise ArgumentError("an empirical CDF needs at least one value, all finite")
         return cls(points, points, counts / counts.sum())
 
+    @property
+    def cumulative(self) -> Cumulative:
+        """Itself: a distance takes whatever has a CDF."""
+        return self
+
     @cached_property
     def sums(self) -> Vector:
         """Mass up to the end of each piece: float64 [pieces]."""
@@ -70,6 +75,10 @@ class Cumulative:
     def before(self, points: ArrayLike) -> Vector:
         """Return P(value < x) for each point, the limit from the left."""
         return self._evaluate(points, side="left")
+
+    def probability(self, low: float, high: float) -> float:
+        """Return P(low < value <= high)."""
+        return float(self.at(high) - self.at(low))
 
     def _evaluate(self, points: ArrayLike, *, side: str) -> Vector:
         x = np.asarray(points, dtype=np.float64)

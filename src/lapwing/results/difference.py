@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,50 +12,54 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.results.band import Kind, Target, normal_critical_value
-from lapwing.results.intervals import Ends, answering, mean_ends, probability_ends, share_ends
+from lapwing.protocol.domains.domain import Domain
+from lapwing.results.band import DifferenceBand, Kind, Target, check_level
+from lapwing.results.cumulative import Cumulative
+from lapwing.results.intervals import mean_ends, probability_ends, share_ends
+from lapwing.results.picture import Axis, Bars, Curves, Line, Picture
+from lapwing.results.plotting import draw
 from lapwing.results.uncertainty import Uncertainty
-
-if TYPE_CHECKING:
-    from lapwing.results.distribution import Distribution
 
 People = Literal["same", "different"]
 
 
-@dataclass(frozen=True, eq=False)
-class DifferenceBand:
-    """A lower and an upper curve for the difference of two CDFs, or of the shares of labels.
-
-    Parameters
-    ----------
-    points : numpy.ndarray
-        float64 [knots]: right ends of the symbols, or the numbers of the symbols for labels.
-    low, high : numpy.ndarray
-        float64 [knots], in [-1, 1].
-    level : float
-        Nominal coverage, in (0, 1).
-    kind : {"pointwise", "simultaneous"}
-    target : {"empirical", "population"}
-    method : str
-        How the two were made.
-    """
-
-    points: Vector
-    low: Vector
-    high: Vector
-    level: float
-    kind: Kind
-    target: Target
-    method: str
+class Comparable(Protocol):
+    """What a difference asks of each of the two; a Distribution has it."""
 
     @property
-    def leaves_zero(self) -> bool:
-        """Whether zero lies outside somewhere.
+    def domain(self) -> Domain:
+        """The legal values."""
+        ...
 
-        For a simultaneous band this is a test: two equal groups differ so with a probability of
-        at most one minus the level.
-        """
-        return bool(((self.low > 0) | (self.high < 0)).any())
+    @property
+    def mass(self) -> Vector:
+        """Shares of the symbols: float64 [domain.size]."""
+        ...
+
+    @property
+    def cumulative(self) -> Cumulative:
+        """The CDF among those whose value is present."""
+        ...
+
+    @property
+    def reports(self) -> int:
+        """People behind it."""
+        ...
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The promise under which the reports were collected."""
+        ...
+
+    @property
+    def uncertainty(self) -> Uncertainty | None:
+        """The error law of the masses."""
+        ...
+
+    @property
+    def present_uncertainty(self) -> Uncertainty | None:
+        """The error law among those whose value is present."""
+        ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,8 +100,8 @@ class Difference:
     (0.25, -4.5, -6.0)
     """
 
-    first: Distribution
-    second: Distribution
+    first: Comparable
+    second: Comparable
     _: KW_ONLY
     people: People = "same"
 
@@ -153,44 +156,47 @@ class Difference:
 
     def cdf(self, points: ArrayLike) -> Vector:
         """Return P(value <= x) in the first minus that in the second, for each point."""
-        return self.first.cdf(points) - self.second.cdf(points)
+        return self.first.cumulative.at(points) - self.second.cumulative.at(points)
 
     def quantile(self, probabilities: ArrayLike) -> Vector:
         """Return how much higher a quantile of the first is, in the unit of the values."""
-        return self.first.quantile(probabilities) - self.second.quantile(probabilities)
+        one, two = (each.cumulative for each in (self.first, self.second))
+        return one.quantile(probabilities) - two.quantile(probabilities)
 
     def probability(self, low: float, high: float) -> float:
         """Return P(low < value <= high) in the first minus that in the second."""
-        return self.first.probability(low, high) - self.second.probability(low, high)
+        one, two = (each.cumulative.probability(low, high) for each in (self.first, self.second))
+        return one - two
 
     def share(self, label: Any) -> float:
         """Return the share of a symbol in the first minus that in the second."""
-        return self.first.share(label) - self.second.share(label)
+        symbol = self.first.domain.index([label])[0]
+        return float(self.first.mass[symbol]) - float(self.second.mass[symbol])
 
     def mean(self) -> float:
         """Return how much higher the mean of the first is, in the unit of the values."""
-        return self.first.mean() - self.second.mean()
+        return self.first.cumulative.mean - self.second.cumulative.mean
 
     def probability_interval(
         self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None when one has no error law."""
-        laws = self._laws(target, present=True)
-        if laws is None:
+        error_laws = self._error_laws(target)
+        if error_laws is None:
             return None
         domain = self.first.domain
-        one, two = (probability_ends(law, domain, (low, high)) for law in laws)
+        one, two = (probability_ends(each, domain, (low, high)) for each in error_laws)
         return one.minus(two).interval(level, least=-1.0, most=1.0)
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None when one has no error law."""
-        laws = self._laws(target, present=False)
-        if laws is None:
+        error_laws = self._error_laws(target, present=False)
+        if error_laws is None:
             return None
         symbol = int(self.first.domain.index([label])[0])
-        one, two = (share_ends(law, symbol) for law in laws)
+        one, two = (share_ends(each, symbol) for each in error_laws)
         return one.minus(two).interval(level, least=-1.0, most=1.0)
 
     def mean_interval(
@@ -200,14 +206,13 @@ class Difference:
 
         Values may lie anywhere inside their bins, in each of the two on its own.
         """
-        laws = self._laws(target, present=True)
-        if laws is None:
+        error_laws = self._error_laws(target)
+        if error_laws is None:
             return None
         left, right = self.first.domain.left, self.first.domain.right
         length = float(right[-1] - left[0])
-        one, two = (mean_ends(law, left, right) for law in laws)
-        ends: Ends = one.minus(two)
-        return ends.interval(level, least=-length, most=length)
+        one, two = (mean_ends(each, left, right) for each in error_laws)
+        return one.minus(two).interval(level, least=-length, most=length)
 
     def quantile_interval(
         self, probability: float, *, level: float = 0.95, target: Target = "empirical"
@@ -217,16 +222,19 @@ class Difference:
         Each side has an interval of the level's square root; both hold with the level, because
         their errors are independent. They end at whole bins.
         """
-        normal_critical_value(level)
-        self._check_target(target)
-        bands = [
-            one.confidence_band(level**0.5, target=target) for one in (self.first, self.second)
-        ]
-        if bands[0] is None or bands[1] is None:
+        check_level(level)
+        error_laws = self._error_laws(target, kind="pointwise")
+        if error_laws is None:
             return None
-        (low, high), (other_low, other_high) = (
-            band.quantile(probability) for band in bands if band is not None
+        left, right = self.first.domain.left, self.first.domain.right
+        bands = (
+            # The noise is about the target already.
+            each.band(
+                level=level**0.5, kind="pointwise", target="empirical", left=left, right=right
+            )
+            for each in error_laws
         )
+        (low, high), (other_low, other_high) = (band.quantile(probability) for band in bands)
         return low - other_high, high - other_low
 
     def confidence_band(
@@ -244,23 +252,57 @@ class Difference:
             The people who reported, or all people they were drawn from; the second only for
             different people.
         """
-        critical = normal_critical_value(level)
-        law = self._law(kind, target)
-        if law is None:
+        check_level(level)
+        error_law = self._error_law(kind, target)
+        if error_law is None:
             return None
-        ordered = self.first.domain.ordered
-        if ordered:
-            heights, deviation = np.cumsum(law.centre), law.cdf_deviation("empirical")
-            points = self.first.domain.right
-        else:
-            heights, deviation = law.centre, np.sqrt(np.maximum(law.noise.variance(), 0.0))
-            points = np.arange(law.centre.size, dtype=np.float64)
-        used = deviation > 1e-3 * deviation.max(initial=0.0)
-        if kind == "simultaneous" and used.any():
-            critical = law.critical_value(level, "empirical", cumulative=ordered, used=used)
-        low = np.clip(heights - critical * deviation, -1.0, 1.0)
-        high = np.clip(heights + critical * deviation, -1.0, 1.0)
-        return DifferenceBand(points, low, high, level, kind, target, law.method)
+        domain = self.first.domain
+        points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
+        low, high = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
+        return DifferenceBand(points, low, high, level, kind, target, error_law.method)
+
+    def picture(
+        self, *, level: float = 0.95, names: tuple[str, str] | None = None
+    ) -> Curves | Bars:
+        """Return the difference with its bands, as plain data: of the CDFs, or of the shares.
+
+        Parameters
+        ----------
+        level : float
+            Of the bands.
+        names : (str, str), optional
+            Of the two, for the labels.
+        """
+        label = "{} less {}".format(*names or ("first", "second"))
+        domain = self.first.domain
+        if not domain.ordered:
+            gaps, band = self.first.mass - self.second.mass, self.confidence_band(level)
+            return Bars.of_symbols(domain, gaps, band, label=f"share: {label}", signed=True)
+        one, two = (Line.of_cdf(each.cumulative) for each in (self.first, self.second))
+        kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
+        bands = (self.confidence_band(level, kind=kind) for kind in kinds)
+        return Curves(
+            Axis.of_domain(domain),
+            (Line(one.x, one.y - two.y),),
+            label=f"P(value ≤ x): {label}",
+            bands=tuple(band for band in bands if band is not None),
+            stepped=np.array_equal(domain.left, domain.right),
+            signed=True,
+        )
+
+    def pictures(
+        self, *, level: float = 0.95, names: tuple[str, str] | None = None
+    ) -> tuple[Picture, ...]:
+        """Return what a figure of it shows: both CDFs above their difference, or of shares that."""
+        picture = self.picture(level=level, names=names)
+        if not self.first.domain.ordered:
+            return (picture,)
+        one, two = names or ("first", "second")
+        lines = (
+            Line.of_cdf(self.first.cumulative, "first", one),
+            Line.of_cdf(self.second.cumulative, "second", two),
+        )
+        return Curves(Axis.of_domain(self.first.domain), lines), picture
 
     def plot(
         self, ax: Any = None, *, level: float = 0.95, names: tuple[str, str] | None = None
@@ -276,31 +318,30 @@ class Difference:
         names : (str, str), optional
             Of the two, for the labels.
         """
-        from lapwing.results.plotting import plot_difference
+        return draw(self.picture(level=level, names=names), ax)
 
-        return plot_difference(self, ax, level=level, names=names)
+    def _error_laws(
+        self, target: Target, *, kind: Kind = "simultaneous", present: bool = True
+    ) -> tuple[Uncertainty, Uncertainty] | None:
+        """Return the error laws of the two about a target; None when one of them has none.
 
-    @cached_property
-    def _present_laws(self) -> tuple[Uncertainty, Uncertainty] | None:
-        one, two = self.first.present_uncertainty, self.second.present_uncertainty
-        return None if one is None or two is None else (one, two)
-
-    def _laws(self, target: Target, *, present: bool) -> tuple[Uncertainty, Uncertainty] | None:
-        """Return the laws that answer for the two."""
+        The default kind is that from which single numbers are answered
+        (:func:`lapwing.results.intervals.answering`).
+        """
         self._check_target(target)
         one, two = self.first.uncertainty, self.second.uncertainty
         if present:
-            one, two = self._present_laws or (None, None)
+            one, two = self.first.present_uncertainty, self.second.present_uncertainty
         if one is None or two is None:
             return None
-        return answering(one, target), answering(two, target)
+        return one.about(kind, target), two.about(kind, target)
 
-    def _law(self, kind: Kind, target: Target) -> Uncertainty | None:
-        """Return the law of the difference: independent errors add."""
-        self._check_target(target)
-        if self._present_laws is None:
+    def _error_law(self, kind: Kind, target: Target) -> Uncertainty | None:
+        """Return the error law of the difference: independent errors add."""
+        both = self._error_laws(target, kind=kind)
+        if both is None:
             return None
-        one, two = (law.about(kind, target) for law in self._present_laws)
+        one, two = both
         methods = dict.fromkeys([one.method, two.method])
         return Uncertainty(
             one.centre - two.centre,

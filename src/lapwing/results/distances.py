@@ -32,8 +32,8 @@ from lapwing.linear.arrays import Vector
 from lapwing.results.cumulative import Cumulative
 
 
-class HasCumulative(Protocol):
-    """A Distribution, a SignedEstimate, ..."""
+class Curve(Protocol):
+    """A Distribution, a SignedEstimate, a Cumulative itself."""
 
     @property
     def cumulative(self) -> Cumulative:
@@ -41,16 +41,9 @@ class HasCumulative(Protocol):
         ...
 
 
-Curve = Cumulative | HasCumulative
-
-
-def _cumulative(curve: Curve) -> Cumulative:
-    return curve if isinstance(curve, Cumulative) else curve.cumulative
-
-
 def _differences(first: Curve, second: Curve) -> tuple[Vector, Vector, Vector]:
     """Return lengths of the intervals on which both curves are linear, and F - G at both ends."""
-    one, two = _cumulative(first), _cumulative(second)
+    one, two = first.cumulative, second.cumulative
     points = np.unique(np.concatenate([one.left, one.right, two.left, two.right]))
     at_start = one.at(points[:-1]) - two.at(points[:-1])
     at_stop = one.before(points[1:]) - two.before(points[1:])
@@ -58,7 +51,7 @@ def _differences(first: Curve, second: Curve) -> tuple[Vector, Vector, Vector]:
 
 
 def _grid_differences(first: Curve, second: Curve, grid: int) -> Vector:
-    one, two = _cumulative(first), _cumulative(second)
+    one, two = first.cumulative, second.cumulative
     low = min(one.left[0], two.left[0])
     high = max(one.right[-1], two.right[-1])
     points = low + (high - low) * np.arange(1, grid + 1) / grid
@@ -161,7 +154,7 @@ def range_query_error(first: Curve, second: Curve, *, width: float, grid: int = 
     """
     if not 0 < width <= 1:
         raise ArgumentError(f"the width of a range query must be in (0, 1], got {width}")
-    one, two = _cumulative(first), _cumulative(second)
+    one, two = first.cumulative, second.cumulative
     low = min(one.left[0], two.left[0])
     length = max(one.right[-1], two.right[-1]) - low
     starts = low + length * np.arange(int((1 - width) * grid + 1e-9) + 1) / grid
@@ -171,12 +164,12 @@ def range_query_error(first: Curve, second: Curve, *, width: float, grid: int = 
 
 def mean_error(first: Curve, second: Curve) -> float:
     """Return the absolute difference of the means, in the unit of the values."""
-    return abs(_cumulative(first).mean - _cumulative(second).mean)
+    return abs(first.cumulative.mean - second.cumulative.mean)
 
 
 def variance_error(first: Curve, second: Curve) -> float:
     """Return the absolute difference of the variances, in the squared unit of the values."""
-    return abs(_cumulative(first).variance - _cumulative(second).variance)
+    return abs(first.cumulative.variance - second.cumulative.variance)
 
 
 def decile_error(first: Curve, second: Curve) -> float:
@@ -186,13 +179,14 @@ def decile_error(first: Curve, second: Curve) -> float:
     their arg max is empty when the first bin already holds more than p.
     """
     deciles = np.arange(1, 10) / 10
-    one, two = _cumulative(first).quantile(deciles), _cumulative(second).quantile(deciles)
+    one, two = first.cumulative.quantile(deciles), second.cumulative.quantile(deciles)
     return float(np.abs(one - two).mean())
 
 
 def _masses(first: Any, second: Any) -> tuple[Vector, Vector]:
-    one = np.asarray(getattr(first, "mass", first), dtype=np.float64)
-    two = np.asarray(getattr(second, "mass", second), dtype=np.float64)
+    one, two = (
+        np.asarray(getattr(each, "mass", each), dtype=np.float64) for each in (first, second)
+    )
     if one.shape != two.shape or one.ndim != 1:
         raise MismatchError(f"masses must be of one length, got shapes {one.shape} and {two.shape}")
     return one, two

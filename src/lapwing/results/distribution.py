@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,10 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.results.atoms import Atom, atoms_of
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
@@ -31,6 +28,9 @@ from lapwing.results.intervals import (
     share_ends,
     variance_interval,
 )
+from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
+from lapwing.results.plotting import draw
+from lapwing.results.symbols import one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Uncertainty
 
 VERSION = 1
@@ -75,12 +75,7 @@ class Distribution:
 
     def __post_init__(self) -> None:
         """Check that it is a distribution, and freeze it."""
-        mass = np.array(self.mass, dtype=np.float64)
-        if mass.shape != (self.domain.size,):
-            raise ArgumentError(
-                f"mass must have one entry for each of the {self.domain.size} symbols, "
-                f"got shape {mass.shape}"
-            )
+        mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all() or mass.min() < 0 or abs(float(mass.sum()) - 1) > 1e-6:
             raise ArgumentError(
                 "masses must be finite, not negative and sum to 1; project a signed estimate first"
@@ -146,7 +141,7 @@ class Distribution:
 
     def probability(self, low: float, high: float) -> float:
         """Return P(low < value <= high), among those whose value is present."""
-        return float(self.cumulative.at(high) - self.cumulative.at(low))
+        return self.cumulative.probability(low, high)
 
     def share(self, label: Any) -> float:
         """Return the share of one category, or of the symbol that holds a value."""
@@ -183,11 +178,8 @@ class Distribution:
         """
         generator = np.random.default_rng(rng)
         symbols = generator.choice(self.mass.size, size=size, p=self.mass)
-        if isinstance(self.domain, Categories | HashedTexts):
-            listed: Sequence[Any] = self.domain.listed
-            return np.array(
-                [listed[s] if s < len(listed) else None for s in symbols.tolist()], dtype=object
-            )
+        if not self.domain.ordered:
+            return np.array(values_of(self.domain, symbols), dtype=object)
         left, right = self.domain.left, self.domain.right
         known = np.minimum(symbols, left.size - 1)
         values = left[known] + generator.random(size) * (right - left)[known]
@@ -199,8 +191,8 @@ class Distribution:
         uncertainty = self.uncertainty
         if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
             return uncertainty
-        laws = [uncertainty, *uncertainty.variants.values()]
-        if any(max(law.centre[-1], law.plug_in[-1]) >= 1 for law in laws):
+        error_laws = [uncertainty, *uncertainty.variants.listed().values()]
+        if any(max(each.centre[-1], each.plug_in[-1]) >= 1 for each in error_laws):
             return None  # by these counts nobody's value is present
         return uncertainty.given_present()
 
@@ -214,10 +206,9 @@ class Distribution:
         """
         if not self.domain.ordered:
             return ()
-        law = self.present_uncertainty
         return atoms_of(
             self.cumulative.mass,
-            None if law is None else answering(law, "empirical"),
+            answering(self.present_uncertainty, "empirical"),
             self.domain.left,
             self.domain.right,
             circular=self.domain.circular,
@@ -279,20 +270,20 @@ class Distribution:
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
         """
-        law = self._law(self.present_uncertainty, target)
-        if law is None:
+        error_law = answering(self.present_uncertainty, target)
+        if error_law is None:
             return None
-        ends = probability_ends(law, self.domain, (low, high))
+        ends = probability_ends(error_law, self.domain, (low, high))
         return ends.interval(level, least=0.0, most=1.0)
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None without an error law."""
-        law = self._law(self.uncertainty, target)
-        if law is None:
+        error_law = answering(self.uncertainty, target)
+        if error_law is None:
             return None
-        ends = share_ends(law, int(self.domain.index([label])[0]))
+        ends = share_ends(error_law, int(self.domain.index([label])[0]))
         return ends.interval(level, least=0.0, most=1.0)
 
     def mean_interval(
@@ -302,21 +293,21 @@ class Distribution:
 
         Reaches from all values at the left ends of their bins to all at the right ends.
         """
-        law = self._law(self.present_uncertainty, target)
-        if law is None:
+        error_law = answering(self.present_uncertainty, target)
+        if error_law is None:
             return None
         left, right = self.domain.left, self.domain.right
-        ends = mean_ends(law, left, right)
+        ends = mean_ends(error_law, left, right)
         return ends.interval(level, least=float(left[0]), most=float(right[-1]))
 
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for the variance (delta method); None without an error law."""
-        law = self._law(self.present_uncertainty, target)
-        if law is None:
+        error_law = answering(self.present_uncertainty, target)
+        if error_law is None:
             return None
-        return variance_interval(law, self.domain.left, self.domain.right, level)
+        return variance_interval(error_law, self.domain.left, self.domain.right, level)
 
     def quantile_interval(
         self,
@@ -359,9 +350,6 @@ class Distribution:
         band = self.confidence_band(level, kind="simultaneous", target=target)
         return None if band is None else range_error_bounds(curve, band, width=width)
 
-    def _law(self, uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
-        return None if uncertainty is None else answering(uncertainty, target)
-
     def difference(self, other: Distribution, *, people: People = "same") -> Difference:
         """Return this distribution minus another one on the same domain.
 
@@ -380,6 +368,55 @@ class Distribution:
         """
         return Difference(self, other, people=people)
 
+    def picture(self, *, level: float = 0.95, truth: Distribution | None = None) -> Curves | Bars:
+        """Return the CDF with its pointwise band, or the shares of categories, as plain data.
+
+        Parameters
+        ----------
+        level : float
+            Of the band.
+        truth : Distribution, optional
+            Drawn beside it, where it is known.
+        """
+        band = self.confidence_band(level)
+        if not self.domain.ordered:
+            beside = None if truth is None else truth.mass
+            return Bars.of_symbols(self.domain, self.mass, band, truth=beside)
+        curve, found = self.cumulative, self._found_bins
+        known = () if truth is None else (Line.of_cdf(truth.cumulative, "truth"),)
+        return Curves(
+            Axis.of_domain(self.domain),
+            (*known, Line.of_cdf(curve)),
+            bands=() if band is None else (band,),
+            stepped=np.array_equal(curve.left, curve.right),
+            found=(curve.right[found], curve.sums[found]) if found.size else None,
+        )
+
+    def density_picture(self, *, truth: Distribution | None = None) -> Densities:
+        """Return the density as plain data; DomainError for categories."""
+        found = self._found_bins
+        unit, circular = self.domain.unit, self.domain.circular
+        shapes = [Shape.of_cdf(self.cumulative, found, "estimate", unit=unit, circular=circular)]
+        if truth is not None:
+            curve = truth.cumulative
+            there = found if curve.mass.size == self.cumulative.mass.size else found[:0]
+            shapes.append(Shape.of_cdf(curve, there, "truth", unit=unit, circular=circular))
+        return Densities(Axis.of_domain(self.domain), tuple(shapes))
+
+    def pictures(
+        self, *, level: float = 0.95, truth: Distribution | None = None
+    ) -> tuple[Picture, ...]:
+        """Return what a figure of it shows: density above CDF, or the shares of categories."""
+        picture = self.picture(level=level, truth=truth)
+        return (self.density_picture(truth=truth), picture) if self.domain.ordered else (picture,)
+
+    @property
+    def _found_bins(self) -> NDArray[np.int64]:
+        """Numbers of the bins in which atoms were found; of whole numbers none."""
+        left, right = self.cumulative.left, self.cumulative.right
+        found = [atom.left for atom in self.atoms if not atom.declared]
+        return np.flatnonzero((left < right) & np.isin(left, found))
+
     def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
         """Draw the CDF with its band, or the shares of categories; return the matplotlib axes.
 
@@ -390,9 +427,7 @@ class Distribution:
         level : float
             Of the pointwise band.
         """
-        from lapwing.results.plotting import plot_distribution
-
-        return plot_distribution(self, ax, level=level)
+        return draw(self.picture(level=level), ax)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

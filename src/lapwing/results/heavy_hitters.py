@@ -16,11 +16,14 @@ from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.results.band import Band, Kind, Target
+from lapwing.results.band import Band, Kind, Target, check_kind, check_level
+from lapwing.results.picture import BAR_LIMIT, Bars
+from lapwing.results.plotting import draw
+from lapwing.results.symbols import values_of
 
 VERSION = 1
 
-_LARGEST = 1e100
+_NUMBER_LIMIT = 1e100
 
 METHOD = (
     "normal interval about the unbiased share; 'simultaneous' is Bonferroni's over all values "
@@ -101,9 +104,9 @@ class HeavyHitters:
                 f"{symbols.shape}, {shares.shape} and {deviations.shape}"
             )
         # Their squares must be finite, too.
-        if not (np.abs(shares) < _LARGEST).all() or (np.diff(shares) > 0).any():
+        if not (np.abs(shares) < _NUMBER_LIMIT).all() or (np.diff(shares) > 0).any():
             raise ArgumentError("shares must be finite, the largest first")
-        if not (deviations < _LARGEST).all() or deviations.min(initial=0.0) < 0:
+        if not (deviations < _NUMBER_LIMIT).all() or deviations.min(initial=0.0) < 0:
             raise ArgumentError("deviations must be finite and not negative")
         low, high = int(symbols.min(initial=0)), int(symbols.max(initial=0))
         if low < 0 or high >= self.domain.size or np.unique(symbols).size != symbols.size:
@@ -115,7 +118,7 @@ class HeavyHitters:
                 f"{symbols.size} listed values need at least as many searched ones and a report, "
                 f"got {self.searched} searched and {self.reports} reports"
             )
-        if not abs(self.threshold) < _LARGEST:
+        if not abs(self.threshold) < _NUMBER_LIMIT:
             raise ArgumentError("the threshold must be finite")
         if self.labels is not None:
             object.__setattr__(self, "labels", tuple(self.labels))
@@ -145,13 +148,7 @@ class HeavyHitters:
         """The listed values: labels, whole numbers, left ends of bins; None for the missing."""
         if self.labels is not None:
             return list(self.labels)
-        missing = self.domain.missing_index
-        if self.domain.ordered:
-            named: Any = self.domain.left
-        else:
-            named = self.domain.listed  # type: ignore[attr-defined]
-        found = [None if s == missing else named[s] for s in self.symbols.tolist()]
-        return [value.item() if isinstance(value, np.generic) else value for value in found]
+        return values_of(self.domain, self.symbols)
 
     @property
     def remainder(self) -> float:
@@ -182,12 +179,8 @@ class HeavyHitters:
         --------
         Normal approximation; shares are sums of `reports` bounded terms.
         """
-        if not 0 < level < 1:
-            raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
-        if kind not in ("pointwise", "simultaneous"):
-            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
-        if target not in ("empirical", "population"):
-            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+        check_level(level)
+        check_kind(kind, target)
         comparisons = max(self.searched, 1) if kind == "simultaneous" else 1
         # The lower tail: for 2^40 comparisons the upper one would be rounded to 1.
         critical = -NormalDist().inv_cdf((1 - level) / 2 / comparisons)
@@ -208,11 +201,29 @@ class HeavyHitters:
             METHOD,
         )
 
+    def picture(self, *, level: float = 0.95) -> Bars:
+        """Return the largest shares with their simultaneous intervals, as plain data.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals.
+        """
+        heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level)
+        shown = slice(heights.size)
+        return Bars(
+            self.values[shown],
+            heights,
+            # An unbiased share may lie outside [0, 1]; its interval starts at it then.
+            intervals=(np.minimum(band.low[shown], heights), np.maximum(band.high[shown], heights)),
+            threshold=self.threshold,
+            title=f"{len(self)} of {self.searched:,} values stand out",
+            size=(10, 4),
+        )
+
     def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
         """Draw the shares with their simultaneous intervals; return the matplotlib axes."""
-        from lapwing.results.plotting import plot_heavy_hitters
-
-        return plot_heavy_hitters(self, ax, level=level)
+        return draw(self.picture(level=level), ax)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

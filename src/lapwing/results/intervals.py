@@ -69,49 +69,52 @@ class RangeErrorBounds(NamedTuple):
     """Of any range at all."""
 
 
-def answering(uncertainty: Uncertainty, target: Target) -> Uncertainty:
-    """Return the law from which single numbers are answered: that of the simultaneous band.
+def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
+    """Return the error law from which single numbers are answered: that of the simultaneous band.
+
+    None without any.
 
     Where a band comes from a posterior, the prior behind its simultaneous kind is the wider one. A
     single bin needs it: on a column of atoms (hours of work, 200 bins, a multiscale wave, 40
     simulated tallies) 95 % intervals of the shares of six atoms cover 70 to 98 % at epsilon 1 and
     85 to 98 % at 2 under the narrower prior, 88 to 98 % under the wider one, whose intervals are
-    at most 20 % wider. Sums over many bins hardly differ. An exact linear band has one law for all.
+    at most 20 % wider. Sums over many bins hardly differ. An exact linear band has one error law
+    for all.
     """
-    return uncertainty.about("simultaneous", target)
+    return None if uncertainty is None else uncertainty.about("simultaneous", target)
 
 
-def functional(law: Uncertainty, weights: Vector) -> tuple[float, float]:
-    """Return ``sum(weights * masses)`` at the law's centre, and its standard error.
+def functional(error_law: Uncertainty, weights: Vector) -> tuple[float, float]:
+    """Return ``sum(weights * masses)`` at the centre of the error law, and its standard error.
 
     Parameters
     ----------
-    law : Uncertainty
+    error_law : Uncertainty
         Whose noise is about the target (:meth:`Uncertainty.about`).
     weights : numpy.ndarray
         float64 [symbols].
     """
     # The total is one and known, so what is common to all weights has no error. Taken out first,
-    # or the rounding of the law times a date in seconds would count as one.
+    # or the rounding of the centre times a date in seconds would count as one.
     shift = float(weights.max() + weights.min()) / 2
     around = weights - shift
-    return shift + float(law.centre @ around), law.deviation(around, "empirical")
+    return shift + float(error_law.centre @ around), error_law.deviation(around, "empirical")
 
 
-def share_ends(law: Uncertainty, symbol: int) -> Ends:
+def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
     """Return the ends of the mass of one symbol."""
-    weights = np.zeros(law.centre.size)
+    weights = np.zeros(error_law.centre.size)
     weights[symbol] = 1.0
-    share = functional(law, weights)
+    share = functional(error_law, weights)
     return Ends(*share, *share)
 
 
-def probability_ends(law: Uncertainty, domain: Domain, span: tuple[float, float]) -> Ends:
+def probability_ends(error_law: Uncertainty, domain: Domain, span: tuple[float, float]) -> Ends:
     """Return the ends of P(low < value <= high).
 
     Parameters
     ----------
-    law : Uncertainty
+    error_law : Uncertainty
     domain : Domain
         Ordered. Where its bins are closed on the left, those who hold just `high` stand in the bin
         after it, and nobody knows how many they are.
@@ -136,7 +139,8 @@ def probability_ends(law: Uncertainty, domain: Domain, span: tuple[float, float]
     inner, outer = at_point | (~points & inner), at_point | (~points & outer)
     if low == high:
         outer = inner = np.zeros_like(points)
-    return Ends(*functional(law, inner.astype(float)), *functional(law, outer.astype(float)))
+    least, most = (functional(error_law, bins.astype(float)) for bins in (inner, outer))
+    return Ends(*least, *most)
 
 
 def _without_left_end(domain: Domain) -> NDArray[np.bool_]:
@@ -150,13 +154,13 @@ def _without_left_end(domain: Domain) -> NDArray[np.bool_]:
     return np.append(closed_right and domain.circular, after_atom | closed_right)
 
 
-def mean_ends(law: Uncertainty, left: Vector, right: Vector) -> Ends:
+def mean_ends(error_law: Uncertainty, left: Vector, right: Vector) -> Ends:
     """Return the ends of the expected value, in the unit of the line."""
-    return Ends(*functional(law, left), *functional(law, right))
+    return Ends(*functional(error_law, left), *functional(error_law, right))
 
 
 def variance_interval(
-    law: Uncertainty, left: Vector, right: Vector, level: float
+    error_law: Uncertainty, left: Vector, right: Vector, level: float
 ) -> tuple[float, float]:
     """Return an interval for the variance, in the squared unit of the line.
 
@@ -169,10 +173,10 @@ def variance_interval(
     """
     critical = normal_critical_value(level)
     middle = (left + right) / 2
-    mean, _ = functional(law, middle)
+    mean, _ = functional(error_law, middle)
     squares = (middle - mean) ** 2
-    variance, deviation = functional(law, squares)
-    inside, inside_deviation = functional(law, ((right - left) / 2) ** 2)
+    variance, deviation = functional(error_law, squares)
+    inside, inside_deviation = functional(error_law, ((right - left) / 2) ** 2)
     within = math.sqrt(max(inside + critical * inside_deviation, 0.0))
     low = math.sqrt(max(variance - critical * deviation, 0.0)) - within
     high = math.sqrt(max(variance + critical * deviation, 0.0)) + within

@@ -21,6 +21,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.distribution import Distribution
+from lapwing.results.symbols import one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
 
 Projection = Literal["simplex", "clip-and-normalise"]
@@ -52,12 +53,7 @@ class SignedEstimate:
 
     def __post_init__(self) -> None:
         """Check the shape and freeze the masses."""
-        mass = np.array(self.mass, dtype=np.float64)
-        if mass.shape != (self.domain.size,):
-            raise ArgumentError(
-                f"mass must have one entry for each of the {self.domain.size} symbols, "
-                f"got shape {mass.shape}"
-            )
+        mass = one_for_each_symbol(self.mass, self.domain)
         if not np.isfinite(mass).all():
             raise ArgumentError("the masses of a signed estimate must be finite, some are not")
         mass.flags.writeable = False
@@ -80,7 +76,7 @@ class SignedEstimate:
 
     def probability(self, low: float, high: float) -> float:
         """Return the estimated P(low < value <= high)."""
-        return float(self.cumulative.at(high) - self.cumulative.at(low))
+        return self.cumulative.probability(low, high)
 
     def probability_interval(
         self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"

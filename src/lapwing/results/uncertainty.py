@@ -8,29 +8,61 @@ where it says 95 %).
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import require
-from lapwing.errors import ArgumentError, FormatError
+from lapwing.errors import FormatError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
-from lapwing.results.band import Band, Kind, Target, normal_critical_value
+from lapwing.results.band import Band, Kind, Target, check_kind, normal_critical_value
 
-_VARIANTS = {"empirical simultaneous", "population pointwise", "population simultaneous"}
+_VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
+"""The names that documents have for the fields of Variants."""
 
 _DRAWS = 1000
 """Simulated suprema behind a simultaneous band; its critical value is then within about 2 %."""
 
-_FEW_COLUMNS = 8
+_EXACT_LIMIT = 8
 """Columns up to which a file holds a factor in double precision."""
 
-_DRAW_NUMBERS = 2**22
-"""Most numbers of a simulated batch, so that memory stays small on large domains."""
+_BATCH_LIMIT = 2**22
+"""Limit of the numbers in a simulated batch: memory stays small on large domains."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variants:
+    """Error laws of their own for some targets and kinds of band; None: the plain one serves.
+
+    An estimate has two targets. The *empirical* distribution is that of just the people who
+    reported; the noise of their reports alone removes the estimate from it. The distribution of
+    the *population* is that of all people they were drawn from, which adds the chance of the
+    draw. The plain error law is about the first, at each point alone; a posterior has a centre
+    and a covariance for each target, and a wider prior for bands that hold at all points at once.
+    """
+
+    population_pointwise: Uncertainty | None = None
+    empirical_simultaneous: Uncertainty | None = None
+    population_simultaneous: Uncertainty | None = None
+
+    def listed(self) -> dict[str, Uncertainty]:
+        """Return those that there are, by their fields, in the order that documents keep."""
+        named = {
+            "population_pointwise": self.population_pointwise,
+            "empirical_simultaneous": self.empirical_simultaneous,
+            "population_simultaneous": self.population_simultaneous,
+        }
+        return {name: variant for name, variant in named.items() if variant is not None}
+
+    def answering(self, kind: Kind, target: Target) -> Uncertainty | None:
+        """Return the error law for a kind and a target, if it has its own."""
+        if kind == "pointwise":
+            return self.population_pointwise if target == "population" else None
+        population, empirical = self.population_simultaneous, self.empirical_simultaneous
+        return population if target == "population" else empirical
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +83,8 @@ class Uncertainty:
         People; the population target adds the sampling of so many people.
     method : str
         How it was made, with what is known of its coverage.
-    variants : mapping of str to Uncertainty
-        Laws of their own for some of "empirical simultaneous", "population pointwise" and
-        "population simultaneous"; where there is none, this law serves all.
+    variants : Variants
+        Error laws of their own for some targets and kinds of band; this one serves the others.
     """
 
     centre: Vector
@@ -62,7 +93,7 @@ class Uncertainty:
     plug_in: Vector
     reports: int
     method: str
-    variants: Mapping[str, Uncertainty] = field(default_factory=dict)
+    variants: Variants = Variants()
 
     def covariance(self, target: Target) -> Covariance:
         """Return the covariance of the masses about the target."""
@@ -72,21 +103,18 @@ class Uncertainty:
         return self.noise + sampling.scaled(1 / self.reports)
 
     def about(self, kind: Kind, target: Target) -> Uncertainty:
-        """Return the law that answers for this kind and target: its noise is about the target.
+        """Return the error law for this kind and target: its noise is about the target.
 
         Raises
         ------
         ArgumentError
             When it is no kind or no target.
         """
-        if kind not in ("pointwise", "simultaneous"):
-            raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
-        if target not in ("empirical", "population"):
-            raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
-        variant = self.variants.get(f"{target} {kind}")
+        check_kind(kind, target)
+        variant = self.variants.answering(kind, target)
         if variant is not None:
             return variant
-        return replace(self, noise=self.covariance(target), variants={})
+        return replace(self, noise=self.covariance(target), variants=Variants())
 
     def cdf_deviation(self, target: Target) -> Vector:
         """Return the standard deviation of the cumulative sums: float64 [symbols]."""
@@ -106,22 +134,42 @@ class Uncertainty:
         variance += float(np.dot(self.remainder, steps**2))
         return float(np.sqrt(max(variance, 0.0)))
 
+    def curves(
+        self, level: float, kind: Kind, *, cumulative: bool, least: float
+    ) -> tuple[Vector, Vector]:
+        """Return a lower and an upper curve about the target of the noise (:meth:`about`).
+
+        Parameters
+        ----------
+        level : float
+            In (0, 1).
+        kind : {"pointwise", "simultaneous"}
+        cumulative : bool
+            Of the cumulative sums, or else of the masses.
+        least : float
+            The curves are cut to [least, 1].
+        """
+        critical = normal_critical_value(level)
+        if cumulative:
+            heights, deviation = np.cumsum(self.centre), self.cdf_deviation("empirical")
+        else:
+            heights, deviation = self.centre, np.sqrt(np.maximum(self.noise.variance(), 0.0))
+        used = deviation > 1e-3 * deviation.max(initial=0.0)
+        if kind == "simultaneous" and used.any():
+            critical = self.critical_value(level, deviation, used, cumulative=cumulative)
+        low = np.clip(heights - critical * deviation, least, 1.0)
+        return low, np.clip(heights + critical * deviation, least, 1.0)
+
     def critical_value(
-        self, level: float, target: Target, *, cumulative: bool, used: NDArray[np.bool_]
+        self, level: float, deviation: Vector, used: NDArray[np.bool_], *, cumulative: bool
     ) -> float:
         """Return the level-quantile of the largest standardised error over the used symbols."""
         # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
         rng = np.random.default_rng(20_261_121)
-        covariance = self.covariance(target)
-        rows = max(1, min(_DRAWS, _DRAW_NUMBERS // self.centre.size))
+        rows = max(1, min(_DRAWS, _BATCH_LIMIT // self.centre.size))
         suprema: list[float] = []
-        deviation = (
-            self.cdf_deviation(target)
-            if cumulative
-            else np.sqrt(np.maximum(covariance.variance(), 0.0))
-        )
         while len(suprema) < _DRAWS:
-            errors = covariance.sample(rows, rng)
+            errors = self.noise.sample(rows, rng)
             if cumulative:
                 errors = np.cumsum(errors, axis=1)
                 errors += rng.normal(size=errors.shape) * np.sqrt(self.remainder)
@@ -148,19 +196,9 @@ class Uncertainty:
         left, right : numpy.ndarray or None
             float64 [symbols]: ends of the symbols; None for categories.
         """
-        critical = normal_critical_value(level)
-        law = self.about(kind, target)
+        error_law = self.about(kind, target)
         cumulative = left is not None
-        if cumulative:
-            heights, deviation = np.cumsum(law.centre), law.cdf_deviation("empirical")
-        else:
-            heights = law.centre
-            deviation = np.sqrt(np.maximum(law.noise.variance(), 0.0))
-        used = deviation > 1e-3 * deviation.max(initial=0.0)
-        if kind == "simultaneous" and used.any():
-            critical = law.critical_value(level, "empirical", cumulative=cumulative, used=used)
-        low = np.clip(heights - critical * deviation, 0.0, 1.0)
-        high = np.clip(heights + critical * deviation, 0.0, 1.0)
+        low, high = error_law.curves(level, kind, cumulative=cumulative, least=0.0)
         if cumulative and kind == "simultaneous":
             # The truth is monotone: where the whole curve is covered, so is this.
             low = np.maximum.accumulate(low)
@@ -174,7 +212,7 @@ class Uncertainty:
             level,
             kind,
             target,
-            law.method,
+            error_law.method,
         )
 
     def given_present(self) -> Uncertainty:
@@ -199,7 +237,7 @@ class Uncertainty:
             self.plug_in[:-1] / held,
             max(1, round(self.reports * float(held))),
             self.method,
-            {name: law.given_present() for name, law in self.variants.items()},
+            Variants(**{name: one.given_present() for name, one in self.variants.listed().items()}),
         )
 
     def to_document(self) -> dict[str, Any]:
@@ -216,7 +254,10 @@ class Uncertainty:
             "plug_in": _encode(self.plug_in),
             "reports": self.reports,
             "method": self.method,
-            "variants": {name: law.to_document() for name, law in self.variants.items()},
+            "variants": {
+                name.replace("_", " "): variant.to_document()
+                for name, variant in self.variants.listed().items()
+            },
         }
 
     @classmethod
@@ -227,7 +268,7 @@ class Uncertainty:
         variants = document["variants"]
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
             raise FormatError("the uncertainty of this distribution is damaged")
-        if any(isinstance(law, dict) and law.get("variants") for law in variants.values()):
+        if any(isinstance(one, dict) and one.get("variants") for one in variants.values()):
             raise FormatError("a variant of an uncertainty must not have variants itself")
         arrays = {key: _decode(document[key]) for key in keys - {"factor"}}
         rank = arrays["signs"].size
@@ -245,13 +286,18 @@ class Uncertainty:
             arrays["plug_in"],
             reports,
             str(document["method"]),
-            {name: cls.from_document(law, symbols=symbols) for name, law in variants.items()},
+            Variants(
+                **{
+                    name.replace(" ", "_"): cls.from_document(variant, symbols=symbols)
+                    for name, variant in variants.items()
+                }
+            ),
         )
 
 
 def _factor_kind(rank: int) -> str:
     # A few columns stand beside a diagonal from which they are subtracted: they need every bit.
-    return "<f8" if rank <= _FEW_COLUMNS else "<f4"
+    return "<f8" if rank <= _EXACT_LIMIT else "<f4"
 
 
 def _encode(array: Vector, *, kind: str = "<f8") -> str:

@@ -18,7 +18,7 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.results.difference import Difference, People
-from lapwing.results.plotting import figure_of_difference, write_picture
+from lapwing.results.plotting import figure_of, write_picture
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -70,7 +70,7 @@ def difference(
         raise MismatchError(f"{first_file.name} and {second_file.name}: {error}") from None
     names = (first_file.stem, second_file.stem)
     if output is not None:
-        figure = figure_of_difference(made, level=level, names=names)
+        figure = figure_of(*made.pictures(level=level, names=names))
         with out.listening(), writing(output) as stream:
             write_picture(figure, stream, kind="svg" if ending == ".svg" else "png")
     document = {

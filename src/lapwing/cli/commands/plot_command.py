@@ -17,7 +17,7 @@ from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.plotting import figure_of, figure_of_heavy_hitters, write_picture
+from lapwing.results.plotting import figure_of, write_picture
 
 
 def plot(
@@ -55,7 +55,7 @@ def plot(
     if isinstance(result, HeavyHitters):
         if truth is not None or truth_result is not None:
             raise ArgumentError("a list of heavy hitters is drawn by itself, without a truth")
-        drawn = figure_of_heavy_hitters(result, level=level)
+        drawn = figure_of(result.picture(level=level))
         with out.listening(), writing(output) as stream:
             write_picture(drawn, stream, kind="svg" if ending == ".svg" else "png")
         drawn_document = {"command": "plot", "output": str(output), "truth": False}
@@ -69,7 +69,7 @@ def plot(
             beside = Distribution.of_counts(people.counts(advance=advance), result.domain)
     elif truth_result is not None:
         beside = truth_in_result(truth_result, result.domain).distribution
-    figure = figure_of(result, level=level, truth=beside)
+    figure = figure_of(*result.pictures(level=level, truth=beside))
     with out.listening(), writing(output) as stream:
         write_picture(figure, stream, kind="svg" if ending == ".svg" else "png")
     document = {"command": "plot", "output": str(output), "truth": beside is not None}

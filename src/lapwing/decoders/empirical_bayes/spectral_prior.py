@@ -119,7 +119,7 @@ class SpectralPrior:
         whole = size <= DENSE
         mass, uncertainty = self._whole(channel, tally) if whole else self._reduced(channel, tally)
         if uncertainty is not None:
-            widest = uncertainty.variants["population simultaneous"]
+            widest = uncertainty.about("simultaneous", "population")
             warn_when_weak(widest, what="the 95 % band", stacklevel=3)
         return Distribution(
             channel.domain,

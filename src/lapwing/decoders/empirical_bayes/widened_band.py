@@ -18,7 +18,7 @@ from lapwing.decoders.empirical_bayes.spectrum import Basis
 from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, Variants
 
 POINTWISE = (4.0, 1.0)
 
@@ -78,21 +78,25 @@ def widened_band(
     with ``R = (I + H S)^-1`` and ``X = C H D``, centred at ``mean + C h + D R h``. Written
     without cancellation; D, H and the pilot must belong together, or it can turn negative.
     """
-    laws = {}
-    for kind, (amplify, share) in (("pointwise", POINTWISE), ("simultaneous", SIMULTANEOUS)):
+    laws = []
+    for amplify, share in (POINTWISE, SIMULTANEOUS):
         prior = amplify * fitted.covariance + share * floor
         along = prior.sum(axis=1)
         prior -= np.outer(along, along) / along.sum()
-        for target, (centre, covariance) in _error_laws(evidence, fitted.mean, prior).items():
+        for centre, covariance in _error_laws(evidence, fitted.mean, prior):
             if compress is None:
                 kept = (centre, *compressed(covariance))
             else:
                 kept = compress(centre, covariance, share)
-            laws[f"{target} {kind}"] = Uncertainty(
-                *kept, evidence.pilot if plug_in is None else plug_in, evidence.reports, METHOD
-            )
-    first = laws.pop("empirical pointwise")
-    return replace(first, variants=laws)
+            pilot = evidence.pilot if plug_in is None else plug_in
+            laws.append(Uncertainty(*kept, pilot, evidence.reports, METHOD))
+    empirical, population, wider_empirical, wider_population = laws
+    variants = Variants(
+        population_pointwise=population,
+        empirical_simultaneous=wider_empirical,
+        population_simultaneous=wider_population,
+    )
+    return replace(empirical, variants=variants)
 
 
 def local_mass(mass: Vector, joined: NDArray[np.int64], *, blur: float) -> Vector:
@@ -142,8 +146,8 @@ def floors(mass: Vector, basis: Basis, joined: NDArray[np.int64]) -> Matrix:
 
 def _error_laws(
     evidence: Evidence, mean: Vector, prior: Matrix
-) -> dict[str, tuple[Vector, Matrix]]:
-    """Return the centre and the covariance about either target."""
+) -> tuple[tuple[Vector, Matrix], tuple[Vector, Matrix]]:
+    """Return centre and covariance about the people who reported, and about the population."""
     information = evidence.information
     pull = evidence.score - information @ mean
     system = information @ prior
@@ -164,7 +168,4 @@ def _error_laws(
     about[np.diag_indices_from(about)] += p / evidence.reports
     about -= np.outer(p, p) / evidence.reports
     moved = sampled((inverse @ pull)[None, :])[0]
-    return {
-        "empirical": (centre + moved, (about + about.T) / 2),
-        "population": (centre, covariance),
-    }
+    return (centre + moved, (about + about.T) / 2), (centre, covariance)

@@ -1,0 +1,46 @@
+"""The symbols of a domain: what they stand for, and one number for each of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.domain import Domain
+
+
+def values_of(domain: Domain, symbols: NDArray[np.int64]) -> list[Any]:
+    """Return labels, whole numbers, or left ends of bins; None for the missing symbol.
+
+    Parameters
+    ----------
+    domain : Domain
+    symbols : numpy.ndarray
+        int64, in 0..domain.size - 1.
+    """
+    missing = domain.missing_index
+    if domain.ordered:
+        named = domain.left.item
+    else:
+        named = domain.listed.__getitem__  # type: ignore[attr-defined]  # all without order list
+    return [None if symbol == missing else named(symbol) for symbol in symbols.tolist()]
+
+
+def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
+    """Return a copy of the masses: float64 [domain.size].
+
+    Raises
+    ------
+    ArgumentError
+        Unless there is one for each symbol.
+    """
+    copied = np.array(mass, dtype=np.float64)
+    if copied.shape != (domain.size,):
+        raise ArgumentError(
+            f"mass must have one entry for each of the {domain.size} symbols, "
+            f"got shape {copied.shape}"
+        )
+    return copied
