@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import spread
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
@@ -140,15 +140,11 @@ class MixturePrior:
         found = unbiased_shares(channel, tally)
         free = shrunk(found.with_total(), estimate=self.estimate, iterations=self.iterations)
         mass = simplex(free) if self.estimate == "mean" else spread(free, kept=free > 0)
-        kind = Distribution if self.total == "one" else SignedEstimate
-        return kind(
-            channel.domain,
-            mass if self.total == "one" else free,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=available_band(channel, tally, mass) if self.band else None,
-            made=decoder_document(self),
-        )
+        band = available_band(channel, tally, mass) if self.band else None
+        made = decoder_document(self)
+        if self.total == "free":
+            return answer_as(SignedEstimate, channel, tally, free, made=made, uncertainty=band)
+        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=band)
 
 
 def shrunk(

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.empirical_bayes.cell_band import cell_band
 from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES, low_rank_answer
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
@@ -106,14 +106,8 @@ class SpectralPrior:
         if uncertainty is not None:
             widest = uncertainty.variants["population simultaneous"]
             warn_when_weak(widest, what="the 95 % band", stacklevel=3)
-        return Distribution(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=uncertainty,
-            made=decoder_document(self),
-        )
+        made = decoder_document(self)
+        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
 
     def _whole(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
         """Return the answer with its error law, from matrices of all symbols."""

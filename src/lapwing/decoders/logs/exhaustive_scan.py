@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import decoder_document, required
 from lapwing.documents import read, replacing, require, require_format
-from lapwing.errors import ArgumentError, FormatError, MismatchError, UnsupportedChannelError
+from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import ReportLog
@@ -113,11 +113,12 @@ class ExhaustiveScan:
         UnsupportedChannelError
             When the channel is not of linear hashing.
         """
-        if not isinstance(channel, LinearChannel):
-            raise UnsupportedChannelError(
-                "an exhaustive scan needs the log of linear hashing; decode counts with a decoder "
-                "of distributions"
-            )
+        required(
+            channel,
+            LinearChannel,
+            "an exhaustive scan needs the log of linear hashing; decode counts with a decoder of "
+            "distributions",
+        )
         channel.check(tally)
         scan = _Scan(channel, tally, self.expected_false)
         if state is not None:

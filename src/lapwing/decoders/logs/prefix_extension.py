@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import decoder_document, required
 from lapwing.decoders.logs.exhaustive_scan import check_expected_false
-from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
+from lapwing.errors import ArgumentError, TallyError
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.channels.prefix_channel import PrefixChannel
 from lapwing.protocol.messages.observation import Kind
@@ -71,10 +71,11 @@ class PrefixExtension:
         TallyError
             When a length has no reports.
         """
-        if not isinstance(channel, PrefixChannel):
-            raise UnsupportedChannelError(
-                "prefix extension needs the log of prefix hashing; scan a log of linear hashing"
-            )
+        required(
+            channel,
+            PrefixChannel,
+            "prefix extension needs the log of prefix hashing; scan a log of linear hashing",
+        )
         logs = channel.split(tally)
         if min(log.total for log in logs) == 0:
             raise TallyError("every length of prefix must have at least one report")
