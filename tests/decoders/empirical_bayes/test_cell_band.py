@@ -31,7 +31,7 @@ def decoded(request: pytest.FixtureRequest) -> tuple[LowRankAnswer, ScaledBasis,
     mass[[10, 301]] += [0.2, 0.1]
     rng = np.random.default_rng(7)
     tally = simulate(randomizer, rng.multinomial(100_000, mass), rng=rng)
-    scaled = ScaledBasis(domain, most=WAVES, blur=BLUR * SIZE)
+    scaled = ScaledBasis(domain, limit=WAVES, blur=BLUR * SIZE)
     answer = low_rank_answer(randomizer.channel, tally, scaled, passes=2)
     information, score = quadratic_likelihood(randomizer.channel, tally, answer.pilot)
     return answer, scaled, Evidence(information, score, answer.pilot, tally.total)
@@ -97,7 +97,7 @@ def test_triangular_columns_are_a_root_also_of_a_singular_matrix() -> None:
     assert columns.shape[1] == 12
     assert np.allclose(columns @ columns.T, covariance)
     assert np.array_equal(triangular(np.zeros((4, 4))), np.zeros((4, 1)))
-    few = triangular(covariance, most=5)
+    few = triangular(covariance, limit=5)
     left = np.diag(covariance - few @ few.T)
     assert few.shape == (30, 5)
     assert left.min() > -1e-9

@@ -161,7 +161,7 @@ def _carried_back(
         float64 [cells]: variance of the mass that moves between the halves of a cell.
     """
     sums = running_sums(running_sums(one.covariance).T)
-    heights = np.diff(triangular((sums + sums.T) / 2, most=RANK), axis=0, prepend=0.0)
+    heights = np.diff(triangular((sums + sums.T) / 2, limit=RANK), axis=0, prepend=0.0)
     factor = as_stored(cells.share[:, None] * heights[cells.cell])
     explained = (running_sums(factor) ** 2).sum(axis=1)
     # Of the sum at a place within a cell, by the sums at both of its ends.

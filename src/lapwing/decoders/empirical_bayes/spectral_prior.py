@@ -30,8 +30,8 @@ from lapwing.results.uncertainty import Uncertainty
 DENSE = 512
 """Symbols up to which all matrices are kept whole."""
 
-LARGEST = 2**16
-"""Most symbols. The matrices take 35 kB for each, 2.2 GB in all."""
+SYMBOL_LIMIT = 2**16
+"""Of the symbols. The matrices take 35 kB for each, 2.2 GB in all."""
 
 
 @dataclass(frozen=True)
@@ -96,9 +96,9 @@ class SpectralPrior:
         """
         channel.check(tally)
         size = channel.domain.size
-        if size > LARGEST:
+        if size > SYMBOL_LIMIT:
             raise UnsupportedChannelError(
-                f"the spectral prior decodes at most {LARGEST} symbols, got {size}; decode at "
+                f"the spectral prior decodes at most {SYMBOL_LIMIT} symbols, got {size}; decode at "
                 "fewer bins, or by ExpectationMaximization"
             )
         whole = size <= DENSE
@@ -121,7 +121,7 @@ class SpectralPrior:
 
     def _low_rank(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
         """Return the same from matrices of a few hundred columns."""
-        scaled = ScaledBasis(channel.domain, most=WAVES, blur=BLUR * channel.domain.size)
+        scaled = ScaledBasis(channel.domain, limit=WAVES, blur=BLUR * channel.domain.size)
         answer = low_rank_answer(channel, tally, scaled, passes=self.passes)
         if not self.band:
             return answer.mass, None

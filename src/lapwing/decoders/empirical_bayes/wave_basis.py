@@ -36,18 +36,18 @@ class Basis:
     frequency: Vector
 
     @classmethod
-    def of(cls, cells: int, *, circular: bool, most: int | None = None) -> Basis:
+    def of(cls, cells: int, *, circular: bool, limit: int | None = None) -> Basis:
         """Return cosines, or sines and cosines on a circle; the constant is left out.
 
         Parameters
         ----------
         cells : int
         circular : bool
-        most : int, optional
+        limit : int, optional
             Frequencies kept; default all but the constant.
         """
         place = (np.arange(cells) + 0.5) / cells
-        number = np.arange(1, cells if most is None else min(most + 1, cells))
+        number = np.arange(1, cells if limit is None else min(limit + 1, cells))
         if not circular:
             columns = np.sqrt(2) * np.cos(np.pi * np.outer(place, number))
             return cls(columns, number.astype(np.float64))
@@ -64,7 +64,7 @@ class ScaledBasis:
     ----------
     domain : Domain
         Ordered; else UnsupportedChannelError.
-    most : int, optional
+    limit : int, optional
         Frequencies kept; default all.
     blur : float
         Standard deviation, in cells, of the filter that makes an answer a local density.
@@ -79,7 +79,7 @@ class ScaledBasis:
         On the cells that touch.
     """
 
-    def __init__(self, domain: Domain, *, most: int | None = None, blur: float = 5.0) -> None:
+    def __init__(self, domain: Domain, *, limit: int | None = None, blur: float = 5.0) -> None:
         neighbours = Neighbours.of(domain)
         self.size = domain.size
         self.circular = domain.circular
@@ -87,7 +87,7 @@ class ScaledBasis:
         self.apart = np.ones(domain.size, dtype=np.bool_)
         self.apart[self.joined] = False
         self.width = neighbours.width[self.joined]
-        self.basis = Basis.of(self.joined.size, circular=domain.circular, most=most)
+        self.basis = Basis.of(self.joined.size, circular=domain.circular, limit=limit)
         self.blur = blur
 
     def shapes(self, mass: Vector | None) -> Iterator[tuple[Vector, Matrix]]:

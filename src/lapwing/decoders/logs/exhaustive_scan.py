@@ -26,9 +26,7 @@ Progress = Callable[[int, int], None]
 TILE_BITS = 22
 """A tile has 2^22 values: larger ones leave the cache, smaller ones fold the points more often."""
 
-MOST_KEY_BITS = 40
-
-_MOST_FOUND = 2**20
+_FOUND_LIMIT = 2**20
 """Most values above the threshold in one tile, and in all."""
 
 _SAVE_SECONDS = 10.0
@@ -173,7 +171,7 @@ class _Scan:
         points = self._sorted_points()
         kind = self.channel.whole_numbers(self.log.total)
         tile = np.empty(2**self.tile_bits, dtype=kind)
-        found = np.empty(min(tile.size, _MOST_FOUND), dtype=np.int64)
+        found = np.empty(min(tile.size, _FOUND_LIMIT), dtype=np.int64)
         high_bits = self.channel.hash.key_bits - self.tile_bits
         parities = np.arange(2**high_bits, dtype=np.uint32)
         base = self.channel.near * self.log.total
@@ -186,9 +184,9 @@ class _Scan:
             walsh(tile)
             held = min(tile.size, self.channel.domain.size - number * tile.size)
             reached = reaching(tile[:held], limit, found)
-            if reached + len(self.symbols) > _MOST_FOUND:
+            if reached + len(self.symbols) > _FOUND_LIMIT:
                 raise ArgumentError(
-                    f"more than {_MOST_FOUND} values are above the threshold; ask for fewer "
+                    f"more than {_FOUND_LIMIT} values are above the threshold; ask for fewer "
                     "false ones"
                 )
             places = found[:reached]

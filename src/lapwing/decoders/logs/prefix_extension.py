@@ -17,7 +17,7 @@ from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import ReportLog
 from lapwing.results.heavy_hitters import HeavyHitters
 
-MOST_KEPT = 2**16
+KEPT_LIMIT = 2**16
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class PrefixExtension:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        if type(self.kept) is not int or not 1 <= self.kept <= MOST_KEPT:
-            raise ArgumentError(f"kept must be in 1..{MOST_KEPT}, got {self.kept!r}")
+        if type(self.kept) is not int or not 1 <= self.kept <= KEPT_LIMIT:
+            raise ArgumentError(f"kept must be in 1..{KEPT_LIMIT}, got {self.kept!r}")
         check_expected_false(self.expected_false)
 
     def decode(self, channel: PrefixChannel, tally: ReportLog) -> HeavyHitters:

@@ -205,13 +205,13 @@ def check_sparsity(sparsity: int, channel: Channel | None = None) -> None:
     """Raise ArgumentError unless so many symbols can be asked of a channel."""
     if isinstance(sparsity, bool) or not isinstance(sparsity, int):
         raise ArgumentError(f"sparsity must be a whole number, got a {type(sparsity).__name__}")
-    most: float = math.inf
+    limit: float = math.inf
     if channel is not None:
-        most = min(channel.domain.size, sum(block.outputs for block in channel.blocks))
-    if not 1 <= sparsity <= most:
+        limit = min(channel.domain.size, sum(block.outputs for block in channel.blocks))
+    if not 1 <= sparsity <= limit:
         raise ArgumentError(
             "sparsity must be at least 1 and at most the number of symbols and of counts"
-            f"{'' if channel is None else f', {most}'}, got {sparsity}"
+            f"{'' if channel is None else f', {limit}'}, got {sparsity}"
         )
 
 

@@ -126,8 +126,8 @@ def _cell_estimate(
     own, other = two_values
     gap = own - other
     share = (counts / reports - other) / gap
-    law = block.covariance(np.full(size, 1 / size))
-    variance = law.variance() / (gap * gap * reports)
+    one = block.covariance(np.full(size, 1 / size))
+    variance = one.variance() / (gap * gap * reports)
     return share, variance, variance - cells * (1 - cells) / reports
 
 
