@@ -25,7 +25,7 @@ POINTWISE = (4.0, 1.0)
 SIMULTANEOUS = (10.0, 4.0)
 """Factors of the fitted prior and of the floors, for the two kinds of band."""
 
-METHOD = "posterior under a widened prior (recipe R)"
+METHOD = "posterior under a widened prior"
 
 
 @dataclass(frozen=True, eq=False)
