@@ -16,7 +16,7 @@ from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
-Estimate = TypeVar("Estimate", Distribution, SignedEstimate)
+Estimate = TypeVar("Estimate", bound=Distribution | SignedEstimate)
 
 Part = TypeVar("Part")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -32,6 +33,7 @@ from lapwing.decoders.empirical_bayes.mixture_prior import (
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import simplex
+from tests.unchecked import unchecked
 
 
 def sparse(size: int, heavy: int, people: int) -> np.ndarray:
@@ -154,8 +156,8 @@ def test_nothing_is_left_for_the_others_when_the_certain_ones_hold_everything() 
 
 
 @pytest.mark.parametrize("estimate", ["mean", "median"])
-def test_better_than_the_projection_on_sparse_data(estimate: str) -> None:
-    decoder = MixturePrior(estimate=estimate, band=False)  # type: ignore[arg-type]
+def test_better_than_the_projection_on_sparse_data(estimate: Literal["mean", "median"]) -> None:
+    decoder = MixturePrior(estimate=estimate, band=False)
     for randomizer in (
         OptimizedUnaryEncoding(Categories(2000), 1),
         UnaryEncoding(Categories(2000), 2),
@@ -208,9 +210,9 @@ def test_dense_data_stay_as_they_are() -> None:
 
 def test_bad_knobs_are_refused() -> None:
     with pytest.raises(ArgumentError, match="estimate must be"):
-        MixturePrior(estimate="mode")  # type: ignore[arg-type]
+        MixturePrior(estimate=unchecked("mode"))
     with pytest.raises(ArgumentError, match="total must be"):
-        MixturePrior(total="two")  # type: ignore[arg-type]
+        MixturePrior(total=unchecked("two"))
     for iterations in (0, True, 1.5):
         with pytest.raises(ArgumentError, match="iterations must be"):
-            MixturePrior(iterations=iterations)  # type: ignore[arg-type]
+            MixturePrior(iterations=unchecked(iterations))

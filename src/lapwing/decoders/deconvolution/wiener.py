@@ -350,10 +350,8 @@ def finished(
     made: dict[str, Any],
 ) -> Distribution | SignedEstimate:
     """Return signed masses as they are, or as the distribution that Norm-Sub makes of them."""
-    if not project:
-        return answer_as(SignedEstimate, channel, tally, mass, made=made, uncertainty=uncertainty)
-    held = simplex(mass)
-    return answer_as(Distribution, channel, tally, held, made=made, uncertainty=uncertainty)
+    kind, held = (Distribution, simplex(mass)) if project else (SignedEstimate, mass)
+    return answer_as(kind, channel, tally, held, made=made, uncertainty=uncertainty)
 
 
 def _uncertainty(channel: Channel, tally: Counts) -> Uncertainty | None:

@@ -141,10 +141,9 @@ class MixturePrior:
         free = shrunk(found.with_total(), estimate=self.estimate, iterations=self.iterations)
         mass = simplex(free) if self.estimate == "mean" else spread(free, kept=free > 0)
         band = available_band(channel, tally, mass) if self.band else None
+        kind, held = (Distribution, mass) if self.total == "one" else (SignedEstimate, free)
         made = decoder_document(self)
-        if self.total == "free":
-            return answer_as(SignedEstimate, channel, tally, free, made=made, uncertainty=band)
-        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=band)
+        return answer_as(kind, channel, tally, held, made=made, uncertainty=band)
 
 
 def shrunk(

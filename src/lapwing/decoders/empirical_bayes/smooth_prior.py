@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior
 from lapwing.decoders.empirical_bayes.spectrum import Spectrum, averaged_spectrum, refined
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
@@ -35,29 +36,12 @@ _NEGLIGIBLE = 0.02
 """Candidates of less weight are left out."""
 
 
-@dataclass(frozen=True, eq=False)
-class SmoothPart:
-    """A normal prior of the masses before single bins and steps are added.
-
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [size].
-    covariance : numpy.ndarray
-        float64 [size, size].
-    heavy : numpy.ndarray
-        float64 [size]: the atoms that were set aside, in the mean but not in the covariance.
-    """
-
-    mean: Vector
-    covariance: Matrix
-    heavy: Vector
-
-
 def smooth_part(
     information: Matrix, score: Vector, scaled: ScaledBasis, mass: Vector | None
-) -> SmoothPart:
-    """Return the prior of smooth shapes that the reports support best.
+) -> tuple[NormalPrior, Vector]:
+    """Return the prior of smooth shapes that the reports support best, and the heavy atoms.
+
+    The atoms, float64 [size], are in the prior's mean but not in its covariance.
 
     Waves of the density, scaled by a power of the answer so far, and waves of its logarithm
     are weighed by their evidence, after the heavy atoms of that answer were set aside.
@@ -90,7 +74,7 @@ def smooth_part(
         shape, variance = density / density.mean(), candidates[-1].spectrum.variance
         candidates.append(log_density(inner, slope, scaled, shape, variance))
     mean, covariance = averaged(candidates, inner, slope, scaled.basis.frequency)
-    return SmoothPart(part * mean + heavy, part**2 * covariance, heavy)
+    return NormalPrior(part * mean + heavy, part**2 * covariance), heavy
 
 
 def heavy_atoms(mass: Vector, scaled: ScaledBasis) -> Vector:

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dsygst
 
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, quadratic_likelihood
-from lapwing.decoders.empirical_bayes.smooth_prior import SmoothPart, smooth_part
+from lapwing.decoders.empirical_bayes.smooth_prior import smooth_part
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.operators.sums import running_sums
@@ -72,8 +72,8 @@ def whole_answer(
     for _ in range(passes):
         pilot = 0.95 * (np.full(size, 1 / size) if answer is None else answer) + 0.05 / size
         information, score = quadratic_likelihood(channel, tally, pilot)
-        smooth = smooth_part(information, score, scaled, answer)
-        prior = _with_spikes_and_steps(smooth, information, score, scaled)
+        smooth, heavy = smooth_part(information, score, scaled, answer)
+        prior = _with_spikes_and_steps(smooth, heavy, information, score, scaled)
         posterior = Posterior.of(information, score, prior.mean, prior.covariance)
         answer = posterior.distribution()
     assert answer is not None
@@ -81,14 +81,14 @@ def whole_answer(
 
 
 def _with_spikes_and_steps(
-    smooth: SmoothPart, information: Matrix, score: Vector, scaled: ScaledBasis
+    smooth: NormalPrior, heavy: Vector, information: Matrix, score: Vector, scaled: ScaledBasis
 ) -> NormalPrior:
     """Return the prior with spikes and steps whose variances were fitted in turn.
 
     Heavy atoms keep a variance of their square: nothing pulls them to what they were thought
     to be.
     """
-    known = np.where(scaled.apart, FREE, smooth.heavy**2)
+    known = np.where(scaled.apart, FREE, heavy**2)
     single = np.where(known > 0, known, 1e-4)
     at_mean = score - information @ smooth.mean
     jump = np.full(scaled.joined.size - 1, 0.0 if scaled.circular else 0.02**2)

@@ -159,9 +159,8 @@ class WaveletClip:
         if self.band and cells.size == size <= DENSE and all(tally.reports):
             uncertainty = linear_estimate(channel, tally, plug_in=mass if self.clip else None)
         made = decoder_document(self)
-        if self.clip:
-            return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
-        return answer_as(SignedEstimate, channel, tally, mass, made=made, uncertainty=uncertainty)
+        kind = Distribution if self.clip else SignedEstimate
+        return answer_as(kind, channel, tally, mass, made=made, uncertainty=uncertainty)
 
 
 def _levels(channel: Channel, tally: Counts) -> list[Level]:

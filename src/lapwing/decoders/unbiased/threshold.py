@@ -98,7 +98,6 @@ class Threshold:
             mass = projected(found.shares, kept=kept)
         plug_in = simplex(mass) if signed else mass
         band = available_band(channel, tally, plug_in) if self.band else None
+        kind = SignedEstimate if signed else Distribution
         made = decoder_document(self)
-        if signed:
-            return answer_as(SignedEstimate, channel, tally, mass, made=made, uncertainty=band)
-        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=band)
+        return answer_as(kind, channel, tally, mass, made=made, uncertainty=band)
