@@ -31,7 +31,7 @@ DENSE = 512
 """Symbols up to which all matrices are kept whole."""
 
 SYMBOL_LIMIT = 2**16
-"""Of the symbols. The matrices take 35 kB for each, 2.2 GB in all."""
+"""More symbols are refused: the matrices take 35 kB for each, 2.2 GB in all."""
 
 
 @dataclass(frozen=True)

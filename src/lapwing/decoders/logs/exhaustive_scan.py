@@ -59,9 +59,9 @@ class ExhaustiveScan:
 
     Accuracy
     --------
-    The threshold is the smallest number of supports for which the exact binomial law lets at most
-    `expected_false` of all values through that nobody holds. A value whose share is three standard
-    deviations above it is missed once in 740.
+    The threshold is the smallest number of supports for which the exact binomial distribution lets
+    at most `expected_false` of all values through that nobody holds. A value whose share is three
+    standard deviations above it is missed once in 740.
 
     Cost
     ----
