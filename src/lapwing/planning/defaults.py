@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from lapwing.decoders.decoder import AnyDecoder, Decoder
 from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
-from lapwing.decoders.empirical_bayes.spectral_prior import LARGEST as MOST_SYMBOLS
-from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
+from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.logs.prefix_extension import PrefixExtension
@@ -83,7 +82,7 @@ _DECODED_AS_TREES: Mapping[str, Callable[[], Decoder]] = {
 
 _WAVES: Mapping[str, int] = {
     # Its blocks together are what the prior was made for, up to the prior's own limit.
-    "multiscale-wave": MOST_SYMBOLS,
+    "multiscale-wave": SYMBOL_LIMIT,
     "square-wave": LARGEST,
     "general-wave": LARGEST,
     "piecewise": LARGEST,

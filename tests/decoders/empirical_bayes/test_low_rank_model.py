@@ -6,17 +6,10 @@ import numpy as np
 import pytest
 
 from lapwing import Interval, MultiscaleWave, simulate
-from lapwing.decoders.empirical_bayes.block_atoms import Atoms, BlockSearch
-from lapwing.decoders.empirical_bayes.low_rank_posterior import (
-    Columns,
-    Likelihood,
-    ReducedPosterior,
-)
-from lapwing.decoders.empirical_bayes.normal_posterior import (
-    nearest_distribution,
-    quadratic_likelihood,
-    shrunk,
-)
+from lapwing.decoders.empirical_bayes.atom_search import BlockSearch
+from lapwing.decoders.empirical_bayes.low_rank_model import Atoms, Columns, LowRankPosterior
+from lapwing.decoders.empirical_bayes.normal_posterior import nearest_distribution, shrunk
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import Likelihood, quadratic_likelihood
 
 SIZE = 40
 APART = 7
@@ -32,13 +25,13 @@ class Problem:
         tally = simulate(randomizer, people, rng=rng)
         pilot = 0.9 * people / people.sum() + 0.1 / SIZE
         self.likelihood = Likelihood.of(randomizer.channel, tally, pilot)
-        self.information, self.score = quadratic_likelihood(randomizer.channel, tally, pilot)
+        self.information, self.slope = quadratic_likelihood(randomizer.channel, tally, pilot)
         self.mean = np.full(SIZE, 1 / SIZE)
         value = rng.normal(size=(SIZE, 9)) / SIZE
         self.columns = Columns.of(value - value.mean(axis=0), self.likelihood)
         self.variance = rng.uniform(0.1, 2, size=9)
-        self.pull = self.score - self.information @ self.mean
-        self.posterior = ReducedPosterior.of(self.columns, self.pull, self.variance)
+        self.score = self.slope - self.information @ self.mean
+        self.posterior = LowRankPosterior.of(self.columns, self.score, self.variance)
         value = self.columns.value
         self.covariance = shrunk(self.information, (value * self.variance) @ value.T)
 
@@ -49,8 +42,9 @@ def problem() -> Problem:
 
 
 def test_the_likelihood_is_that_of_whole_matrices(problem: Problem) -> None:
-    assert np.allclose(problem.likelihood.score, problem.score, rtol=1e-9)
+    assert np.allclose(problem.likelihood.score, problem.slope, rtol=1e-9)
     assert np.allclose(problem.likelihood.curved(np.eye(SIZE)), problem.information, rtol=1e-9)
+    assert np.allclose(problem.likelihood.score_at(problem.mean), problem.score, rtol=1e-6)
     bands = problem.likelihood.near_diagonal(5)
     for lag in range(5):
         assert np.allclose(bands[lag, : SIZE - lag], np.diag(problem.information, lag), rtol=1e-9)
@@ -61,10 +55,10 @@ def test_the_posterior_is_that_of_whole_matrices(problem: Problem) -> None:
     spread = posterior.whitened(value)
     scale = np.abs(problem.covariance).max()
     assert np.allclose(spread.T @ spread, problem.covariance, atol=1e-9 * scale)
-    moved = problem.covariance @ problem.pull
+    moved = problem.covariance @ problem.score
     assert np.allclose(value @ posterior.amplitude, moved, atol=1e-9 * np.abs(moved).max())
-    residual = problem.pull - problem.information @ moved
-    assert np.allclose(posterior.residual(problem.pull), residual, rtol=1e-6, atol=1e-6)
+    residual = problem.score - problem.information @ moved
+    assert np.allclose(posterior.residual(problem.score), residual, rtol=1e-6, atol=1e-6)
     inverse = np.diag(1 / problem.variance) + problem.columns.information
     assert np.allclose(posterior.variance(), np.diag(np.linalg.inv(inverse)), rtol=1e-8)
 
@@ -101,24 +95,24 @@ def test_cells_that_are_one_to_the_reports_do_not_make_it_go_round() -> None:
     assert np.abs(left).max() < 1e-7
 
 
-def test_blocks_have_the_pull_and_precision_of_whole_matrices(problem: Problem) -> None:
+def test_blocks_have_the_score_and_precision_of_whole_matrices(problem: Problem) -> None:
     allowed = np.ones(SIZE, dtype=np.bool_)
     allowed[APART] = False
     search = BlockSearch(problem.likelihood, allowed)
-    found = search.candidates(problem.posterior, problem.pull)
-    residual = problem.posterior.residual(problem.pull)
+    found = search.candidates(problem.posterior, problem.score)
+    residual = problem.posterior.residual(problem.score)
     information = problem.information
     left = information - information @ problem.covariance @ information
     starts = set()
     for number, (start, stop) in enumerate(zip(found.start, found.stop, strict=True)):
         inside = allowed[start:stop]
         if not inside.any():
-            assert found.pull[number] == 0
+            assert found.score[number] == 0
             continue
         starts.add((int(start), int(stop)))
         column = np.full(SIZE, -1 / SIZE)
         column[start:stop] += inside / inside.sum()
-        assert found.pull[number] == pytest.approx(column @ residual, rel=1e-6, abs=1e-6)
+        assert found.score[number] == pytest.approx(column @ residual, rel=1e-6, abs=1e-6)
         assert found.precision[number] == pytest.approx(column @ left @ column, rel=1e-6)
     assert {(0, 1), (2, 4), (8, 16), (16, 32), (32, 40)} <= starts
 
@@ -126,15 +120,15 @@ def test_blocks_have_the_pull_and_precision_of_whole_matrices(problem: Problem) 
 def test_a_heavy_cell_is_explained_before_the_next_is_looked_for(problem: Problem) -> None:
     allowed = np.ones(SIZE, dtype=np.bool_)
     search = BlockSearch(problem.likelihood, allowed)
-    found = search.heavy(problem.posterior, problem.pull, least=4.0, most=3)
+    found = search.heavy(problem.posterior, problem.score, least=4.0, limit=3)
     assert found.count >= 2
     # After the first, all is as if it had been among the columns from the beginning.
     first = found.kept(np.array([0]))
     columns = problem.columns.joined(Columns.of(first.columns(allowed), problem.likelihood))
     variance = np.append(problem.variance, first.variance)
-    posterior = ReducedPosterior.of(columns, problem.pull, variance)
-    left = search.candidates(posterior, problem.pull, widths=1)
-    strength = np.where(left.pull > 0, left.strength, 0.0)
+    posterior = LowRankPosterior.of(columns, problem.score, variance)
+    left = search.candidates(posterior, problem.score, widths=1)
+    strength = np.where(left.score > 0, left.strength, 0.0)
     near = int(first.start[0])
     strength[max(near - 1, 0) : near + 2] = 0
     second = int(np.argmax(strength))

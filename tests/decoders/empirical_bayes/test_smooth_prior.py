@@ -9,7 +9,9 @@ import pytest
 from scipy.integrate import quad
 
 from lapwing import Interval, MultiscaleWave, simulate
-from lapwing.decoders.empirical_bayes.log_density import (
+from lapwing.decoders.empirical_bayes.normal_posterior import Posterior
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
+from lapwing.decoders.empirical_bayes.smooth_prior import (
     Candidate,
     averaged,
     baseline,
@@ -17,7 +19,6 @@ from lapwing.decoders.empirical_bayes.log_density import (
     linearised,
     log_density,
 )
-from lapwing.decoders.empirical_bayes.normal_posterior import Posterior, quadratic_likelihood
 from lapwing.decoders.empirical_bayes.spectrum import averaged_spectrum, evidence_of
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 
@@ -84,8 +85,8 @@ def linear(information: np.ndarray, score: np.ndarray, scaled: ScaledBasis) -> C
     """The plain prior: waves of the density about the uniform one."""
     columns = scaled.columns(np.ones(64))
     mean = np.full(64, 1 / 64)
-    pull = columns.T @ (score - information @ mean)
-    spectrum = averaged_spectrum(columns.T @ information @ columns, pull, scaled.basis.frequency)
+    at_mean = columns.T @ (score - information @ mean)
+    spectrum = averaged_spectrum(columns.T @ information @ columns, at_mean, scaled.basis.frequency)
     evidence = spectrum.evidence + baseline(information, score, mean)
     return Candidate(mean, columns, spectrum, evidence)
 
@@ -107,8 +108,8 @@ def test_evidence_with_its_baseline_is_the_integral_over_the_prior() -> None:
 
         integral = top + np.log(quad(product, -1.5, 1.5, epsabs=0, limit=200, points=[0])[0])
         curvature = np.array([[column @ information @ column]])
-        pull = np.array([column @ (score - information @ mean)])
-        evidence = evidence_of(curvature, pull, np.array([variance]))
+        at_mean = np.array([column @ (score - information @ mean)])
+        evidence = evidence_of(curvature, at_mean, np.array([variance]))
         found = evidence + baseline(information, score, mean)
         assert found == pytest.approx(integral, abs=1e-6)
         differences.append(abs(evidence - integral))
@@ -155,15 +156,15 @@ def test_the_mixture_forgets_what_has_no_evidence_and_halves_twins() -> None:
     information, score = likelihood(STEEP, 50_000)
     good = logarithmic(information, score, scaled, STEEP)
     bad = replace(linear(information, score, scaled), evidence=good.evidence - 50)
-    group = scaled.basis.half_octave
-    alone = averaged([good], information, score, group)
+    frequency = scaled.basis.frequency
+    alone = averaged([good], information, score, frequency)
     for several in ([good, bad], [bad, good], [good, good]):
-        mean, covariance = averaged(several, information, score, group)
+        mean, covariance = averaged(several, information, score, frequency)
         np.testing.assert_allclose(mean, alone[0], atol=1e-12)
         np.testing.assert_allclose(covariance, alone[1], atol=1e-12)
     even = replace(bad, evidence=good.evidence)
-    mixed = averaged([good, even], information, score, group)
-    other = averaged([even], information, score, group)
+    mixed = averaged([good, even], information, score, frequency)
+    other = averaged([even], information, score, frequency)
     np.testing.assert_allclose(mixed[0], (alone[0] + other[0]) / 2)
     np.testing.assert_allclose(mixed[1], (alone[1] + other[1]) / 2)
 
