@@ -11,10 +11,9 @@ import numpy as np
 from benchmarks.accuracy.central.central_columns import People, people_of, without_noise
 from benchmarks.accuracy.central.central_methods import Method, distances
 from benchmarks.accuracy.central.central_pursuit import forms
-from benchmarks.accuracy.central.central_sweeps import KEYS, PEOPLE
-from benchmarks.accuracy.papers.figure_runs import geometric
+from benchmarks.accuracy.central.central_sweeps import KEYS, PEOPLE, Distances, means
 from benchmarks.markdown import listed, table
-from benchmarks.summaries import mean_and_error
+from benchmarks.summaries import geometric
 from lapwing.linear.function_families import splines
 
 TITLE = "The functional-approximation paper: dictionaries (figures 8, 9, 24-27)"
@@ -96,7 +95,7 @@ def _cell(
 ) -> dict[str, Any]:
     methods: dict[str, Method] = forms(terms, **DICTIONARIES[name](column.domain.left.size))
     people = column.kept or PEOPLE
-    kept: dict[str, list[dict[str, float]]] = {}
+    kept: Distances = {}
     for repeat in range(repeats):
         summary = column.summarized(people, seed=[repeat, 7])
         cdf = column.cdf(summary)
@@ -108,10 +107,7 @@ def _cell(
                 kept.setdefault(f"{form} {epsilon:g}", []).append(score)
         exact = methods["repaired"].decode(without_noise(release, summary))
         kept.setdefault("none", []).append(distances(exact, cdf))
-    return {
-        form: {key: mean_and_error([one[key] for one in all_]) for key in KEYS}
-        for form, all_ in kept.items()
-    }
+    return means(kept)
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:

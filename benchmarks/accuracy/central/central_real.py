@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.accuracy.central.central_columns import REAL, People, people_of
-from benchmarks.accuracy.central.central_methods import DEFAULT, HALVES, METHODS, distances
+from benchmarks.accuracy.central.central_methods import DEFAULT, HALVES, METHODS
 from benchmarks.accuracy.central.central_protocols import PRINTED, methods_of
-from benchmarks.accuracy.central.central_sweeps import KEYS
+from benchmarks.accuracy.central.central_sweeps import KEYS, means, side_by_side
 from benchmarks.markdown import listed, table
-from benchmarks.summaries import mean_and_error, ratio_of_means
+from benchmarks.summaries import ratio_of_means
 
 TITLE = "The functional-approximation paper: real columns (figure 19)"
 FULL: dict[str, Any] = {"repeats": 25, "columns": list(REAL), "epsilons": [0.1, 0.5, 1]}
@@ -46,14 +46,7 @@ def measure(*, repeats: int, columns: Sequence[str], epsilons: Sequence[float]) 
 def _cell(column: People, epsilon: float, repeats: int) -> dict[str, Any]:
     people = column.kept or LAW_PEOPLE
     methods = {**methods_of(column), "AQ 80, repaired": METHODS["AQ 80, repaired"]}
-    kept: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
-    for repeat in range(repeats):
-        summary = column.summarized(people, seed=[repeat, 7])
-        cdf = column.cdf(summary)
-        for number, (name, method) in enumerate(methods.items()):
-            seed = repeat * len(methods) + number
-            release = method.release(summary, epsilon, people**-1.5, seed=seed)
-            kept[name].append(distances(method.decode(release), cdf))
+    kept = side_by_side(column, methods, people, epsilon, repeats)
 
     def of(name: str) -> list[float]:
         return [one["ks"] for one in kept[name]]
@@ -62,10 +55,7 @@ def _cell(column: People, epsilon: float, repeats: int) -> dict[str, Any]:
     return {
         "column": column.name,
         "epsilon": epsilon,
-        "methods": {
-            name: {key: mean_and_error([one[key] for one in all_]) for key in KEYS}
-            for name, all_ in kept.items()
-        },
+        "methods": means(kept),
         "best_of_paper": best,
         "gain": ratio_of_means(of(best), of(DEFAULT)),
         "gain_over_linear": ratio_of_means(of(HALVES), of(DEFAULT)),

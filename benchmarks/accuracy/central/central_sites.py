@@ -17,9 +17,8 @@ from benchmarks.accuracy.central.central_protocols import (
     multiplier,
     running,
 )
-from benchmarks.accuracy.central.central_sweeps import KEYS
+from benchmarks.accuracy.central.central_sweeps import KEYS, Distances, means
 from benchmarks.markdown import listed, table
-from benchmarks.summaries import mean_and_error
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.messages.summary import Summary
 
@@ -109,7 +108,7 @@ def _cell(
     methods: dict[str, Method] = methods_of(column)
     if setting == "rounds":
         methods[RUNNING] = running(groups)
-    kept: dict[str, list[dict[str, float]]] = {name: [] for name in methods}
+    kept: Distances = {name: [] for name in methods}
     for repeat in range(repeats):
         summaries = _groups(column, people, groups, seed=repeat)
         cdf = column.cdf(sum(summaries[1:], summaries[0]))
@@ -133,10 +132,7 @@ def _cell(
         "column": column.name,
         "epsilon": epsilon,
         "people": people,
-        "methods": {
-            name: {key: mean_and_error([one[key] for one in all_]) for key in KEYS}
-            for name, all_ in kept.items()
-        },
+        "methods": means(kept),
     }
 
 

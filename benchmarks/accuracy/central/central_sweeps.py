@@ -15,6 +15,45 @@ PEOPLE = 10_000
 """Where the number of people does not vary."""
 
 
+Distances = dict[str, list[dict[str, float]]]
+"""The distances of every repeat by method."""
+
+
+def side_by_side(
+    column: People,
+    methods: Mapping[str, Method],
+    people: int,
+    epsilon: float,
+    repeats: int,
+    *,
+    noiseless: bool = False,
+) -> Distances:
+    """Return the distances of all methods, in every repeat on the same people.
+
+    `noiseless`: with "none", which is the last method without noise.
+    """
+    kept: Distances = {name: [] for name in methods}
+    for repeat in range(repeats):
+        summary = column.summarized(people, seed=[repeat, 7])
+        cdf = column.cdf(summary)
+        for place, (name, method) in enumerate(methods.items()):
+            seed = len(methods) * repeat + place
+            release = method.release(summary, epsilon, people**-1.5, seed=seed)
+            kept[name].append(distances(method.decode(release), cdf))
+        if noiseless:
+            exact = method.decode(without_noise(release, summary))
+            kept.setdefault("none", []).append(distances(exact, cdf))
+    return kept
+
+
+def means(kept: Distances) -> dict[str, Any]:
+    """Return method -> distance -> its mean and standard error."""
+    return {
+        name: {key: mean_and_error([one[key] for one in all_]) for key in KEYS}
+        for name, all_ in kept.items()
+    }
+
+
 def cells(
     columns: Sequence[People],
     methods: Mapping[str, Method],
@@ -22,24 +61,11 @@ def cells(
     epsilon: float,
     repeats: int,
 ) -> dict[str, Any]:
-    """Return column -> method -> distance; "none" is the last method without noise."""
-    found: dict[str, Any] = {}
-    for column in columns:
-        kept: dict[str, list[dict[str, float]]] = {name: [] for name in (*methods, "none")}
-        for repeat in range(repeats):
-            summary = column.summarized(people, seed=[repeat, 7])
-            cdf = column.cdf(summary)
-            for place, (name, method) in enumerate(methods.items()):
-                seed = len(methods) * repeat + place
-                release = method.release(summary, epsilon, people**-1.5, seed=seed)
-                kept[name].append(distances(method.decode(release), cdf))
-            exact = method.decode(without_noise(release, summary))
-            kept["none"].append(distances(exact, cdf))
-        found[column.name] = {
-            name: {key: mean_and_error([one[key] for one in all_]) for key in KEYS}
-            for name, all_ in kept.items()
-        }
-    return found
+    """Return column -> method -> distance, "none" among the methods."""
+    return {
+        column.name: means(side_by_side(column, methods, people, epsilon, repeats, noiseless=True))
+        for column in columns
+    }
 
 
 def sweep_tables(points: Sequence[Mapping[str, Any]], short: str, title: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 from benchmarks.markdown import figure, table
-from benchmarks.summaries import ratio_of_means
+from benchmarks.summaries import geometric, ratio_of_means
 
 TITLE = "League of categorical decoders"
 FULL: dict[str, Any] = {
@@ -121,10 +120,6 @@ def measure(
     return {"cells": cells}
 
 
-def _geometric(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(math.log(value) for value in values) / len(values))
-
-
 def _ratios(cell: dict[str, Any], error: str) -> dict[str, dict[str, float]]:
     """Return each decoder's error against that of the best in the cell, paired."""
     by_name = {name: one[error] for name, one in cell["errors"].items()}
@@ -141,14 +136,14 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         row = [name]
         for error in ("mse", "l1"):
             found = [one[name]["ratio"] for one in ratios[error]]
-            row += [f"{_geometric(found):.2f}", figure(max(found))]
+            row += [f"{geometric(found):.2f}", figure(max(found))]
         rows.append(row)
     rows.sort(key=lambda row: float(row[1]))
     default = [one[DEFAULT] for one in ratios["mse"]]
     worst = max(range(len(cells)), key=lambda i: default[i]["ratio"])
     summary = (
         f"Squared error of {DEFAULT} against the best of each of {len(cells)} cells: geometric "
-        f"mean {_geometric([one['ratio'] for one in default]):.3f} (asked at most "
+        f"mean {geometric([one['ratio'] for one in default]):.3f} (asked at most "
         f"{ASKED['geometric']}, the study {STUDY['geometric']}), worst cell "
         f"{default[worst]['ratio']:.2f} ± {default[worst]['standard_error']:.2f} "
         f"({cells[worst]['population']}, {cells[worst]['people']:,} people; asked at most "

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 import lapwing as lw
+from benchmarks.accuracy.bands.posterior_coverage import bands_of
 from benchmarks.accuracy.local.methods import EMS, Method, run
 from benchmarks.accuracy.local.real_columns import people
 from benchmarks.accuracy.local.scores import gathered
 from benchmarks.datasets import Column
 from benchmarks.markdown import table, uncertain
-from benchmarks.summaries import ratio_of_means
+from benchmarks.summaries import geometric, ratio_of_means
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
-from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 
 TITLE = "The mixture with the spectral prior"
@@ -127,43 +127,10 @@ def _again(
     return {**found, "ratio": ratio_of_means(ours, ems)}
 
 
-def _bands(column: Any, epsilon: float, *, bins: int, repeats: int) -> dict[str, dict[str, float]]:
-    """Return coverage over .02 < F < .98, and width, of the posterior's and the linear band."""
+def _bands(column: Column, epsilon: float, *, bins: int, repeats: int) -> dict[str, float]:
     domain = lw.Interval(column.low, column.high, bins=bins, circular=column.circular)
     randomizer = MultiscaleWave(domain, epsilon)
-    counts = np.bincount(domain.index(column.values), minlength=domain.size)
-    heights = np.cumsum(counts) / counts.sum()
-    inner = (heights > 0.02) & (heights < 0.98)
-    pointwise, simultaneous, widths, linear = [], [], [], []
-    for repeat in range(repeats):
-        tally = lw.simulate(randomizer, counts, rng=np.random.default_rng([repeat, 77]))
-        result = SpectralPrior().decode(randomizer.channel, tally)
-        exact = linear_estimate(randomizer.channel, tally, plug_in=result.mass)
-        for kind, kept in (("pointwise", pointwise), ("simultaneous", simultaneous)):
-            band = result.confidence_band(0.95, kind=kind)  # type: ignore[arg-type]
-            assert band is not None
-            inside = (heights >= band.low - 1e-12) & (heights <= band.high + 1e-12)
-            kept.append(inside[inner].mean() if kind == "pointwise" else inside[inner].all())
-            if kind == "pointwise":
-                widths.append((band.high - band.low)[inner].mean())
-        band = exact.band(
-            level=0.95,
-            kind="pointwise",
-            target="empirical",
-            left=domain.left,
-            right=domain.right,
-        )
-        linear.append((band.high - band.low)[inner].mean())
-    return {
-        "pointwise": float(np.mean(pointwise)),
-        "simultaneous": float(np.mean(simultaneous)),
-        "width": float(np.mean(widths)),
-        "width_of_linear": float(np.mean(linear)),
-    }
-
-
-def _geometric(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(math.log(value) for value in values) / len(values))
+    return bands_of(randomizer, column, repeats=repeats, linear_repeats=repeats, seed=77)
 
 
 def _error(ratios: Sequence[dict[str, float]]) -> float:
@@ -188,7 +155,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             ratio = cell["ratios"][key]
             row.append(f"{ratio['ratio']:.2f} ± {ratio['standard_error']:.2f}")
         lines.append(row)
-    means = {key: _geometric([cell["ratios"][key]["ratio"] for cell in cells]) for key in ASKED}
+    means = {key: geometric([cell["ratios"][key]["ratio"] for cell in cells]) for key in ASKED}
     again = [
         f"{one['column']} at ε = {one['epsilon']:g} {one['ratio']['ratio']:.2f} ± "
         f"{one['ratio']['standard_error']:.2f}, lower 95 % bound "

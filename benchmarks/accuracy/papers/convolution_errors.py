@@ -41,10 +41,10 @@ from benchmarks.accuracy.papers.figure_runs import (
     claim,
     compare,
     figures,
-    geometric,
     less,
 )
 from benchmarks.markdown import listed
+from benchmarks.summaries import geometric
 from lapwing.decoders.decoder import Decoder
 
 TITLE = "The convolution paper: figures 6 to 10"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -121,11 +120,6 @@ def ratios(rows: Sequence[dict[str, Any]], figure: str, ours: str, theirs: str) 
         row["methods"][ours][figure]["mean"] / row["methods"][theirs][figure]["mean"]
         for row in rows
     ]
-
-
-def geometric(values: Sequence[float]) -> float:
-    """Return the geometric mean."""
-    return math.exp(math.fsum(math.log(value) for value in values) / len(values))
 
 
 Verdict = tuple[bool, bool]

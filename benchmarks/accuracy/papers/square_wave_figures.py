@@ -19,11 +19,11 @@ from benchmarks.accuracy.papers.figure_runs import (
     claim,
     compare,
     figures,
-    geometric,
     less,
     shares_of_cells,
 )
 from benchmarks.markdown import listed, table
+from benchmarks.summaries import geometric
 from lapwing.local.numerical.binning import binned
 from lapwing.local.numerical.two_rounds import SquaredDeviation
 

@@ -21,12 +21,12 @@ from benchmarks.accuracy.papers.figure_runs import (
     claim,
     compare,
     figures,
-    geometric,
     less,
     ratios,
     shares_of_cells,
 )
 from benchmarks.markdown import listed, table
+from benchmarks.summaries import geometric
 from lapwing.local.numerical.binning import binned, quieter_randomizer
 from lapwing.local.numerical.wavelet import error_bound, paper_levels
 

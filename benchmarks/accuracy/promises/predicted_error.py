@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.local.real_columns import people
 from benchmarks.markdown import figure, table
+from benchmarks.summaries import geometric
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.risk_table import DISTANCES
@@ -169,7 +169,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             among += 1
             outside += not low / 1.5 <= seen <= 1.5 * high
         columns.append(row)
-    shown = [f"{_geometric(of):.2f} ({min(of):.2f} to {max(of):.2f})" for of in ratios.values()]
+    shown = [f"{geometric(of):.2f} ({min(of):.2f} to {max(of):.2f})" for of in ratios.values()]
     return "\n\n".join(
         [
             f"W1 and KS ×10⁴, {settings['repeats']} repeats of each kind, on reference columns "
@@ -203,7 +203,3 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "of 1.5.",
         ]
     )
-
-
-def _geometric(values: Sequence[float]) -> float:
-    return math.exp(math.fsum(math.log(value) for value in values) / len(values))
