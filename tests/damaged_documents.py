@@ -10,7 +10,7 @@ import math
 import operator
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import rfc8785
@@ -252,9 +252,9 @@ def forged(document: Any) -> Any:
 def damaged_bytes(data: bytes, *, most: int | None, seed: int) -> Iterator[bytes]:
     """Yield damaged copies of a file: cut, with bits flipped, and with bytes put in or out."""
     drawn = random.Random(seed)
-    positions = range(len(data) + 1)
+    positions: Sequence[int] = range(len(data) + 1)
     if most is not None:
-        positions = drawn.sample(positions, min(most, len(positions)))  # type: ignore[assignment]
+        positions = drawn.sample(positions, min(most, len(positions)))
     for at in positions:
         byte = data[at : at + 1]
         yield data[:at]

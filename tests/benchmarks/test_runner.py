@@ -97,13 +97,13 @@ class TestNames:
         assert runner.chosen(["speed"]) == [n for n in runner.BENCHMARKS if n.startswith("speed/")]
         assert runner.chosen(["speed/"]) == runner.chosen(["speed"])
 
-    def test_a_family_means_its_benchmarks(self):
+    def test_a_family_means_its_benchmarks(self) -> None:
         found = runner.chosen(["accuracy/bands"])
         assert "accuracy/coverage" in found
         assert found == [n for n in runner.BENCHMARKS if place(n).startswith("accuracy/bands/")]
         assert runner.chosen(["accuracy/bands/coverage"]) == ["accuracy/coverage"]
 
-    def test_every_script_is_listed_or_read_by_one(self):
+    def test_every_script_is_listed_or_read_by_one(self) -> None:
         """A script that has sizes is a benchmark, so it has a row."""
         with_sizes = {
             "/".join(path.relative_to(machine.ROOT / "benchmarks").with_suffix("").parts)

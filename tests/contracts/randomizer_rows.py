@@ -10,9 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.randomizer import Randomizer
-
 ORDERED = ("linear", "circular", "log", "atoms-and-missing", "integers")
 ALL = (*ORDERED, "categories", "categories-missing")
 """Names of domains, see `registered.DOMAINS`."""
@@ -29,9 +26,9 @@ class RandomizerRow:
     epsilon changes.
     """
 
-    make: Callable[[Domain, Any], Randomizer]
+    make: Callable[[Any, Any], Any]
     domains: tuple[str, ...]
-    loosen: Callable[[Any], Randomizer]
+    loosen: Callable[[Any], Any]
     impossible: Callable[[Any], list[bytes]]
     adds: Callable[[Any, bytes], tuple[int, list[int]]]
     log: bool = False

@@ -43,7 +43,7 @@ def test_any_split_and_order_gives_identical_bytes(case: RandomizerCase) -> None
         for merged in (((first + second) + third) + fourth, first + (second + (third + fourth))):
             assert canonical(merged.to_document()) == whole
         assert canonical(sum(order[1:], order[0]).to_document()) == whole
-    assert canonical(sum(parts).to_document()) == whole  # type: ignore[union-attr]
+    assert canonical(sum(parts).to_document()) == whole
 
 
 @at_one

@@ -13,7 +13,7 @@ from tests.contracts.randomizer_rows import (
     with_attributes,
 )
 
-UNEVEN = (
+UNEVEN: Any = (
     (0, 1, 0, 1, 0, 1),
     (1, 0, 0, 0, 1, 1),
     (0, 1, 1, 0, 1, 0),
