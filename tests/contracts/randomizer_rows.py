@@ -97,3 +97,10 @@ def in_group(randomizer: Any, report: bytes) -> tuple[int, list[int]]:
     own, padding = report[1 : 1 + part.report_width], report[1 + part.report_width :]
     assert not any(padding)
     return report[0], row_of(part).adds(part, own)[1]
+
+
+CODES = (loosen_near, impossible_codes, code_of)
+"""`loosen`, `impossible` and `adds` of a row whose reports are one code."""
+
+GROUPS = (loosen_first_group, wrong_groups, in_group)
+"""The same of a mixture."""

@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lapwing import LinearHashing, LocalHashing, PrefixHashing
-from tests.contracts.randomizer_rows import (
-    RandomizerRow,
-    code_of,
-    impossible_codes,
-    in_group,
-    loosen_first_group,
-    loosen_near,
-    wrong_groups,
-)
+from tests.contracts.randomizer_rows import CODES, GROUPS, RandomizerRow, loosen_near
 
 
 def _long_seeds(randomizer: Any) -> list[bytes]:
@@ -41,9 +33,7 @@ ROWS = {
     "local-hashing, a pool": RandomizerRow(
         lambda domain, epsilon: LocalHashing(domain, epsilon, hashes=3, size=4),
         ("categories", "categories-missing"),
-        loosen_near,
-        impossible_codes,
-        code_of,
+        *CODES,
         near_sets=lambda hashing: {"size": hashing.values_of_a_hash},
     ),
     "linear-hashing": RandomizerRow(
@@ -58,9 +48,7 @@ ROWS = {
     "prefix-hashing": RandomizerRow(
         lambda domain, epsilon: PrefixHashing(domain, epsilon, prefixes=(1, 3), hash_bits=2),
         ("categories-eight",),
-        loosen_first_group,
-        wrong_groups,
-        in_group,
+        *GROUPS,
         log=True,
     ),
 }

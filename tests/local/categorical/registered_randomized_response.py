@@ -3,16 +3,8 @@
 from __future__ import annotations
 
 from lapwing import GeneralizedRandomizedResponse
-from tests.contracts.randomizer_rows import (
-    ALL,
-    RandomizerRow,
-    code_of,
-    impossible_codes,
-    loosen_near,
-)
+from tests.contracts.randomizer_rows import ALL, CODES, RandomizerRow
 
 ROWS = {
-    "generalized-randomized-response": RandomizerRow(
-        GeneralizedRandomizedResponse, ALL, loosen_near, impossible_codes, code_of
-    ),
+    "generalized-randomized-response": RandomizerRow(GeneralizedRandomizedResponse, ALL, *CODES),
 }

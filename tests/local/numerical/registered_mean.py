@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from lapwing import Piecewise
-from tests.contracts.randomizer_rows import RandomizerRow, code_of, impossible_codes, loosen_near
+from tests.contracts.randomizer_rows import CODES, RandomizerRow
 
 ROWS = {
-    "piecewise": RandomizerRow(
-        Piecewise, ("linear", "integers"), loosen_near, impossible_codes, code_of
-    ),
+    "piecewise": RandomizerRow(Piecewise, ("linear", "integers"), *CODES),
 }

@@ -7,15 +7,7 @@ from typing import Any
 from lapwing import HaarHadamard, Hierarchical, Wavelet
 from lapwing.local.numerical.haar_hadamard import SignedHadamard
 from lapwing.local.numerical.signed_subset_selection import SignedSubsetSelection
-from tests.contracts.randomizer_rows import (
-    RandomizerRow,
-    code_of,
-    impossible_codes,
-    in_group,
-    loosen_first_group,
-    loosen_near,
-    wrong_groups,
-)
+from tests.contracts.randomizer_rows import CODES, GROUPS, RandomizerRow, loosen_near
 
 
 def _wrong_signed_sets(randomizer: Any) -> list[bytes]:
@@ -48,19 +40,11 @@ ROWS = {
     "hierarchical": RandomizerRow(
         lambda domain, epsilon: Hierarchical(domain, epsilon, branching=2),
         ("linear", "eight", "circular"),
-        loosen_first_group,
-        wrong_groups,
-        in_group,
+        *GROUPS,
     ),
-    "haar-hadamard": RandomizerRow(
-        HaarHadamard, ("linear", "eight"), loosen_first_group, wrong_groups, in_group
-    ),
-    "wavelet": RandomizerRow(
-        Wavelet, ("linear", "eight"), loosen_first_group, wrong_groups, in_group
-    ),
-    "signed-hadamard": RandomizerRow(
-        SignedHadamard, ("categories", "eight"), loosen_near, impossible_codes, code_of
-    ),
+    "haar-hadamard": RandomizerRow(HaarHadamard, ("linear", "eight"), *GROUPS),
+    "wavelet": RandomizerRow(Wavelet, ("linear", "eight"), *GROUPS),
+    "signed-hadamard": RandomizerRow(SignedHadamard, ("categories", "eight"), *CODES),
     "signed-subset-selection": RandomizerRow(
         SignedSubsetSelection,
         ("linear", "eight"),

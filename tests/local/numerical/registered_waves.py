@@ -8,15 +8,13 @@ from lapwing import GeneralWave, MultiscaleWave, SquareWave
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD
 from tests.contracts.randomizer_rows import (
+    CODES,
+    GROUPS,
     ORDERED,
     RandomizerRow,
     code_of,
     impossible_codes,
-    in_group,
-    loosen_first_group,
-    loosen_near,
     with_attributes,
-    wrong_groups,
 )
 
 
@@ -37,28 +35,17 @@ def _near_sets(wave: Any) -> dict[str, Any]:
 
 
 ROWS = {
-    "square-wave": RandomizerRow(
-        SquareWave,
-        ORDERED,
-        loosen_near,
-        impossible_codes,
-        code_of,
-        near_sets=_near_sets,
-    ),
+    "square-wave": RandomizerRow(SquareWave, ORDERED, *CODES, near_sets=_near_sets),
     "square-wave, fine grid": RandomizerRow(
         lambda domain, epsilon: SquareWave(domain, epsilon, width=0.2, grid=3 * domain.size),
         ("linear", "circular", "log"),
-        loosen_near,
-        impossible_codes,
-        code_of,
+        *CODES,
         near_sets=_near_sets,
     ),
     "square-wave, wide": RandomizerRow(
         lambda domain, epsilon: SquareWave(domain, epsilon, width=0.9),
         ("linear", "circular", "integers"),
-        loosen_near,
-        impossible_codes,
-        code_of,
+        *CODES,
         near_sets=_near_sets,
     ),
     "general-wave": RandomizerRow(
@@ -80,8 +67,6 @@ ROWS = {
             domain, epsilon, parts=[("wave", 0.5, 0.4), ("wave", 1.0, 0.35), ("subset", 5, 0.25)]
         ),
         ("eight",),
-        loosen_first_group,
-        wrong_groups,
-        in_group,
+        *GROUPS,
     ),
 }
