@@ -18,7 +18,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, ReportLog
 from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_cases
-from tests.damaged_documents import refuses
+from tests.damaged_documents import Document, refuses
 
 at_one = pytest.mark.parametrize("case", randomizer_cases(1, logs=False))
 
@@ -64,7 +64,7 @@ def test_json_both_ways(case: RandomizerCase) -> None:
 @at_one
 def test_damaged_documents_are_refused(case: RandomizerCase) -> None:
     document = case.randomizer.tally(_reports(case)).to_document()
-    changes = [
+    changes: list[Document] = [
         {"version": 2},
         {"format": "lapwing-survey"},
         {"kind": "log"},

@@ -14,7 +14,7 @@ from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.tally import tally_from_document
-from tests.damaged_documents import refuses
+from tests.damaged_documents import Document, refuses
 from tests.mistaken import mistaken
 
 HASHING = LinearHashing(Categories(1000), 2)
@@ -69,7 +69,7 @@ def test_damaged_documents_are_refused() -> None:
     swapped = records[LOG.width :] + records[: LOG.width]
     import base64
 
-    changes = [
+    changes: list[Document] = [
         {"version": 2},
         {"format": "lapwing-survey"},
         {"kind": "counts"},
