@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -227,8 +228,8 @@ def test_at_its_nodes_the_table_says_what_was_simulated() -> None:
 
 def test_between_the_nodes_lines_are_straight_in_logarithms() -> None:
     def at(**where: float) -> float:
-        place = {"size": 64, "epsilon": 1, "users": 10_000} | where
-        return shipped().errors("multiscale-wave", **place)["wasserstein"]["smooth"]  # type: ignore[arg-type]
+        place: dict[str, Any] = {"size": 64, "epsilon": 1, "users": 10_000} | where
+        return shipped().errors("multiscale-wave", **place)["wasserstein"]["smooth"]
 
     assert at(users=31_622.7766) == pytest.approx((at() * at(users=100_000)) ** 0.5)
     assert at(epsilon=2**0.5) == pytest.approx((at() * at(epsilon=2)) ** 0.5)

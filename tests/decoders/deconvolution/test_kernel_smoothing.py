@@ -26,7 +26,7 @@ from lapwing.decoders.deconvolution.wiener import noise_spectrum
 from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
 from lapwing.linear.projections import simplex
 from lapwing.protocol.randomizer import Randomizer
-from tests.unchecked import unchecked
+from tests.mistaken import mistaken
 
 LINE = Interval(0, 1, bins=40)
 CIRCLE = Interval(0, 1, bins=40, circular=True)
@@ -188,7 +188,7 @@ def test_refusals() -> None:
             decoder.decode(RANDOMIZERS["bits"].channel, empty)
     for sigma in (0, -1.0, float("nan"), float("inf"), "3", True, None):
         with pytest.raises(ArgumentError, match="sigma must be"):
-            GaussianSmoothing(sigma=unchecked(sigma))
+            GaussianSmoothing(sigma=mistaken(sigma))
     for rounds in (0, 1.0, True):
         with pytest.raises(ArgumentError, match="rounds must be"):
-            BinomialSmoothing(rounds=unchecked(rounds))
+            BinomialSmoothing(rounds=mistaken(rounds))

@@ -33,7 +33,7 @@ from lapwing.decoders.empirical_bayes.mixture_prior import (
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import simplex
-from tests.unchecked import unchecked
+from tests.mistaken import mistaken
 
 
 def sparse(size: int, heavy: int, people: int) -> np.ndarray:
@@ -210,9 +210,9 @@ def test_dense_data_stay_as_they_are() -> None:
 
 def test_bad_knobs_are_refused() -> None:
     with pytest.raises(ArgumentError, match="estimate must be"):
-        MixturePrior(estimate=unchecked("mode"))
+        MixturePrior(estimate=mistaken("mode"))
     with pytest.raises(ArgumentError, match="total must be"):
-        MixturePrior(total=unchecked("two"))
+        MixturePrior(total=mistaken("two"))
     for iterations in (0, True, 1.5):
         with pytest.raises(ArgumentError, match="iterations must be"):
-            MixturePrior(iterations=unchecked(iterations))
+            MixturePrior(iterations=mistaken(iterations))

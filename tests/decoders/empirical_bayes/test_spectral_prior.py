@@ -22,7 +22,7 @@ from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWar
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.protocol.messages.tally import Counts
 from tests.decoders.band_choices import KINDS, TARGETS
-from tests.unchecked import unchecked
+from tests.mistaken import mistaken
 
 SIZE = 64
 DOMAIN = Interval(0, 1, bins=SIZE)
@@ -182,4 +182,4 @@ def test_what_it_cannot_decode_is_refused() -> None:
         SpectralPrior().decode(large.channel, simulate(large, people, rng=1))
     for passes in (0, 6, True, 1.5):
         with pytest.raises(ArgumentError):
-            SpectralPrior(passes=unchecked(passes))
+            SpectralPrior(passes=mistaken(passes))

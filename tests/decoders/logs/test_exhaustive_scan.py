@@ -31,7 +31,7 @@ from lapwing.errors import (
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.messages.reports import Reports
-from tests.unchecked import unchecked
+from tests.mistaken import mistaken
 
 BITS = 20
 HASHING = LinearHashing(Categories(2**BITS), 2)
@@ -211,9 +211,9 @@ def test_foreign_logs_and_other_channels_are_refused() -> None:
         with pytest.raises(MismatchError, match="decode it with the survey"):
             decoder.decode(other.linear_channel, LOG)
         with pytest.raises(UnsupportedChannelError):
-            decoder.decode(unchecked(HASHING.channel), unchecked(counts))
+            decoder.decode(mistaken(HASHING.channel), mistaken(counts))
         with pytest.raises(UnsupportedChannelError):
-            decoder.decode(HASHING.linear_channel, unchecked(counts))
+            decoder.decode(HASHING.linear_channel, mistaken(counts))
 
 
 # Candidates

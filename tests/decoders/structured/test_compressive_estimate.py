@@ -19,7 +19,7 @@ from lapwing import (
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.operators.random_signs import unpacked
 from lapwing.linear.operators.stacked import dense
-from tests.unchecked import unchecked
+from tests.mistaken import mistaken
 
 SYMBOLS, OUTPUTS = 300, 120
 
@@ -163,6 +163,6 @@ def test_other_channels_and_knobs_are_refused() -> None:
         CompressiveEstimate(sparsity=121).decode(good.channel, simulate(good, counts, rng=1))
     for knobs in ({"regime": "low"}, {"recovery": "best"}, {"last_step": "none"}):
         with pytest.raises(ArgumentError, match="must be one of"):
-            CompressiveEstimate(sparsity=3, **unchecked(knobs))
+            CompressiveEstimate(sparsity=3, **mistaken(knobs))
     with pytest.raises(ArgumentError, match="sparsity must be at least 1"):
         CompressiveEstimate(sparsity=0)

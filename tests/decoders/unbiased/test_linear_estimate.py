@@ -35,7 +35,7 @@ from tests.false_alarms import (
     COVERAGE_WINDOW,
     LEAST_SIMULTANEOUS,
 )
-from tests.unchecked import unchecked
+from tests.mistaken import mistaken
 
 every = pytest.mark.parametrize("name", CHANNELS)
 
@@ -289,7 +289,7 @@ def test_a_bootstrap_around_a_smoothed_curve_is_caught() -> None:
                 level,
                 kind,
                 target,
-                unchecked("percentiles"),
+                mistaken("percentiles"),
             )
 
     pointwise, simultaneous = coverage(

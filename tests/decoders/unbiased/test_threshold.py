@@ -26,7 +26,7 @@ from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.testing.example_tallies import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import accepts, binomial_tail
-from tests.unchecked import unchecked
+from tests.mistaken import mistaken
 
 SIZE = 400
 BITS = OptimizedUnaryEncoding(Categories(SIZE), 1)
@@ -192,11 +192,11 @@ def test_a_lone_report_lists_nothing_impossible() -> None:
 def test_bad_knobs_and_channels_are_refused() -> None:
     for alpha in (0, 1, -0.1, True, "x"):
         with pytest.raises(ArgumentError, match="alpha must be a number between 0 and 1"):
-            Threshold(alpha=unchecked(alpha))
+            Threshold(alpha=mistaken(alpha))
     with pytest.raises(ArgumentError, match="control must be one of"):
-        Threshold(control=unchecked("none"))
+        Threshold(control=mistaken("none"))
     with pytest.raises(ArgumentError, match="rest must be"):
-        Threshold(rest=unchecked("keep"))
+        Threshold(rest=mistaken("keep"))
     with pytest.raises(ArgumentError, match="above must be a share"):
         HeavyHitterSelection(above=1)
     with pytest.raises(ArgumentError, match="top must be a whole number"):
