@@ -15,6 +15,7 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.count_table import population
 from lapwing.cli.reading.domain_options import TextsName, texts_of
+from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import ColumnName, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
@@ -29,23 +30,11 @@ class PopulationOptions:
     """The options that say who the people are."""
 
     column: ColumnName = None
-    counts: Annotated[
-        Path | None,
-        typer.Option(
-            "--counts",
-            metavar="TABLE",
-            help="Instead of VALUES: a table of values and how many people hold each.",
-        ),
-    ] = None
-    value_column: Annotated[
-        str | None,
-        typer.Option(
-            "--value-column", metavar="NAME", help="Of TABLE; default: the one beside the counts."
-        ),
-    ] = None
-    count_column: Annotated[
-        str, typer.Option("--count-column", metavar="NAME", help="Of TABLE.")
-    ] = "count"
+    counts: Path | None = option(
+        "Instead of VALUES: a table of values and how many people hold each.", "TABLE"
+    )
+    value_column: str | None = option("Of TABLE; default: the one beside the counts.", "NAME")
+    count_column: str = option("Of TABLE.", "NAME", default="count")
     texts: TextsName = None
 
     def check(self, values: Path | None) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from lapwing.cli.console import Output
 from lapwing.cli.outputs import check_output
 from lapwing.cli.reading.knobs import make_with_knobs, pick
+from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import Settings
 from lapwing.cli.reading.watched_scan import WatchedScan
 from lapwing.decoders.decoder import AnyDecoder
@@ -37,80 +36,33 @@ _SIGNED = (
 class DecoderOptions:
     """The options of a decoder."""
 
-    decoder: Annotated[
-        str | None,
-        typer.Option(
-            "--decoder",
-            metavar="NAME",
-            help=f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.",
-        ),
-    ] = None
-    smoothed: Annotated[
-        bool | None,
-        typer.Option(
-            "--smoothed/--no-smoothed", help="expectation-maximization: smooth at each step."
-        ),
-    ] = None
-    simplex: Annotated[
-        bool | None,
-        typer.Option(
-            "--simplex/--no-simplex",
-            help="least-squares: the best distribution (default), or the unbiased estimate, "
-            "which needs --projection.",
-        ),
-    ] = None
-    weighted: Annotated[
-        bool | None,
-        typer.Option(
-            "--weighted/--no-weighted", help="least-squares: weights by variance (default) or none."
-        ),
-    ] = None
-    roughness: Annotated[
-        float | None,
-        typer.Option(
-            "--roughness",
-            metavar="NUMBER",
-            help="penalized-likelihood: the price of a rough density.",
-        ),
-    ] = None
-    tolerance: Annotated[
-        float | None, typer.Option("--tolerance", metavar="NUMBER", help="When an iteration stops.")
-    ] = None
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Most iterations.")] = (
-        None
+    decoder: str | None = option(
+        f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.", "NAME"
     )
-    band: Annotated[
-        bool | None,
-        typer.Option(
-            "--band/--no-band", help="expectation-maximization: whether to compute the band."
-        ),
-    ] = None
-    candidates: Annotated[
-        Path | None,
-        typer.Option(
-            "--candidates",
-            metavar="FILE",
-            help="candidates: the values to score, one on each line, of linear hashing.",
-        ),
-    ] = None
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            "--state",
-            metavar="FILE",
-            help="exhaustive-scan: where it keeps what is done, and goes on after a stop.",
-        ),
-    ] = None
+    smoothed: bool | None = option("expectation-maximization: smooth at each step.")
+    simplex: bool | None = option(
+        "least-squares: the best distribution (default), or the unbiased estimate, "
+        "which needs --projection."
+    )
+    weighted: bool | None = option("least-squares: weights by variance (default) or none.")
+    roughness: float | None = option(
+        "penalized-likelihood: the price of a rough density.", "NUMBER"
+    )
+    tolerance: float | None = option("When an iteration stops.", "NUMBER")
+    limit: int | None = option("Most iterations.", "N")
+    band: bool | None = option("expectation-maximization: whether to compute the band.")
+    candidates: Path | None = option(
+        "candidates: the values to score, one on each line, of linear hashing.", "FILE"
+    )
+    state: Path | None = option(
+        "exhaustive-scan: where it keeps what is done, and goes on after a stop.", "FILE"
+    )
     settings: Settings = None
-    projection: Annotated[
-        str | None,
-        typer.Option(
-            "--projection",
-            metavar="NAME",
-            help="What makes an unbiased estimate (with --no-simplex, or of tree-consistency) a "
-            "distribution: simplex (the nearest one) or clip-and-normalise.",
-        ),
-    ] = None
+    projection: str | None = option(
+        "What makes an unbiased estimate (with --no-simplex, or of tree-consistency) a "
+        "distribution: simplex (the nearest one) or clip-and-normalise.",
+        "NAME",
+    )
 
     def made(
         self, survey: Survey, tally: Tally, out: Output, *, files: Sequence[Path]
