@@ -15,7 +15,7 @@ from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import ColumnName, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
-from lapwing.cli.showing.answer import answer_tables
+from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.dry_run import show_expected_error
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.summary import Summary
@@ -106,5 +106,6 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
     rest = {"mechanism": made.mechanism.name, "written": str(output)}
     if ledger is not None:
         rest["paid by"] = str(ledger)
-    tables = answer_tables(output.name, published.distribution, level=0.95, rest=rest)
-    out.show(document, *tables)
+    found = published.distribution
+    said = answer_document(found, level=0.95)
+    out.show(document, *answer_tables(output.name, found, said, rest=rest))

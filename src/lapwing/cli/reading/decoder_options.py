@@ -19,9 +19,9 @@ from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.logs.prefix_extension import PrefixExtension
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
-from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.survey.registry import DECODERS
 from lapwing.survey.survey import Survey
@@ -149,13 +149,17 @@ class DecoderOptions:
             raise ArgumentError(f"a log of prefixes is not scanned; use --decoder {default}")
         return WatchedScan(found, out, self.state)
 
-    def distribution(self, estimate: Distribution | SignedEstimate) -> Distribution:
-        """Return the distribution that an estimate is made to."""
-        if isinstance(estimate, SignedEstimate):
+    def projected(
+        self, estimate: Distribution | SignedEstimate | HeavyHitters
+    ) -> Distribution | HeavyHitters:
+        """Return what was found; an unbiased estimate as the distribution that it is made to."""
+        if estimate.kind == "signed-estimate":
             if self.projection is None:
                 raise ArgumentError(_SIGNED)
             projection: Any = self.projection  # SignedEstimate checks the name.
             return estimate.project(projection)
+        if self.projection is not None and estimate.kind == "heavy-hitters":
+            raise ArgumentError("--projection is for decoders that return a distribution")
         if self.projection is not None:
             raise ArgumentError(
                 "--projection is for estimates that may be negative: those of --no-simplex only, "
@@ -171,7 +175,7 @@ def read_candidates(path: Path, domain: Any) -> list[Any]:
     except UnicodeDecodeError:
         raise FormatError(f"{path.name} must be UTF-8 text, one value on each line") from None
     values = [line.strip() for line in lines if line.strip()]
-    if isinstance(domain, HashedTexts) or not isinstance(domain.labels, int):
+    if domain.name == "hashed-texts" or not isinstance(domain.labels, int):
         return values
     wrong = next((i for i, text in enumerate(values, 1) if not text.isdecimal()), None)
     if wrong is not None:

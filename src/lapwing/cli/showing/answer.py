@@ -10,8 +10,6 @@ import numpy as np
 
 from lapwing.cli.console import facts, grid
 from lapwing.cli.wording import count_text, number_text, percent
-from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.distribution import Distribution
@@ -84,8 +82,7 @@ def _quantiles(result: Distribution, level: float) -> list[dict[str, Any]]:
 
 
 def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
-    domain = result.domain
-    assert isinstance(domain, Categories | HashedTexts)
+    domain: Any = result.domain  # without an order, so one of labels
     band = result.confidence_band(level)
     listed = domain.listed
     rows = []
@@ -102,7 +99,7 @@ def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
 
 
 def answer_tables(
-    name: str, result: Distribution, *, level: float, rest: dict[str, str]
+    name: str, result: Distribution, document: dict[str, Any], *, rest: dict[str, str]
 ) -> list[Table]:
     """Return the tables for a terminal: quantiles or shares, then everything else.
 
@@ -111,12 +108,11 @@ def answer_tables(
     name : str
         Of the survey.
     result : Distribution
-    level : float
-        Of the intervals.
+    document : dict
+        What :func:`answer_document` returned.
     rest : dict
         Further lines at the end.
     """
-    document = answer_document(result, level=level)
     rows = {"reports": count_text(result.reports)}
     if result.guarantee:
         rows["promise of each"] = str(result.guarantee)
@@ -145,7 +141,7 @@ def answer_tables(
         rows["intervals"] = document["band"]["method"]
         rows["curve inside them"] = percent(inside)
     title = f"{name}: {'quantiles' if result.domain.ordered else 'shares'}"
-    tables = [_answer(title, document, result, level)]
+    tables = [_answer(title, document, result)]
     if document.get("atoms"):
         tables.append(_atoms(document["atoms"], result))
     return [*tables, facts(rows | rest)]
@@ -178,8 +174,8 @@ def _atoms(atoms: list[dict[str, Any]], result: Distribution) -> Table:
     return grid(title, ["value", "", "share", "95 % interval"], body)
 
 
-def _answer(title: str, document: dict[str, Any], result: Distribution, level: float) -> Table:
-    interval = f"{100 * level:g} % interval"
+def _answer(title: str, document: dict[str, Any], result: Distribution) -> Table:
+    interval = f"{100 * document['level']:g} % interval"
     domain = result.domain
     if domain.ordered:
         body = [

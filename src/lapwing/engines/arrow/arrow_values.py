@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unchecked_texts
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
-from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.domains.text_values import EXAMPLES, Texts, Unit, check_texts
 from lapwing.protocol.domains.units import to_numbers
 
@@ -166,16 +164,14 @@ def values_of(
             nulls = [text for text in NULL_TEXTS if text not in labels]
             found = pc.is_in(array, value_set=pa.array(nulls, pa.large_string()))
             array = pc.if_else(found, None, array)
-    if isinstance(domain, HashedTexts):
+    if domain.name == "hashed-texts":
         return _texts(array, column=column)
-    assert isinstance(domain, Categories)
     return _labels(array, domain, column=column)
 
 
-def _text_labels(domain: Domain) -> set[str]:
-    if isinstance(domain, Categories) and not isinstance(domain.labels, int):
-        return set(map(str, domain.labels))
-    return set()
+def _text_labels(domain: Any) -> set[str]:
+    listed = domain.listed  # a range where labels are only counted, as texts' hashes are
+    return set() if isinstance(listed, range) else set(map(str, listed))
 
 
 def _kind(kind: Any) -> str:
@@ -300,7 +296,7 @@ def _texts(array: Any, *, column: str) -> Values:
     return texts
 
 
-def _labels(array: Any, domain: Categories, *, column: str) -> Values:
+def _labels(array: Any, domain: Any, *, column: str) -> Values:
     import pyarrow as pa
     import pyarrow.compute as pc
 
