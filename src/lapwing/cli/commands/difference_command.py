@@ -9,14 +9,14 @@ import numpy as np
 import typer
 
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.outputs import ENDINGS, check_ending, check_output, writing
+from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Level, check_level
 from lapwing.cli.reading.stored import read_result
 from lapwing.cli.showing.answer import MOST_SHARES, PROBABILITIES
 from lapwing.cli.wording import count_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.difference import Difference, People
-from lapwing.results.plotting import figure_of_difference, write_picture
+from lapwing.results.plotting import figure_of_difference
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -57,9 +57,8 @@ def difference(
     check_level(level)
     if people not in PEOPLE:
         raise ArgumentError(f"--people must be 'same' or 'different', got {people!r}")
-    ending = None
     if output is not None:
-        ending = check_ending(output, ENDINGS, what="the picture")
+        check_ending(output, ENDINGS, what="the picture")
         check_output(output, inputs=[first_file, second_file])
     first, second = read_result(first_file), read_result(second_file)
     try:
@@ -69,8 +68,8 @@ def difference(
     names = (first_file.stem, second_file.stem)
     if output is not None:
         figure = figure_of_difference(made, level=level, names=names)
-        with out.listening(), writing(output) as stream:
-            write_picture(figure, stream, kind="svg" if ending == ".svg" else "png")
+        with out.listening():
+            write_figure(output, figure)
     document = {
         "command": "difference",
         "first": str(first_file),

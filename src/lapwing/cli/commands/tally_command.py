@@ -12,10 +12,11 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_distinct, check_output, tally_text, write_text
 from lapwing.cli.reading.options import OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.showing.group_tallies_answer import report_rows, tally_groups
+from lapwing.cli.showing.group_tallies_answer import no_reports, tally_groups
 from lapwing.cli.wording import count_text
+from lapwing.engines.arrow.column_values import at_rows
 from lapwing.engines.arrow.report_tables import STDIN, read_reports, shown
-from lapwing.errors import ArgumentError, TallyError, TornFileError
+from lapwing.errors import ArgumentError, ReportError, TornFileError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
@@ -114,8 +115,7 @@ def _tally_files(
             if part is not None:
                 total = part if total is None else total + part
     if total is None:
-        names = ", ".join(shown(path) for path in reports)
-        raise TallyError(f"there must be at least one report to count, there is none in {names}")
+        raise no_reports(reports)
     return total, counted
 
 
@@ -141,5 +141,5 @@ def _tally_file(
 
 
 def _tally_batch(path: Path, survey: Survey, batch: Any, first: int) -> Tally:
-    with report_rows(path, first):
+    with at_rows(shown(path), first, of=ReportError):
         return survey.tally(batch)

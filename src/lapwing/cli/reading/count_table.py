@@ -57,7 +57,7 @@ def population(
     total = np.zeros(domain.size, dtype=np.int64)
     first = 0
     for batch in table.batches([value_column, count_column]):
-        with at_rows(path, first):
+        with at_rows(path.name, first):
             values = values_of(
                 batch.column(0), domain, column=value_column, typed=table.typed, texts=texts
             )
