@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_distinct, check_output, tally_text, write_text
+from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.group_tallies_answer import no_reports, tally_groups
@@ -20,6 +22,21 @@ from lapwing.errors import ArgumentError, ReportError, TornFileError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupOptions:
+    """The options that ask for a tally of each group."""
+
+    by: str | None = option(
+        "A tally for each group: the column of labels that stands beside the reports "
+        "(lapwing randomize --by). The label is public, it is not protected.",
+        "NAME",
+    )
+    minimum: int | None = option(
+        f"--by: groups of fewer reports are counted together as '{OTHER}' (default {MINIMUM}).",
+        "N",
+    )
 
 
 def tally(
@@ -36,25 +53,8 @@ def tally(
         bool,
         typer.Option("--salvage", help="From a torn .lwr file, count the blocks before the tear."),
     ] = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="NAME",
-            help="A tally for each group: the column of labels that stands beside the reports "
-            "(lapwing randomize --by). The label is public, it is not protected.",
-        ),
-    ] = None,
-    minimum: Annotated[
-        int | None,
-        typer.Option(
-            "--minimum",
-            metavar="N",
-            help=f"--by: groups of fewer reports are counted together as '{OTHER}' "
-            f"(default {MINIMUM}).",
-        ),
-    ] = None,
     *,
+    groups: GroupOptions,
     out: Output,
 ) -> None:
     """Count the reports of one survey, from one file or many.
@@ -69,13 +69,13 @@ def tally(
     check_output(output, inputs=inputs)
     check_distinct(reports)
     survey = read_survey(survey_file)
-    if by is not None:
+    if groups.by is not None:
         if salvage:
             raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
-        minimum = MINIMUM if minimum is None else minimum
-        tally_groups(survey, reports, output, out, by=by, minimum=minimum, inputs=inputs)
+        minimum = MINIMUM if groups.minimum is None else groups.minimum
+        tally_groups(survey, reports, output, out, by=groups.by, minimum=minimum, inputs=inputs)
         return
-    if minimum is not None:
+    if groups.minimum is not None:
         raise ArgumentError("--minimum is the least size of a group; name the groups with --by")
     total, counted = _tally_files(reports, survey, salvage=salvage, out=out)
     write_text(output, tally_text(total))

@@ -47,7 +47,7 @@ class TruthOptions:
     truth: Path | None = option("A table of true values, one per person.", "VALUES")
     column: ColumnName = None
     texts: TextsName = None
-    truth_result: Path | None = option("Another result, as the truth.", "RESULT")
+    truth_result: Path | None = option("Another result as the truth.", "RESULT")
 
     @property
     def file(self) -> Path | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of, values_of
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table, open_table
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Texts
 
