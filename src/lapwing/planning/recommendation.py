@@ -253,10 +253,11 @@ def _columns(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping[s
     """Return the columns on which the pair is simulated."""
     if like is None:
         return reference_family(domain)
-    if isinstance(like, Distribution) and like.domain.to_document() != domain.to_document():
-        raise MismatchError("like must be a distribution on the same domain")
-    given = like.mass if isinstance(like, Distribution) else like
-    mass: NDArray[np.float64] = np.asarray(given, dtype=np.float64)
+    if isinstance(like, Distribution):
+        if like.domain.to_document() != domain.to_document():
+            raise MismatchError("like must be a distribution on the same domain")
+        like = like.mass
+    mass: NDArray[np.float64] = np.asarray(like, dtype=np.float64)
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
         raise ArgumentError(
             f"like must be {domain.size} masses, one per symbol, finite and not negative"
@@ -410,8 +411,9 @@ def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
             f"; its predicted {plan.distance.replace('_', '-')} error is "
             f"{plan.aim(pair, people):.2g}, against {' and '.join(others)}"
         )
-    bins = getattr(plan.domain, "bins", BINS_FOR_ATOMS)
-    if plan.epsilon >= EPSILON_FOR_ATOMS and 64 <= bins < BINS_FOR_ATOMS:
+    domain: Any = plan.domain
+    cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS
+    if cut and plan.epsilon >= EPSILON_FOR_ATOMS:
         text += (
             f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins: from "
             f"epsilon {EPSILON_FOR_ATOMS} on such values are then told apart"
