@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from lapwing.decoders.logs.exhaustive_scan import TILE_BITS
 from lapwing.errors import DomainError
 from lapwing.local.categorical.hadamard_response import HadamardResponse
 from lapwing.local.categorical.linear_hashing import LinearHashing
@@ -18,9 +19,6 @@ from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
-
-TILE = 2**22
-"""Values that are scored at a time where a domain is too large to list."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ def _linear_hashing(made: LinearHashing) -> Option:
     if size <= LISTED:
         seconds = 5e-8 + 6e-9 * points, _decoding(made)
     else:
-        tiles = -(-size // TILE)
+        tiles = -(-size >> TILE_BITS)
         seconds = 5e-8 + (5e-8 + tiles * 1.3e-9) * points, tiles * 0.012
     return Option(made, *_pure(known.inside, known.outside), fixed_total=False, seconds=seconds)
 

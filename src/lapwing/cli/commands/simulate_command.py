@@ -55,13 +55,8 @@ class PopulationOptions:
         with out.listening():
             if values is None:
                 assert self.counts is not None
-                return population(
-                    self.counts,
-                    domain,
-                    value_column=self.value_column,
-                    count_column=self.count_column,
-                    texts=texts,
-                )
+                columns = self.value_column, self.count_column
+                return population(self.counts, domain, columns=columns, texts=texts)
             rows = ColumnValues.of(values, self.column, domain, texts=texts)
             with out.progress("count", rows.table.rows) as advance:
                 return rows.counts(advance=advance)

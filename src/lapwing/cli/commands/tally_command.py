@@ -25,9 +25,12 @@ from lapwing.survey.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupOptions:
-    """The options that ask for a tally of each group."""
+class CountingOptions:
+    """The options that say what is counted, and what is counted apart."""
 
+    salvage: bool = option(
+        "From a torn .lwr file, count the blocks before the tear.", default=False
+    )
     by: str | None = option(
         "A tally for each group: the column of labels that stands beside the reports "
         "(lapwing randomize --by). The label is public, it is not protected.",
@@ -49,12 +52,8 @@ def tally(
         ),
     ],
     output: OutputFile,
-    salvage: Annotated[
-        bool,
-        typer.Option("--salvage", help="From a torn .lwr file, count the blocks before the tear."),
-    ] = False,
     *,
-    groups: GroupOptions,
+    counting: CountingOptions,
     out: Output,
 ) -> None:
     """Count the reports of one survey, from one file or many.
@@ -69,15 +68,15 @@ def tally(
     check_output(output, inputs=inputs)
     check_distinct(reports)
     survey = read_survey(survey_file)
-    if groups.by is not None:
-        if salvage:
+    if counting.by is not None:
+        if counting.salvage:
             raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
-        minimum = MINIMUM if groups.minimum is None else groups.minimum
-        tally_groups(survey, reports, output, out, by=groups.by, minimum=minimum, inputs=inputs)
+        minimum = MINIMUM if counting.minimum is None else counting.minimum
+        tally_groups(survey, reports, output, out, by=counting.by, minimum=minimum, inputs=inputs)
         return
-    if groups.minimum is not None:
+    if counting.minimum is not None:
         raise ArgumentError("--minimum is the least size of a group; name the groups with --by")
-    total, counted = _tally_files(reports, survey, salvage=salvage, out=out)
+    total, counted = _tally_files(reports, survey, salvage=counting.salvage, out=out)
     write_text(output, tally_text(total))
     _show(out, survey, total, counted, output)
 

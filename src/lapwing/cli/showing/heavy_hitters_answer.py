@@ -11,7 +11,8 @@ from lapwing.results.heavy_hitters import HeavyHitters
 if TYPE_CHECKING:
     from rich.table import Table
 
-MOST_SHOWN = 50
+SHOWN_LIMIT = 50
+"""Values that are shown in a table; JSON has all."""
 
 
 def heavy_document(found: HeavyHitters, *, level: float) -> dict[str, Any]:
@@ -38,18 +39,7 @@ def heavy_document(found: HeavyHitters, *, level: float) -> dict[str, Any]:
 def heavy_tables(
     name: str, found: HeavyHitters, document: dict[str, Any], *, rest: dict[str, str]
 ) -> list[Table]:
-    """Return the tables for a terminal: the values, then everything else.
-
-    Parameters
-    ----------
-    name : str
-        Of the survey.
-    found : HeavyHitters
-    document : dict
-        What :func:`heavy_document` returned.
-    rest : dict
-        Further lines at the end.
-    """
+    """Return the tables of what :func:`heavy_document` returned, as those of other answers."""
     rows = {"reports": count_text(found.reports)}
     if found.guarantee:
         rows["promise of each"] = str(found.guarantee)
@@ -64,7 +54,7 @@ def heavy_tables(
 
 
 def _table(name: str, document: dict[str, Any]) -> Table:
-    shown = document["heavy_hitters"][:MOST_SHOWN]
+    shown = document["heavy_hitters"][:SHOWN_LIMIT]
     body = [
         [
             "(missing)" if row["value"] is None else str(row["value"]),
