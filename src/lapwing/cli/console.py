@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from lapwing.cli.reading.option_groups import option
+from lapwing.cli.option_groups import option
 from lapwing.errors import LapwingWarning
 
 if TYPE_CHECKING:

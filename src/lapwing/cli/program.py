@@ -42,7 +42,7 @@ from lapwing.cli.exit_codes import (
     USAGE,
     exit_code,
 )
-from lapwing.cli.reading.option_groups import ungrouped
+from lapwing.cli.option_groups import ungrouped
 from lapwing.documents import nearest
 from lapwing.errors import LapwingError, LapwingWarning
 from lapwing.survey.registry import load_plugins

@@ -15,7 +15,7 @@ from lapwing.central.private_bounds import (
     private_bounds,
 )
 from lapwing.cli.console import Output, facts
-from lapwing.cli.reading.option_groups import option
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import ColumnName
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.privacy.exact_numbers import exact_delta

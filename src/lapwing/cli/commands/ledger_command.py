@@ -9,7 +9,7 @@ from typing import Annotated, cast
 import typer
 
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.reading.option_groups import option
+from lapwing.cli.option_groups import option
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee, Neighbours

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
 from lapwing.cli.reading.knobs import make_with_knobs, pick
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import OutputFile, Settings
 from lapwing.cli.wording import described
 from lapwing.errors import ArgumentError

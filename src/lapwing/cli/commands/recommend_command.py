@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.wording import count_text, domain_text
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.recommendation import recommend as recommendation

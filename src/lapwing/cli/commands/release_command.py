@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import CuratorDomainOptions, texts_of
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import ColumnName, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions

@@ -12,10 +12,10 @@ import typer
 from numpy.typing import NDArray
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.count_table import population
 from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import ColumnName, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_distinct, check_output, tally_text, write_text
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.group_tallies_answer import no_reports, tally_groups

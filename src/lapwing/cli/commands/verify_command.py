@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, write_text
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text, decimal_text, described, percent, power_text

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output
 from lapwing.cli.reading.knobs import make_with_knobs, pick
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import Settings
 from lapwing.cli.reading.watched_scan import WatchedScan
 from lapwing.decoders.decoder import AnyDecoder

@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from lapwing.cli.reading.option_groups import option
+from lapwing.cli.option_groups import option
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain

@@ -6,8 +6,8 @@ from dataclasses import MISSING, dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.knobs import make_with_knobs, pick
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import Settings
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.option_groups import option
 from lapwing.cli.reading.options import ColumnName
 from lapwing.cli.reading.stored import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
