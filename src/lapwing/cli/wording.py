@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -62,6 +63,22 @@ def domain_text(domain: Any) -> str:
         + (", values outside refused" if domain.outside == "refuse" else "")
         + missing
     )
+
+
+def interval_text(row: Mapping[str, Any], write: Callable[[float], str]) -> str:
+    """Return an interval, the entries "low" and "high" of a row; a dash where there is none.
+
+    Examples
+    --------
+    >>> interval_text({"low": 0.25, "high": 0.5}, percent)
+    '25.00 % to 50.00 %'
+    """
+    return "-" if row["low"] is None else f"{write(row['low'])} to {write(row['high'])}"
+
+
+def label_text(label: Any) -> str:
+    """Return a label, or what stands for missing values."""
+    return "(missing)" if label is None else str(label)
 
 
 def percent(share: float) -> str:

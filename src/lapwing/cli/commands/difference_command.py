@@ -13,7 +13,7 @@ from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figur
 from lapwing.cli.reading.options import Level, check_level
 from lapwing.cli.reading.stored import read_result
 from lapwing.cli.showing.answer import PROBABILITIES, SHARES_LIMIT
-from lapwing.cli.wording import count_text, percent, shift_text
+from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.difference import Difference, People
 from lapwing.results.plotting import figure_of_difference
@@ -141,24 +141,16 @@ def _tables(
     interval = f"{100 * document['level']:g} % interval"
     if domain.ordered:
         named = [(f"{row['probability']:g}", row) for row in document["quantiles"]]
-        body = [
-            [
-                name,
-                shift_text(row["shift"], domain),
-                "-"
-                if row["low"] is None
-                else f"{shift_text(row['low'], domain)} to {shift_text(row['high'], domain)}",
-            ]
-            for name, row in [*named, ("mean", document["mean"])]
-        ]
+        named.append(("mean", document["mean"]))
+
+        def write(shift: float) -> str:
+            return shift_text(shift, domain)
+
+        body = [[name, write(row["shift"]), interval_text(row, write)] for name, row in named]
         table = grid(title, ["quantile", "shift", interval], body)
     else:
         body = [
-            [
-                "(missing)" if row["label"] is None else str(row["label"]),
-                percent(row["difference"]),
-                "-" if row["low"] is None else f"{percent(row['low'])} to {percent(row['high'])}",
-            ]
+            [label_text(row["label"]), percent(row["difference"]), interval_text(row, percent)]
             for row in document["shares"]
         ]
         table = grid(title, ["label", "difference", interval], body)

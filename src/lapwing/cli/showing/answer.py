@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lapwing.cli.console import facts, grid
-from lapwing.cli.wording import count_text, number_text, percent
-from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import to_text
+from lapwing.cli.wording import count_text, interval_text, label_text, number_text, percent
+from lapwing.protocol.domains.domain import Domain
 from lapwing.results.distribution import Distribution
 
 if TYPE_CHECKING:
@@ -71,19 +71,38 @@ def _range_errors(result: Distribution, level: float) -> dict[str, float] | None
 
 
 def _quantiles(result: Distribution, level: float) -> list[dict[str, Any]]:
-    band = result.confidence_band(level)
-    unit: Unit = result.domain.unit
-    rows = []
-    for probability in PROBABILITIES:
-        row: dict[str, Any] = {
-            "probability": probability,
-            "value": float(result.quantile(probability)),
-        }
-        row["low"], row["high"] = (None, None) if band is None else band.quantile(probability)
-        if unit != "number":
-            row["text"] = to_text(row["value"], unit=unit)
-        rows.append(row)
+    rows = quantile_rows(result, PROBABILITIES, level=level)
+    if result.domain.unit != "number":
+        for row in rows:
+            row["text"] = number_text(row["value"], result.domain)
     return rows
+
+
+def quantile_rows(
+    result: Distribution, probabilities: Sequence[float], *, level: float
+) -> list[dict[str, Any]]:
+    """Return quantiles with their intervals, as JSON values."""
+    band = result.confidence_band(level)
+    rows = []
+    for probability in probabilities:
+        value = float(result.quantile(probability))
+        low, high = (None, None) if band is None else band.quantile(probability)
+        rows.append({"probability": probability, "value": value, "low": low, "high": high})
+    return rows
+
+
+def quantile_table(
+    title: str, rows: list[dict[str, Any]], domain: Domain, *, level: float
+) -> Table:
+    """Return the table of what :func:`quantile_rows` returned."""
+
+    def write(number: float) -> str:
+        return number_text(number, domain)
+
+    body = [
+        [f"{row['probability']:g}", write(row["value"]), interval_text(row, write)] for row in rows
+    ]
+    return grid(title, ["probability", "quantile", f"{100 * level:g} % interval"], body)
 
 
 def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
@@ -168,11 +187,8 @@ def _atoms(atoms: list[dict[str, Any]], result: Distribution) -> Table:
         place = number_text(atom["left"], result.domain)
         if atom["left"] < atom["right"]:
             place = f"in {place} to {number_text(atom['right'], result.domain)}"
-        interval = "-"
-        if atom["low"] is not None:
-            interval = f"{percent(atom['low'])} to {percent(atom['high'])}"
         how = "declared" if atom["declared"] else "found"
-        body.append([place, how, percent(atom["share"]), interval])
+        body.append([place, how, percent(atom["share"]), interval_text(atom, percent)])
     title = "atoms: values that many hold exactly"
     if len(largest) < len(atoms):
         title += f", the {len(largest)} largest of {len(atoms)}"
@@ -180,31 +196,16 @@ def _atoms(atoms: list[dict[str, Any]], result: Distribution) -> Table:
 
 
 def _answer(title: str, document: dict[str, Any], result: Distribution) -> Table:
-    interval = f"{100 * document['level']:g} % interval"
-    domain = result.domain
+    level, domain = document["level"], result.domain
     if domain.ordered:
-        body = [
-            [
-                f"{row['probability']:g}",
-                number_text(row["value"], domain),
-                "-"
-                if row["low"] is None
-                else f"{number_text(row['low'], domain)} to {number_text(row['high'], domain)}",
-            ]
-            for row in document["quantiles"]
-        ]
-        return grid(title, ["probability", "quantile", interval], body)
+        return quantile_table(title, document["quantiles"], domain, level=level)
     body = [
-        [
-            "(missing)" if row["label"] is None else str(row["label"]),
-            percent(row["share"]),
-            "-" if row["low"] is None else f"{percent(row['low'])} to {percent(row['high'])}",
-        ]
+        [label_text(row["label"]), percent(row["share"]), interval_text(row, percent)]
         for row in document["shares"]
     ]
     if len(body) < domain.size:
         title += f", the {len(body)} largest of {count_text(domain.size)}"
-    return grid(title, ["label", "share", interval], body)
+    return grid(title, ["label", "share", f"{100 * level:g} % interval"], body)
 
 
 def _made_text(made: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lapwing.cli.console import facts, grid
-from lapwing.cli.wording import count_text, percent
+from lapwing.cli.wording import count_text, interval_text, label_text, percent
 from lapwing.results.heavy_hitters import HeavyHitters
 
 if TYPE_CHECKING:
@@ -56,11 +56,7 @@ def heavy_tables(
 def _table(name: str, document: dict[str, Any]) -> Table:
     shown = document["heavy_hitters"][:SHOWN_LIMIT]
     body = [
-        [
-            "(missing)" if row["value"] is None else str(row["value"]),
-            percent(row["share"]),
-            f"{percent(row['low'])} to {percent(row['high'])}",
-        ]
+        [label_text(row["value"]), percent(row["share"]), interval_text(row, percent)]
         for row in shown
     ]
     title = f"{name}: heavy hitters"
