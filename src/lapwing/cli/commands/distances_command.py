@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -35,18 +34,8 @@ RANGES = (0.1, 0.4)
 _UNITS = {"number": "", "date": "days", "datetime": "seconds", "time-of-day": "seconds"}
 
 
-@dataclass(frozen=True)
-class Measure:
-    """One distance.
-
-    Parameters
-    ----------
-    name : str
-    value : float or None
-        None where the two cannot be compared in this way.
-    unit : str
-        Empty for a number without one.
-    """
+class Measure(NamedTuple):
+    """One distance: None where the two cannot be compared in this way, and maybe its unit."""
 
     name: str
     value: float | None
