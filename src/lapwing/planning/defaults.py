@@ -23,7 +23,7 @@ from lapwing.protocol.randomizer import Randomizer
 
 D = TypeVar("D")
 
-SYMBOLS_LIMIT = 4096
+NUMERIC_LIMIT = 4096
 """Symbols of a numerical domain up to which the spectral prior is recommended: it then takes less
 than a second."""
 
@@ -84,9 +84,9 @@ _DECODED_AS_TREES: Mapping[str, Callable[[], Decoder]] = {
 _WAVES: Mapping[str, int] = {
     # Its blocks together are what the prior was made for, up to the prior's own limit.
     "multiscale-wave": PRIOR_LIMIT,
-    "square-wave": SYMBOLS_LIMIT,
-    "general-wave": SYMBOLS_LIMIT,
-    "piecewise": SYMBOLS_LIMIT,
+    "square-wave": NUMERIC_LIMIT,
+    "general-wave": NUMERIC_LIMIT,
+    "piecewise": NUMERIC_LIMIT,
 }
 """Symbols up to which the spectral prior is recommended for a wave."""
 

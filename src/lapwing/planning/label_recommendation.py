@@ -13,10 +13,10 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
 from lapwing.local.categorical.subset_selection import SubsetSelection, optimal_size
-from lapwing.planning.expected_error import USERS_LIMIT, ExpectedError
+from lapwing.planning.expected_error import USER_LIMIT, ExpectedError
 from lapwing.planning.label_costs import Option, options
 from lapwing.planning.label_errors import (
-    LABELS_LIMIT,
+    LABEL_LIMIT,
     detectable_share,
     populations,
     predicted_errors,
@@ -93,19 +93,19 @@ def categorical_choice(
     """
     size = domain.size
     if distance is None:
-        distance = "l1" if size <= LABELS_LIMIT else "detectable_share"
+        distance = "l1" if size <= LABEL_LIMIT else "detectable_share"
     if distance not in DISTANCES:
         raise ArgumentError(
             f"the distance of labels must be one of {', '.join(DISTANCES)}, got {distance!r}"
         )
-    if size > LABELS_LIMIT and distance != "detectable_share":
+    if size > LABEL_LIMIT and distance != "detectable_share":
         raise ArgumentError(
-            f"above {LABELS_LIMIT} labels only the smallest detectable share is predicted, of "
+            f"above {LABEL_LIMIT} labels only the smallest detectable share is predicted, of "
             f"{size} no whole distribution; leave the distance out"
         )
     _check_limit(report_bytes, name="report_bytes", least=1)
     _check_limit(server_seconds, name="server_seconds", least=0)
-    laws = {"like": like} if like is not None else populations(size) if size <= LABELS_LIMIT else {}
+    laws = {"like": like} if like is not None else populations(size) if size <= LABEL_LIMIT else {}
     target = distance
 
     def expected(option: Option, people: int) -> dict[str, ExpectedError]:
@@ -126,7 +126,7 @@ def categorical_choice(
             f"no randomizer of {size} labels has reports of {report_bytes} bytes; the shortest has "
             f"{least}"
         )
-    people = USERS_LIMIT if users is None else int(users)
+    people = USER_LIMIT if users is None else int(users)
     if users is None:
         assert error is not None
         # The choice hardly depends on the people; where the server is limited it is made again.
@@ -161,12 +161,12 @@ def _cheapest(found: list[Option], users: int) -> Option:
 
 def _needed(error_of: Callable[[int], float], target: float) -> int:
     """Return the fewest people, to about 1 %, whose error is at most the target."""
-    if error_of(USERS_LIMIT) > target:
+    if error_of(USER_LIMIT) > target:
         raise ArgumentError(
-            f"no number of people up to {USERS_LIMIT} reaches an error of {target:g}; the least "
-            f"that is predicted here is {error_of(USERS_LIMIT):.2g}"
+            f"no number of people up to {USER_LIMIT} reaches an error of {target:g}; the least "
+            f"that is predicted here is {error_of(USER_LIMIT):.2g}"
         )
-    low, high = 1, USERS_LIMIT
+    low, high = 1, USER_LIMIT
     if error_of(low) <= target:
         return low
     guess = 10**6
@@ -177,7 +177,7 @@ def _needed(error_of: Callable[[int], float], target: float) -> int:
         low, high = (low, guess) if found <= target else (guess, high)
         # Errors fall about as the root of the people; half a per cent more brackets the answer.
         step = (found / target) ** 2 * (1 / 1.005 if found <= target else 1.005)
-        guess = round(min(guess * step, USERS_LIMIT))
+        guess = round(min(guess * step, USER_LIMIT))
     return high
 
 

@@ -22,12 +22,12 @@ from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.local.numerical.square_wave import SquareWave
 from lapwing.planning.defaults import (
-    SYMBOLS_LIMIT,
+    NUMERIC_LIMIT,
     decoder_without_band,
     default_decoder,
     recommended_decoder,
 )
-from lapwing.planning.expected_error import USERS_LIMIT, ExpectedError, people_needed
+from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
 from lapwing.planning.label_recommendation import categorical_choice, least_variance
 from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.risk_table import DISTANCES, shipped
@@ -233,8 +233,8 @@ def _check_target(users: Any, error: Any) -> None:
         )
     if users is not None:
         whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
-        if not whole or not 1 <= users <= USERS_LIMIT:
-            raise ArgumentError(f"users must be a whole number in 1..{USERS_LIMIT}, got {users!r}")
+        if not whole or not 1 <= users <= USER_LIMIT:
+            raise ArgumentError(f"users must be a whole number in 1..{USER_LIMIT}, got {users!r}")
     elif not (isinstance(error, int | float) and 0 < error < 1):
         raise ArgumentError(f"error must be a number between 0 and 1, got {error!r}")
 
@@ -312,9 +312,9 @@ class _Plan:
         needed = {pair: people_needed(partial(self.aim, pair), error) for pair in self.pairs}
         best = min(needed, key=lambda pair: needed[pair])
         if needed[best] == math.inf:
-            least = min(self.aim(pair, USERS_LIMIT) for pair in self.pairs)
+            least = min(self.aim(pair, USER_LIMIT) for pair in self.pairs)
             raise ArgumentError(
-                f"no number of people up to {USERS_LIMIT} reaches an error of {error:g}; the least "
+                f"no number of people up to {USER_LIMIT} reaches an error of {error:g}; the least "
                 f"that is predicted here is {least:.2g}"
             )
         return best, int(needed[best])
@@ -333,9 +333,9 @@ def _numerical(
     repeats: int,
     seed: int,
 ) -> Recommendation:
-    if not 2 <= plan.domain.size <= SYMBOLS_LIMIT:
+    if not 2 <= plan.domain.size <= NUMERIC_LIMIT:
         raise DomainError(
-            f"a numerical domain must have 2..{SYMBOLS_LIMIT} symbols to be recommended for, got "
+            f"a numerical domain must have 2..{NUMERIC_LIMIT} symbols to be recommended for, got "
             f"{plan.domain.size}; declare other bins"
         )
     if users is not None:
@@ -385,9 +385,9 @@ def _refined(
         if abs(found / error - 1) < 0.02:
             break
         people = math.ceil(people * (found / error) ** 2)
-        if people > USERS_LIMIT:
+        if people > USER_LIMIT:
             raise ArgumentError(
-                f"no number of people up to {USERS_LIMIT} reaches an error of {error:g} on this "
+                f"no number of people up to {USER_LIMIT} reaches an error of {error:g} on this "
                 f"column; {people} would be needed, if the error went on falling"
             )
         expected = simulated(people)

@@ -12,7 +12,7 @@ from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Level, check_level
 from lapwing.cli.reading.stored import read_result
-from lapwing.cli.showing.answer import PROBABILITIES, SHARES_LIMIT
+from lapwing.cli.showing.answer import PROBABILITIES, SHARE_LIMIT
 from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.difference import Difference, People
@@ -129,7 +129,7 @@ def _shares(made: Difference, level: float) -> list[dict[str, Any]]:
             "low": None if band is None else float(band.low[symbol]),
             "high": None if band is None else float(band.high[symbol]),
         }
-        for symbol in np.argsort(-np.abs(gaps), kind="stable")[:SHARES_LIMIT].tolist()
+        for symbol in np.argsort(-np.abs(gaps), kind="stable")[:SHARE_LIMIT].tolist()
     ]
 
 

@@ -18,7 +18,7 @@ from lapwing.cli.wording import count_text
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.units import to_text
 
-VALUES_LIMIT = 10**8
+VALUE_LIMIT = 10**8
 """Synthetic values in one table: about a gigabyte of CSV."""
 
 _BATCH = 100_000
@@ -48,8 +48,8 @@ def sample(
     """
     check_output(output, inputs=[result_file])
     check_ending(output, [".csv"], what="the table")
-    if not 1 <= size <= VALUES_LIMIT:
-        raise ArgumentError(f"--size must be in 1..{VALUES_LIMIT}, got {size}")
+    if not 1 <= size <= VALUE_LIMIT:
+        raise ArgumentError(f"--size must be in 1..{VALUE_LIMIT}, got {size}")
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be at least 0, got {seed}")
     result = read_result(result_file)

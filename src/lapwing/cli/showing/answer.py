@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-SHARES_LIMIT = 20
+SHARE_LIMIT = 20
 """Labels that are shown, those of the largest shares: as many as fit on a screen."""
 
-ATOMS_LIMIT = 12
+ATOM_LIMIT = 12
 """Atoms that are shown in a table; JSON has all."""
 
-RANGES_LIMIT = 4096
+RANGE_LIMIT = 4096
 """Symbols up to which errors of ranges are bounded: beyond, it takes seconds that nobody asked
 for."""
 
@@ -64,7 +64,7 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
 
 
 def _range_errors(result: Distribution, level: float) -> dict[str, float] | None:
-    if result.domain.size > RANGES_LIMIT:
+    if result.domain.size > RANGE_LIMIT:
         return None
     bounds = result.range_error_bounds(level=level)
     return None if bounds is None else bounds._asdict()
@@ -110,7 +110,7 @@ def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
     band = result.confidence_band(level)
     listed = domain.listed
     rows = []
-    for symbol in np.argsort(-result.mass, kind="stable")[:SHARES_LIMIT].tolist():
+    for symbol in np.argsort(-result.mass, kind="stable")[:SHARE_LIMIT].tolist():
         rows.append(
             {
                 "label": listed[symbol] if symbol < len(listed) else None,
@@ -181,7 +181,7 @@ def _deviation(document: dict[str, Any]) -> str:
 
 def _atoms(atoms: list[dict[str, Any]], result: Distribution) -> Table:
     """Return the table of the atoms with the largest shares."""
-    largest = sorted(atoms, key=lambda atom: -atom["share"])[:ATOMS_LIMIT]
+    largest = sorted(atoms, key=lambda atom: -atom["share"])[:ATOM_LIMIT]
     body = []
     for atom in sorted(largest, key=lambda atom: atom["left"]):
         place = number_text(atom["left"], result.domain)

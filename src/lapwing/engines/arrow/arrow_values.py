@@ -46,7 +46,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _CALENDAR_SECONDS = 2.5e11
 """Time zones are known for moments within this distance of 1970, the years -5900 to 9800."""
 
-_TICKS_LIMIT = 9.22e18
+_TICK_LIMIT = 9.22e18
 """A month less than 64 bits hold: a zone's offset can be added."""
 
 
@@ -252,7 +252,7 @@ def _on_the_wall(array: Any, *, column: str) -> Any:
         ) from None
     # Far moments overflow in Arrow, and would come out on the other side of 1970.
     ticks = _PER_SECOND[array.type.unit]
-    most = min(_CALENDAR_SECONDS * ticks, _TICKS_LIMIT)
+    most = min(_CALENDAR_SECONDS * ticks, _TICK_LIMIT)
     far = pc.greater(pc.abs(_floats_of(array.cast(pa.int64()))), most)
     near = pc.local_timestamp(pc.if_else(far, None, array))
     return pc.if_else(far, array.cast(plain), near)
