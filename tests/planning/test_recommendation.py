@@ -15,7 +15,7 @@ from benchmarks import make_risk_table, results
 from lapwing.errors import ArgumentError, DomainError, MismatchError, PrivacyError
 from lapwing.planning import recommendation, risk_table
 from lapwing.planning.defaults import decoder_without_band, recommended_decoder
-from lapwing.planning.expected_error import MOST_USERS, ExpectedError, people_needed
+from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
 from lapwing.planning.recommendation import PAIRS, recommended_bins
 from lapwing.planning.reference_columns import KINDS, reference_column
 from lapwing.planning.risk_table import DISTANCES, RiskTable, shipped
@@ -360,7 +360,7 @@ def test_kinds_go_from_smooth_to_spiky() -> None:
         ({"users": -5}, "whole number"),
         ({"users": 10.5}, "whole number"),
         ({"users": True}, "whole number"),
-        ({"users": MOST_USERS + 1}, "1..1000000000"),
+        ({"users": USER_LIMIT + 1}, "1..1000000000"),
         ({"users": 10, "error": 0.1}, "either users"),
         ({}, "either users"),
         ({"error": 0}, "between 0 and 1"),
@@ -386,7 +386,7 @@ def test_the_least_error_that_is_named_is_reached() -> None:
     with pytest.raises(ArgumentError) as refused:
         lw.recommend(WIDE, epsilon=1, error=1e-7)
     least = float(str(refused.value).rsplit(" ", 1)[1])
-    assert lw.recommend(WIDE, epsilon=1, error=1.05 * least).users <= MOST_USERS
+    assert lw.recommend(WIDE, epsilon=1, error=1.05 * least).users <= USER_LIMIT
     with pytest.raises(ArgumentError, match="no number of people"):
         lw.recommend(WIDE, epsilon=1, error=0.9 * least)
 

@@ -37,6 +37,11 @@ class PrefixRoot(Operator):
     def _rmatmat(self, y: Matrix) -> Matrix:
         return self._strategy._rmatmat(y) / UNIT**2
 
+    def squared_row_sums(self) -> Vector:
+        """Return the sum of the squared entries of each row: float64 [rows]."""
+        # Row k holds the first k + 1 coefficients of the first column.
+        return np.cumsum(self.column(0) ** 2)
+
 
 @dataclass(frozen=True, eq=False)
 class PrefixEstimate:

@@ -5,7 +5,28 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+
+def option(help: str, metavar: str | None = None, *, flags: str = "", default: Any = None) -> Any:
+    """Return a field of a group: an option of the command line.
+
+    Parameters
+    ----------
+    help : str
+        What it is, for the person who types it.
+    metavar : str, optional
+        What stands for its value in the help; a switch has none.
+    flags : str
+        Its flags, with spaces between. Default: the name of the field; where it may be true, false
+        or left open, its opposite too.
+    default : Any
+        ``dataclasses.MISSING`` for an option that must be given.
+    """
+    said = {"flags": flags, "metavar": metavar, "help": help}
+    return dataclasses.field(default=default, metadata=said)
 
 
 def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -21,8 +42,8 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     --------
     >>> @dataclasses.dataclass
     ... class Ends:
-    ...     low: int = 0
-    ...     high: int = 1
+    ...     low: int = option("Where it starts.", "N", default=0)
+    ...     high: int = option("Where it ends.", "N", default=1)
     >>> def width(ends: Ends, *, times: int) -> None:
     ...     print(times * (ends.high - ends.low))
     >>> list(inspect.signature(ungrouped(width)).parameters)
@@ -65,8 +86,18 @@ def _parameters(group: Any) -> list[inspect.Parameter]:
             field.name,
             inspect.Parameter.KEYWORD_ONLY,
             default=inspect.Parameter.empty if field.default is missing else field.default,
-            annotation=hints[field.name],
+            annotation=_annotation(field, hints[field.name]),
         )
         for field in dataclasses.fields(group)
         if field.init
     ]
+
+
+def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
+    """Return the type of a field with its option, as typer reads it; one that is shared has it."""
+    if "flags" not in field.metadata:
+        return hint
+    said = dict(field.metadata)
+    word = field.name.replace("_", "-")
+    flags = said.pop("flags") or (f"--{word}/--no-{word}" if hint == bool | None else f"--{word}")
+    return Annotated[hint, typer.Option(*flags.split(), **said)]
