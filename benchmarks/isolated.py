@@ -28,9 +28,22 @@ bytecode is kept, as an installation does: without it every edited file is compi
 process, which alone took `import lapwing` from 1.2 to 1.5 times its yardstick."""
 
 
+_FOLDER = Path(__file__).resolve().parent
+
+
+def place(name: str) -> str:
+    """Return where the script of a benchmark lies below `benchmarks`, without ".py".
+
+    The name of a benchmark, which its result carries, leaves the folder of its family out.
+    """
+    folder, _, stem = name.partition("/")
+    (path,) = (_FOLDER / folder).rglob(f"{stem}.py")
+    return path.relative_to(_FOLDER).with_suffix("").as_posix()
+
+
 def script(name: str) -> Any:
     """Return the module of a benchmark."""
-    return import_module("benchmarks." + name.replace("/", "."))
+    return import_module("benchmarks." + place(name).replace("/", "."))
 
 
 def main() -> None:

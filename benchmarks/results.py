@@ -3,7 +3,7 @@
 ::
 
     format, version        "lapwing-benchmark", 1
-    name                   folder/script, as on the command line
+    name                   folder/script, as on the command line; families of scripts left out
     date                   UTC, to the minute
     commit                 of the repository; null without git
     uncommitted_changes    whether src or benchmarks differ from it
@@ -49,7 +49,7 @@ class ResultError(ValueError):
 
 
 def path_of(name: str) -> Path:
-    """Return where the result of a benchmark is kept: beside its script."""
+    """Return where the result of a benchmark is kept: in one folder for all families."""
     folder, script = name.split("/")
     return _FOLDER / folder / "results" / f"{script}.json"
 
@@ -90,7 +90,7 @@ def _check_numbers(part: Any, where: str) -> None:
 
 
 def write(document: dict[str, Any]) -> Path:
-    """Check a result, keep it beside its script and return where."""
+    """Check a result, keep it and return where."""
     check(document)
     path = path_of(document["name"])
     path.parent.mkdir(exist_ok=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import machine, results
-from benchmarks.isolated import ENVIRONMENT
+from benchmarks.isolated import ENVIRONMENT, place
 
 BENCHMARKS = {
     "accuracy/ems_reference": "EMS against a textbook implementation on the same reports",
@@ -76,7 +76,8 @@ def chosen(names: Iterable[str]) -> list[str]:
 
 
 def _meant(name: str, known: str) -> bool:
-    return known in (name, name.rstrip("/")) or known.startswith(name.rstrip("/") + "/")
+    wanted = name.rstrip("/")
+    return known == wanted or f"{place(known)}/".startswith(f"{wanted}/")
 
 
 def run(name: str, *, quick: bool = False) -> dict[str, Any] | None:

@@ -43,6 +43,11 @@ def ratio_of_means(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, 
     return {"ratio": ratio, "standard_error": _standard_error(residuals) / below}
 
 
+def geometric(values: Sequence[float]) -> float:
+    """Return the geometric mean."""
+    return math.exp(math.fsum(math.log(value) for value in values) / len(values))
+
+
 def _standard_error(samples: Sequence[float]) -> float:
     if len(samples) < 2:
         return 0.0

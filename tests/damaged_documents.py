@@ -10,11 +10,27 @@ import math
 import operator
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+import pytest
 import rfc8785
 from hypothesis import strategies as st
+
+from lapwing.errors import FormatError
+
+Document = dict[str, Any]
+
+
+def refuses(load: Callable[[Any], object], document: Document, changes: Iterable[Document]) -> None:
+    """Check that a document is refused with each of these changes, and without any of its keys."""
+    load(document)
+    changed = [{**document, **change} for change in changes]
+    shortened = [{k: v for k, v in document.items() if k != key} for key in document]
+    for broken in [*changed, *shortened]:
+        with pytest.raises(FormatError):
+            load(broken)
+
 
 junk = st.recursive(
     st.none()
@@ -252,9 +268,9 @@ def forged(document: Any) -> Any:
 def damaged_bytes(data: bytes, *, most: int | None, seed: int) -> Iterator[bytes]:
     """Yield damaged copies of a file: cut, with bits flipped, and with bytes put in or out."""
     drawn = random.Random(seed)
-    positions = range(len(data) + 1)
+    positions: Sequence[int] = range(len(data) + 1)
     if most is not None:
-        positions = drawn.sample(positions, min(most, len(positions)))  # type: ignore[assignment]
+        positions = drawn.sample(positions, min(most, len(positions)))
     for at in positions:
         byte = data[at : at + 1]
         yield data[:at]

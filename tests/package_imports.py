@@ -6,19 +6,28 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 
 @dataclass(frozen=True)
 class Source:
-    """One file: its path below the package without ".py", and its text."""
+    """One file: its path below the package without ".py", its text, and that of its stub.
+
+    A package that reads its names lazily imports what its stub (`__init__.pyi`) says.
+    """
 
     name: str
     text: str
+    stub: str = ""
 
     @cached_property
     def tree(self) -> ast.Module:
         return ast.parse(self.text)
+
+    @cached_property
+    def stub_tree(self) -> ast.Module:
+        return ast.parse(self.stub)
 
     def says(self, node: ast.AST, message: str) -> str:
         return f"{self.name}.py:{getattr(node, 'lineno', 1)}: {message}"
@@ -28,10 +37,12 @@ def read_sources(folder: Path) -> list[Source]:
     paths = sorted(path for path in folder.rglob("*.py") if "__pycache__" not in path.parts)
     if not paths:
         raise AssertionError(f"no Python files below {folder}: nothing would be checked")
-    return [
-        Source(path.relative_to(folder).with_suffix("").as_posix(), path.read_text("utf-8"))
-        for path in paths
-    ]
+    sources = []
+    for path in paths:
+        name, stub = path.relative_to(folder).with_suffix("").as_posix(), path.with_suffix(".pyi")
+        said = stub.read_text("utf-8") if stub.exists() else ""
+        sources.append(Source(name, path.read_text("utf-8"), said))
+    return sources
 
 
 def running(node: ast.AST) -> Iterator[ast.AST]:
@@ -44,17 +55,28 @@ def running(node: ast.AST) -> Iterator[ast.AST]:
         yield from running(child)
 
 
+def _module(source: Source, node: ast.ImportFrom) -> str:
+    """Return the full name of the module that names come from: stubs say it by dots."""
+    if not node.level:
+        return node.module or ""
+    folder = ["lapwing", *source.name.split("/")][: -node.level]
+    return ".".join([*folder, *([node.module] if node.module else [])])
+
+
+def _is_file(module: str, known: Collection[str]) -> bool:
+    path = module.removeprefix("lapwing.").replace(".", "/")
+    return path in known or f"{path}/__init__" in known
+
+
 def imported(source: Source, known: set[str]) -> Iterator[tuple[str, ast.AST]]:
-    """Yield every file of the package that a file imports, also inside functions and for types."""
-    for node in ast.walk(source.tree):
+    """Yield every file that a file imports: inside functions, for types and by its stub, too."""
+    for node in chain(ast.walk(source.tree), ast.walk(source.stub_tree)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            module = node.module or ""
+            module = _module(source, node)
             names = [
-                f"{module}.{alias.name}"
-                if f"{module}.{alias.name}".removeprefix("lapwing.").replace(".", "/") in known
-                else module
+                f"{module}.{alias.name}" if _is_file(f"{module}.{alias.name}", known) else module
                 for alias in node.names
             ]
         else:

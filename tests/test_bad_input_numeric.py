@@ -229,7 +229,7 @@ def test_fewer_people_than_groups_give_finite_answers_or_are_refused(
         return
     assert np.isfinite(made.mass).all() and made.mass.sum() == pytest.approx(1)
     for target in ("empirical", "population"):
-        band = made.confidence_band(target=target)  # type: ignore[arg-type]
+        band = made.confidence_band(target=target)
         assert band is None or (np.isfinite(band.low).all() and np.isfinite(band.high).all())
 
 
@@ -279,7 +279,7 @@ def test_estimates_far_outside_the_simplex_do_not_overflow(method: Any) -> None:
     if isinstance(made, SignedEstimate):
         assert np.abs(made.mass).max() > 10  # the estimate is as wild as it should be
         for projection in ("simplex", "clip-and-normalise"):
-            mass = made.project(projection).mass  # type: ignore[arg-type]
+            mass = made.project(projection).mass
             assert np.isfinite(mass).all() and mass.sum() == pytest.approx(1)
 
 

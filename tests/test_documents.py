@@ -27,6 +27,7 @@ from lapwing.errors import FormatError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import DOMAINS, build, build_domain
 from tests.damaged_documents import damaged, junk
+from tests.mistaken import mistaken
 
 STEADY = settings(deadline=None, max_examples=100, derandomize=True)
 
@@ -117,7 +118,7 @@ def test_keys_must_be_exactly_the_known_ones() -> None:
         require({"a": 1}, {"a", "b"}, name="a thing")
     for wrong in (None, [], "ab", 3):
         with pytest.raises(FormatError, match="JSON object"):
-            require(wrong, {"a"}, name="a thing")  # type: ignore[arg-type]
+            require(mistaken(wrong), {"a"}, name="a thing")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.home_of_pairs import pairs_at_home
 from tests.package_imports import Source, cycles, imported, read_sources, running
 
 ROOT = Path(__file__).parent.parent
@@ -311,6 +312,12 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
         "central/x": "import functools\n@functools.lru_cache(maxsize=4)\ndef f(x): ...",
     },
     silent: {"laws": "print(1)"},
+    pairs_at_home: {
+        "survey/x": "from lapwing.local import SquareWave\nfrom lapwing.decoders import Wiener",
+        "planning/x": "if randomizer.name == 'wavelet':\n    decoder = WaveletClip()",
+        "cli/x": "import lapwing as lw\nx = {lw.HistogramQuery: lw.CellCounts}",
+        "engines/x": "decoders = {'square-wave': 'spectral-prior'}",
+    },
     confined: {
         "linear/banded": "import numba",
         "distribution": "def f():\n    from matplotlib.figure import Figure",
@@ -363,6 +370,16 @@ def test_the_rule_rejects_what_breaks_it(
 def test_imports_for_types_are_imports() -> None:
     known = {source.name for source in EVERYTHING}
     assert [target for target, _ in imported(Source("x", TYPING), known)] == ["survey/survey"]
+
+
+def test_the_imports_of_a_stub_count() -> None:
+    others = [source for source in EVERYTHING if source.name != "local/__init__"]
+    up = Source("local/__init__", "", stub="from ..results.distances import l1 as l1")
+    (found,) = downward([*others, up])
+    assert "results/distances, which is not below" in found
+    (names,) = (source for source in EVERYTHING if source.name == "__init__")
+    targets = {target for target, _ in imported(names, {source.name for source in EVERYTHING})}
+    assert {"survey/survey", "local/__init__", "shuffle"} <= targets and "__init__" not in targets
 
 
 def test_the_else_of_type_checking_runs() -> None:

@@ -61,7 +61,7 @@ OF_COLUMNS: dict[str, Callable[[Any], Any]] = {
     "NumPy": lambda array: array.to_numpy(zero_copy_only=False),
     "pandas": lambda array: array.to_pandas(date_as_object=False),
     "pandas of Arrow": lambda array: pandas.Series(array, dtype=pandas.ArrowDtype(array.type)),
-    "polars": lambda array: polars.from_arrow(pa.table({"c": array}))["c"],  # type: ignore[index]
+    "polars": lambda array: polars.from_arrow(pa.table({"c": array}))["c"],  # type: ignore[index]  # of a table it is a DataFrame
     "list": lambda array: list(array.to_numpy(zero_copy_only=False)),
 }
 

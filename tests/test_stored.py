@@ -135,7 +135,7 @@ def test_the_heavy_hitters() -> None:
     assert found.domain == survey.randomizer.domain and found.guarantee == survey.guarantee
     assert len(found) > 0 and found.reports == facts_of(folder)["reports"]
     tally = tally_from_document(read(folder / "tally.json"))
-    again = survey.decode(tally)  # type: ignore[arg-type]
+    again = survey.decode(tally)
     assert isinstance(again, HeavyHitters)
     assert again.to_document() == found.to_document()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -139,9 +140,7 @@ def _grouped(bins: int, people: int) -> dict[str, Callable[[], object]]:
         randomizer = kind(domain, EPSILON)
         rows = likelihood_rows(randomizer.channel, lw.simulate(randomizer, counts, rng=4))
         start = np.full(bins, 1 / bins)
-        works[name] = lambda rows=rows, start=start: iterate(  # type: ignore[misc]
-            rows, start, smooth=None, tolerance=0.0, limit=_EM_RUN
-        )
+        works[name] = partial(iterate, rows, start, smooth=None, tolerance=0.0, limit=_EM_RUN)
     return works
 
 

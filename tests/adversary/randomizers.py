@@ -15,6 +15,7 @@ from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.survey.survey import RANDOMIZERS
 from lapwing.testing.exact_law import NotFollowed, TooMany, exact_law, exact_ratio
+from lapwing.testing.randomizer_contract import inputs_of
 from tests.adversary.knobs import instances
 from tests.adversary.sampled import worst_report
 
@@ -48,15 +49,10 @@ def randomizers(*, most: int) -> Iterator[tuple[str, Any]]:
         assert tried, f"{name} suits none of these domains; add one that it suits"
 
 
-def inputs(randomizer: Any) -> int:
-    """Return how many values a client tells apart."""
-    return int(getattr(randomizer, "points", randomizer.domain.size))
-
-
 def exact_excess(randomizer: Any) -> Fraction | None:
     """Return the exact worst ratio of all pairs over e^epsilon; None when it has no short law."""
     try:
-        laws = [exact_law(randomizer, point, most=2000) for point in range(inputs(randomizer))]
+        laws = [exact_law(randomizer, point, most=2000) for point in range(inputs_of(randomizer))]
     except (TooMany, NotFollowed):
         # Too long, or a word is more than compared: a seed.
         return None

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from benchmarks.accuracy import central_pictures
-from benchmarks.accuracy.central_columns import People, people_of, without_noise
-from benchmarks.accuracy.central_methods import METHODS, Method, distances
-from benchmarks.accuracy.central_protocols import (
+from benchmarks.accuracy.central import central_pictures
+from benchmarks.accuracy.central.central_columns import People, people_of, without_noise
+from benchmarks.accuracy.central.central_methods import METHODS, Method, distances
+from benchmarks.accuracy.central.central_protocols import (
     after_rounds,
     from_sites,
     methods_of,

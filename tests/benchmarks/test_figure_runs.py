@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from benchmarks.accuracy import convolution_columns, figure_columns, figure_runs, splits
-from benchmarks.accuracy.methods import Method
+from benchmarks.accuracy.local.methods import Method
+from benchmarks.accuracy.papers import convolution_columns, figure_columns, figure_runs, splits
 
 
 def figure(mean: float, error: float = 0.0) -> dict[str, float]:

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from benchmarks.accuracy import fresh_columns
-from benchmarks.accuracy.methods import EMS, Method
-from benchmarks.accuracy.paired_errors import Crowd, compared, errors, mean_ratio
+from benchmarks.accuracy.local import fresh_columns
+from benchmarks.accuracy.local.methods import EMS, Method
+from benchmarks.accuracy.local.paired_errors import Crowd, compared, errors, mean_ratio
 
 CROWD = Crowd("steep", np.arange(16, 0, -1) * 500, False, "made up")
 WAVE = Method("wave, EMS", lw.SquareWave, EMS)

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from benchmarks.accuracy import pictures
-from benchmarks.accuracy.figure_columns import beta52, blocks
+from benchmarks.accuracy.papers import pictures
+from benchmarks.accuracy.papers.figure_columns import beta52, blocks
 from benchmarks.isolated import script
 from tests.benchmarks.test_runner import TINY
 

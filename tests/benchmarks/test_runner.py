@@ -15,8 +15,8 @@ import pytest
 
 from benchmarks import machine, markdown, results, runner, summaries, tables, timing
 from benchmarks.__main__ import main
-from benchmarks.accuracy import textbook
-from benchmarks.isolated import ENVIRONMENT, script
+from benchmarks.accuracy.local import textbook
+from benchmarks.isolated import ENVIRONMENT, place, script
 from tests.benchmarks.tiny_sizes import TINY
 from tests.false_alarms import accepts, multinomial_tail
 
@@ -96,6 +96,22 @@ class TestNames:
     def test_a_folder_means_its_benchmarks(self):
         assert runner.chosen(["speed"]) == [n for n in runner.BENCHMARKS if n.startswith("speed/")]
         assert runner.chosen(["speed/"]) == runner.chosen(["speed"])
+
+    def test_a_family_means_its_benchmarks(self) -> None:
+        found = runner.chosen(["accuracy/bands"])
+        assert "accuracy/coverage" in found
+        assert found == [n for n in runner.BENCHMARKS if place(n).startswith("accuracy/bands/")]
+        assert runner.chosen(["accuracy/bands/coverage"]) == ["accuracy/coverage"]
+
+    def test_every_script_is_listed_or_read_by_one(self) -> None:
+        """A script that has sizes is a benchmark, so it has a row."""
+        with_sizes = {
+            "/".join(path.relative_to(machine.ROOT / "benchmarks").with_suffix("").parts)
+            for folder in ("accuracy", "speed")
+            for path in (machine.ROOT / "benchmarks" / folder).rglob("*.py")
+            if "\nFULL" in path.read_text("utf-8")
+        }
+        assert with_sizes == {place(name) for name in runner.BENCHMARKS}
 
     def test_none_means_all(self):
         assert runner.chosen([]) == list(runner.BENCHMARKS)

@@ -23,6 +23,7 @@ from lapwing.protocol.release import Part, Release
 from lapwing.survey.publication import release, release_from_document
 from lapwing.survey.registry import MECHANISMS
 from tests.false_alarms import accepts, moments_tail
+from tests.mistaken import mistaken
 
 STRATEGIES = [
     *(SquareRootStrategy(size) for size in (2, 3, 17, 40)),
@@ -247,4 +248,4 @@ def test_a_part_must_be_whole():
     with pytest.raises(FormatError):
         Part.from_document({"identifier": "00"})
     with pytest.raises(ArgumentError, match="whole numbers"):
-        Release(PrefixSums(), DOMAIN, np.array([0.5]), [None])  # type: ignore[list-item]
+        Release(PrefixSums(), DOMAIN, np.array([0.5]), mistaken([None]))

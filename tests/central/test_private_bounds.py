@@ -25,6 +25,7 @@ from lapwing.central.private_bounds import (
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError
 from lapwing.privacy.integer_noise import Noise
 from tests.false_alarms import accepts, binomial_tail
+from tests.mistaken import mistaken
 
 STEADY = settings(deadline=None, max_examples=200, derandomize=True)
 MOVED = {"neighbours": "replace-one", "epsilon": "0.5"}
@@ -165,7 +166,7 @@ def test_parts_of_a_column_add_up() -> None:
 
 def test_what_cannot_be_done_is_refused() -> None:
     with pytest.raises(PrivacyError, match="neighbours must be"):
-        private_bounds([1.0], neighbours="some", epsilon=1)  # type: ignore[arg-type]
+        private_bounds([1.0], neighbours=mistaken("some"), epsilon=1)
     with pytest.raises(ArgumentError, match="confidence"):
         private_bounds([1.0], **MOVED, confidence=1)
     other = Summary.of_values([1.0], Interval(0, 1, bins=4))

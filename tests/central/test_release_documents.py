@@ -22,7 +22,7 @@ PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
 
 def made(mechanism: Any = None, seed: int = 1) -> Release:
     summary = Summary.of_values(np.linspace(0, 1, 50), DOMAIN)
-    return (mechanism or HistogramQuery(4)).release(summary, PROMISE, rng=seeded(seed))  # type: ignore[no-any-return]
+    return (mechanism or HistogramQuery(4)).release(summary, PROMISE, rng=seeded(seed))
 
 
 def document_of(release: Release, **changes: Any) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def test_every_answer_has_a_band_that_holds_the_unbiased_curve(
     result = row.decoder.decode(channel, tally)
     for kind in ("pointwise", "simultaneous"):
         for target in ("empirical", "population"):
-            band = result.confidence_band(0.95, kind=kind, target=target)  # type: ignore[arg-type]
+            band = result.confidence_band(0.95, kind=kind, target=target)
             assert band is not None and (band.high > band.low).any()
             assert row.band in band.method
     pointwise, simultaneous = (

@@ -33,12 +33,12 @@ from lapwing.testing.randomizer_contract import (
 )
 from tests.contracts.registered import (
     RANDOMIZERS,
-    UNEVEN,
     RandomizerCase,
     at_epsilon,
     dense_ratio,
     randomizer_cases,
 )
+from tests.local.categorical.registered_compressive_privatization import UNEVEN
 
 EPSILONS = (0.1, 1, 4, 24)
 

@@ -18,6 +18,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, ReportLog
 from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_cases
+from tests.damaged_documents import Document, refuses
 
 at_one = pytest.mark.parametrize("case", randomizer_cases(1, logs=False))
 
@@ -43,7 +44,7 @@ def test_any_split_and_order_gives_identical_bytes(case: RandomizerCase) -> None
         for merged in (((first + second) + third) + fourth, first + (second + (third + fourth))):
             assert canonical(merged.to_document()) == whole
         assert canonical(sum(order[1:], order[0]).to_document()) == whole
-    assert canonical(sum(parts).to_document()) == whole  # type: ignore[union-attr]
+    assert canonical(sum(parts).to_document()) == whole
 
 
 @at_one
@@ -63,7 +64,7 @@ def test_json_both_ways(case: RandomizerCase) -> None:
 @at_one
 def test_damaged_documents_are_refused(case: RandomizerCase) -> None:
     document = case.randomizer.tally(_reports(case)).to_document()
-    changes = [
+    changes: list[Document] = [
         {"version": 2},
         {"format": "lapwing-survey"},
         {"kind": "log"},
@@ -72,15 +73,9 @@ def test_damaged_documents_are_refused(case: RandomizerCase) -> None:
         {"blocks": [[1.5]]},
         {"blocks": [[LARGEST_COUNT + 1]]},
         {"randomizer": None},
+        {"blocks": [[-1] * len(block) for block in document["blocks"]]},
     ]
-    for change in changes:
-        with pytest.raises(FormatError):
-            Counts.from_document({**document, **change})
-    for key in document:
-        with pytest.raises(FormatError):
-            Counts.from_document({name: part for name, part in document.items() if name != key})
-    with pytest.raises(FormatError):
-        Counts.from_document({**document, "blocks": [[-1] * len(b) for b in document["blocks"]]})
+    refuses(Counts.from_document, document, changes)
 
 
 @pytest.mark.parametrize(

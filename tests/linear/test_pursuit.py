@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,9 +25,9 @@ def textbook(matrix: np.ndarray, target: np.ndarray, steps: int) -> tuple[list[i
     return support, values
 
 
-def pursued(matrix: np.ndarray, target: np.ndarray, **knobs: object) -> Pursuit:
+def pursued(matrix: np.ndarray, target: np.ndarray, **knobs: Any) -> Pursuit:
     norms = np.linalg.norm(matrix, axis=0)
-    return matching_pursuit(aslinearoperator(matrix), target, norms=norms, **knobs)  # type: ignore[arg-type]
+    return matching_pursuit(aslinearoperator(matrix), target, norms=norms, **knobs)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -68,16 +70,16 @@ def test_every_number_where_undecided_lanes_are_gathered(width: int) -> None:
 def test_broken_comparisons_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     right = bit_reports._compare
 
-    def below_or_equal(source: object, pattern: list[bool], below: np.ndarray) -> None:
+    def below_or_equal(source: Any, pattern: list[bool], below: np.ndarray) -> None:
         # As if what is still open at the end counted as below: one number too many.
         number = int("".join("01"[bit] for bit in pattern), 2) + 1
-        right(source, [digit == "1" for digit in f"{number:0{len(pattern)}b}"], below)  # type: ignore[arg-type]
+        right(source, [digit == "1" for digit in f"{number:0{len(pattern)}b}"], below)
 
-    def first_bits_only(source: object, pattern: list[bool], below: np.ndarray) -> None:
-        right(source, pattern[:8], below)  # type: ignore[arg-type]
+    def first_bits_only(source: Any, pattern: list[bool], below: np.ndarray) -> None:
+        right(source, pattern[:8], below)
 
-    def against_the_bits_reversed(source: object, pattern: list[bool], below: np.ndarray) -> None:
-        right(source, pattern[::-1], below)  # type: ignore[arg-type]
+    def against_the_bits_reversed(source: Any, pattern: list[bool], below: np.ndarray) -> None:
+        right(source, pattern[::-1], below)
 
     threshold = 0x5AC1 << 48
     assert wrong_lanes(threshold, width=16) == 0

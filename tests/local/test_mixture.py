@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -54,7 +56,7 @@ def test_the_group_has_its_share_and_does_not_depend_on_the_value() -> None:
         [("wave", float("nan"), 1.0)],
     ],
 )
-def test_impossible_parts_are_refused(parts: list[tuple]) -> None:  # type: ignore[type-arg]
+def test_impossible_parts_are_refused(parts: list[Any]) -> None:
     with pytest.raises(ValueError):
         MultiscaleWave(DOMAIN, 1, parts=parts)
 

@@ -67,7 +67,7 @@ def test_joint_law_of_two_people(draw: Draw, starts: int, width: int, points: in
     exact: Counter[tuple[int, ...]] = Counter()
     for one, two in itertools.product(range(points), repeat=2):
         counts = np.bincount([one, two], minlength=points)
-        exact[tuple(counts.tolist())] += table[one, 0] * table[two, starts // 2]  # type: ignore[assignment]
+        exact[tuple(counts.tolist())] += table[one, 0] * table[two, starts // 2]
     rng = np.random.default_rng(2)
     found = Counter(tuple(draw(people, rng).tolist()) for _ in range(REPEATS // 2))
     keys = sorted(set(exact) | set(found))

@@ -36,7 +36,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]
+        threading.setprofile(None)
         functions = {
             (code.co_filename.removeprefix(PACKAGE), code.co_qualname.partition(".<locals>")[0])
             for code in _called.values()

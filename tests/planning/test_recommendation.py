@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from benchmarks import make_risk_table, results
 from lapwing.errors import ArgumentError, DomainError, MismatchError, PrivacyError
 from lapwing.planning import recommendation, risk_table
 from lapwing.planning.defaults import decoder_without_band, recommended_decoder
-from lapwing.planning.expected_error import MOST_USERS, ExpectedError, people_needed
+from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
 from lapwing.planning.recommendation import PAIRS, recommended_bins
 from lapwing.planning.reference_columns import KINDS, reference_column
 from lapwing.planning.risk_table import DISTANCES, RiskTable, shipped
@@ -227,8 +228,8 @@ def test_at_its_nodes_the_table_says_what_was_simulated() -> None:
 
 def test_between_the_nodes_lines_are_straight_in_logarithms() -> None:
     def at(**where: float) -> float:
-        place = {"size": 64, "epsilon": 1, "users": 10_000} | where
-        return shipped().errors("multiscale-wave", **place)["wasserstein"]["smooth"]  # type: ignore[arg-type]
+        place: dict[str, Any] = {"size": 64, "epsilon": 1, "users": 10_000} | where
+        return shipped().errors("multiscale-wave", **place)["wasserstein"]["smooth"]
 
     assert at(users=31_622.7766) == pytest.approx((at() * at(users=100_000)) ** 0.5)
     assert at(epsilon=2**0.5) == pytest.approx((at() * at(epsilon=2)) ** 0.5)
@@ -359,7 +360,7 @@ def test_kinds_go_from_smooth_to_spiky() -> None:
         ({"users": -5}, "whole number"),
         ({"users": 10.5}, "whole number"),
         ({"users": True}, "whole number"),
-        ({"users": MOST_USERS + 1}, "1..1000000000"),
+        ({"users": USER_LIMIT + 1}, "1..1000000000"),
         ({"users": 10, "error": 0.1}, "either users"),
         ({}, "either users"),
         ({"error": 0}, "between 0 and 1"),
@@ -385,7 +386,7 @@ def test_the_least_error_that_is_named_is_reached() -> None:
     with pytest.raises(ArgumentError) as refused:
         lw.recommend(WIDE, epsilon=1, error=1e-7)
     least = float(str(refused.value).rsplit(" ", 1)[1])
-    assert lw.recommend(WIDE, epsilon=1, error=1.05 * least).users <= MOST_USERS
+    assert lw.recommend(WIDE, epsilon=1, error=1.05 * least).users <= USER_LIMIT
     with pytest.raises(ArgumentError, match="no number of people"):
         lw.recommend(WIDE, epsilon=1, error=0.9 * least)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ from lapwing.survey.publication import decode_release
 DOMAIN = Interval(0, 1, bins=64)
 WIDE = Interval(0, 1, bins=256)
 PEOPLE = 4000
-MOVED = {"neighbours": "replace-one", "epsilon": 0.5, "delta": "1e-6"}
+MOVED: dict[str, Any] = {"neighbours": "replace-one", "epsilon": 0.5, "delta": "1e-6"}
 HIDDEN = MOVED | {"neighbours": "add-or-remove-one"}
 PURE = {"neighbours": "replace-one", "epsilon": 0.5}
 WITHIN = 0.1
@@ -196,9 +198,9 @@ def test_more_people_are_needed_for_less_error() -> None:
 
 
 @pytest.mark.parametrize("users", [0, True, 1.5, 2**40 + 1])
-def test_users_are_a_whole_number(users: object) -> None:
+def test_users_are_a_whole_number(users: Any) -> None:
     with pytest.raises(ArgumentError, match="users must be"):
-        expected_release_error(DOMAIN, users=users, **MOVED)  # type: ignore[arg-type]
+        expected_release_error(DOMAIN, users=users, **MOVED)
 
 
 def test_what_a_release_refuses_is_refused() -> None:

@@ -41,10 +41,10 @@ class Mixture:
 
 
 def test_a_public_coin_splits_the_people_whatever_they_hold() -> None:
-    mixture = Mixture(mixed_channel())
+    mixture: Any = Mixture(mixed_channel())
     people = np.array([0, 500, 0, 0, 100, 0, 0, 0])
     rng = np.random.default_rng(1)
-    tallies = [simulate(mixture, people, rng=rng) for _ in range(REPEATS)]  # type: ignore[arg-type]
+    tallies = [simulate(mixture, people, rng=rng) for _ in range(REPEATS)]
     sizes = np.array([tally.reports for tally in tallies])
     assert (sizes.sum(axis=1) == 600).all()
     assert accepts(binomial_tail(sizes[:, 0], 600, 0.625))
@@ -74,8 +74,8 @@ def test_shares_that_floats_sum_a_little_off() -> None:
         )
         for share in [0.1] * 10
     ]
-    mixture = Mixture(Channel(Categories(3), blocks, "mixed"))
-    tally = simulate(mixture, [10**6, 0, 5], rng=1)  # type: ignore[arg-type]
+    mixture: Any = Mixture(Channel(Categories(3), blocks, "mixed"))
+    tally = simulate(mixture, [10**6, 0, 5], rng=1)
     assert tally.total == 10**6 + 5 and min(tally.reports) > 90_000
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -227,12 +228,17 @@ def test_one_that_fails_is_named_and_does_not_stop_the_others(site: Path) -> Non
         "from lapwing_example.own_or_any import OwnOrAny\n"
         "class Taker(OwnOrAny):\n    name = 'square-wave'\n"
     )
+    (site / "others_quitter.py").write_text("raise SystemExit(3)\n")
     (site / "others_stray.py").write_text(
         "from lapwing_example.own_or_any import OwnOrAny\n"
         "class Stray(OwnOrAny):\n    name = 'stray'\n"
     )
     groups = {
-        "lapwing.decoders": {"broken": "others_broken:Broken", "absent": "nowhere:Nothing"},
+        "lapwing.decoders": {
+            "broken": "others_broken:Broken",
+            "absent": "nowhere:Nothing",
+            "quitter": "others_quitter:Quitter",
+        },
         "lapwing.randomizers": {
             "taken": "lapwing_example.own_or_any:OwnOrAny",
             "square-wave": "others_taker:Taker",
@@ -244,10 +250,11 @@ def test_one_that_fails_is_named_and_does_not_stop_the_others(site: Path) -> Non
         loaded = load_plugins()
     assert sorted(loaded) == ["clipped-inverse", "own-or-any"]
     said = sorted(str(warning.message) for warning in caught)
-    assert len(said) == 5 and all("of others-failing cannot be used" in each for each in said)
+    assert len(said) == 6 and all("of others-failing cannot be used" in each for each in said)
     for name, reason in {
         "absent": "ModuleNotFoundError: No module named 'nowhere'",
         "broken": "ImportError: no such compiler",
+        "quitter": "SystemExit: 3",
         "square-wave": "must be a frozen dataclass",
         "stray": "it is no mechanism, and its group is for those",
         "taken": "its class is named 'own-or-any'",
@@ -296,3 +303,28 @@ def test_the_command_line_knows_them_and_says_which_one_fails(site: Path) -> Non
     assert '"class": "own-or-any"' in (site / "s.json").read_text()
     near = _command(site, "new", *agreed, "--randomizer", "own-or-all")
     assert near.returncode != 0 and "did you mean own-or-any?" in near.stderr
+
+
+def test_what_a_plug_in_prints_is_no_part_of_the_json(site: Path) -> None:
+    (site / "others_loud.py").write_text("print('compiling ...')\nraise SystemExit\n")
+    install(site, "others-loud", {"lapwing.decoders": {"loud": "others_loud:Loud"}})
+    agreed = ["--name", "s", "--categories", "4", "--epsilon", "1", "-o", "s.json", "--json"]
+    made = _command(site, "new", *agreed, "--randomizer", "own-or-any")
+    assert json.loads(made.stdout)["survey"]["randomizer"]["class"] == "own-or-any"
+    assert "compiling ..." in made.stderr
+    assert "the plug-in 'loud' of others-loud cannot be used" in made.stderr
+
+
+def test_the_command_line_does_not_give_the_name_of_ours_away(site: Path) -> None:
+    (site / "others_thief.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from lapwing_example.own_or_any import OwnOrAny\n"
+        "@dataclass(frozen=True)\n"
+        "class Thief(OwnOrAny):\n    name = 'subset-selection'\n"
+    )
+    install(site, "thieves", {"lapwing.randomizers": {"subset-selection": "others_thief:Thief"}})
+    agreed = ["--name", "s", "--categories", "9", "--epsilon", "1", "-o", "s.json"]
+    made = _command(site, "new", *agreed, "--randomizer", "subset-selection")
+    assert made.returncode == 0
+    assert "'subset-selection' is the name of a randomizer of lapwing" in made.stderr
+    assert lw.Survey.read(site / "s.json").randomizer == lw.SubsetSelection(lw.Categories(9), 1)

@@ -24,6 +24,7 @@ from lapwing.privacy.ledger import SLACK, Entry
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from lapwing.protocol.messages.summary import for_curator
 from lapwing.survey.registry import MECHANISMS
+from tests.mistaken import mistaken
 
 STEADY = settings(deadline=None, max_examples=60, derandomize=True)
 TENTH = Fraction(1, 10)
@@ -76,7 +77,7 @@ def test_everything_else_is_refused(maker: Callable[[Any], Any], wrong: Any) -> 
 
 
 def test_none_is_no_number() -> None:
-    for make in (lambda: central(None), lambda: PrivacyLoss(rho=None)):  # type: ignore[arg-type]
+    for make in (lambda: central(mistaken(None)), lambda: PrivacyLoss(rho=mistaken(None))):
         with pytest.raises(PrivacyError, match="NoneType"):
             make()
 
@@ -100,7 +101,7 @@ def test_a_nan_buys_nothing() -> None:
     with pytest.raises(PrivacyError):
         ledger.spend("nan", central(math.nan))
     with pytest.raises(PrivacyError):
-        ledger.spend("nan", central(1), loss=PrivacyLoss(epsilon=math.nan))  # type: ignore[arg-type]
+        ledger.spend("nan", central(1), loss=PrivacyLoss(epsilon=mistaken(math.nan)))
     with pytest.raises(BudgetError):
         ledger.spend("much", central(1000))
     document = json.dumps(ledger.spend("a", central(1)).to_document())
@@ -112,18 +113,18 @@ def test_a_nan_buys_nothing() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: Entry("a", None),  # type: ignore[arg-type]
-        lambda: Entry(1, central(1)),  # type: ignore[arg-type]
-        lambda: Entry("a", central(1), 0.5),  # type: ignore[arg-type]
-        lambda: Entry("a", central(1), state="paid"),  # type: ignore[arg-type]
-        lambda: Entry("a", central(1), release=3),  # type: ignore[arg-type]
+        lambda: Entry("a", mistaken(None)),
+        lambda: Entry(mistaken(1), central(1)),
+        lambda: Entry("a", central(1), mistaken(0.5)),
+        lambda: Entry("a", central(1), state=mistaken("paid")),
+        lambda: Entry("a", central(1), release=mistaken(3)),
         lambda: Entry("a", central(1), rounds=0),
         lambda: Entry("a", central(1), rounds=2, drawn=3),
         lambda: Entry("a", central(1), rounds=True),
-        lambda: Entry("a", central(1), rounds=2.0),  # type: ignore[arg-type]
-        lambda: Ledger(1),  # type: ignore[arg-type]
-        lambda: Ledger(central(1), ("a",)),  # type: ignore[arg-type]
-        lambda: Ledger(central(1), tight="no"),  # type: ignore[arg-type]
+        lambda: Entry("a", central(1), rounds=mistaken(2.0)),
+        lambda: Ledger(mistaken(1)),
+        lambda: Ledger(central(1), mistaken(("a",))),
+        lambda: Ledger(central(1), tight=mistaken("no")),
         lambda: Ledger(Guarantee(1, 0, "replace-one", "local", lifetime=2)),
     ],
 )

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
@@ -102,6 +102,30 @@ def pay(path: Path, name: str) -> None:
         pass
 
 
+def before_writing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen at the last moment before a ledger's new content is written."""
+
+    @contextmanager
+    def late(*arguments: Any, **options: Any) -> Iterator[Any]:
+        act()
+        with replacing(*arguments, **options) as stream:
+            yield stream
+
+    monkeypatch.setattr("lapwing.privacy.ledger_file.replacing", late)
+
+
+def refused(file: LedgerFile, step: str, *, name: str, loss: PrivacyLoss, match: str) -> None:
+    """A round of "a", or a payment, is refused before what it would pay for is done."""
+    ran = False
+    with pytest.raises(BudgetError, match=match):
+        if step == "round":
+            file.begin_round("a", after=1, loss=loss)
+        else:
+            with file.paying(name, HALF, loss=None, release=name):
+                ran = True
+    assert not ran
+
+
 @pytest.mark.parametrize("where", ["beside", "in another folder", "of the folder", "of a link"])
 def test_all_symbolic_links_share_one_budget(tmp_path: Path, path: Path, where: str) -> None:
     (tmp_path / "other").mkdir()
@@ -173,22 +197,9 @@ def test_a_hard_link_that_is_made_before_anything_is_written_gets_no_budget(
     with file.paying("a", HALF, loss=loss, release="a", rounds=5):
         pass
     before = path.read_bytes()
-
-    @contextmanager
-    def linked(*arguments: Any, **options: Any) -> Iterator[Any]:
-        os.link(path, tmp_path / "other.json")
-        with replacing(*arguments, **options) as stream:
-            yield stream
-
-    monkeypatch.setattr("lapwing.privacy.ledger_file.replacing", linked)
-    ran = False
-    with pytest.raises(BudgetError, match="hard links"):
-        if step == "round":
-            file.begin_round("a", after=1, loss=loss)
-        else:
-            with file.paying("b", HALF, loss=None, release="b"):
-                ran = True
-    assert not ran and path.samefile(tmp_path / "other.json") and path.read_bytes() == before
+    before_writing(monkeypatch, lambda: os.link(path, tmp_path / "other.json"))
+    refused(file, step, name="b", loss=loss, match="hard links")
+    assert path.samefile(tmp_path / "other.json") and path.read_bytes() == before
 
 
 def test_nothing_that_may_be_tidied_away_holds_the_lock(tmp_path: Path, path: Path) -> None:
@@ -243,25 +254,15 @@ def test_a_file_that_is_replaced_before_anything_is_written_stays(
     pay(copy, "b")
     after = copy.read_bytes()
 
-    @contextmanager
-    def swapped(*arguments: Any, **options: Any) -> Iterator[Any]:
-        # The last moment before the new content is written.
+    def swap() -> None:
         if how == "moved over":
             copy.replace(path)
         else:
             path.write_bytes(after)
-        with replacing(*arguments, **options) as stream:
-            yield stream
 
-    monkeypatch.setattr("lapwing.privacy.ledger_file.replacing", swapped)
-    ran = False
-    with pytest.raises(BudgetError, match="was replaced while it was read"):
-        if step == "round":
-            file.begin_round("a", after=1, loss=loss)
-        else:
-            with file.paying("c", HALF, loss=None, release="c"):
-                ran = True
-    assert not ran and path.read_bytes() == after
+    before_writing(monkeypatch, swap)
+    refused(file, step, name="c", loss=loss, match="was replaced while it was read")
+    assert path.read_bytes() == after
     assert entries(path) == {"a": "released", "b": "released"}
 
 

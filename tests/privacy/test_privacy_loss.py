@@ -8,6 +8,7 @@ import pytest
 from lapwing.errors import FormatError, PrivacyError
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon, logarithm_above
+from tests.mistaken import mistaken
 
 DELTA = Fraction(1, 10**6)
 GAUSSIAN = PrivacyLoss(mu_squared=Fraction(1, 4))
@@ -30,7 +31,7 @@ class TestAddition:
 
     def test_other_things_are_not_added(self):
         with pytest.raises(TypeError):
-            GAUSSIAN + 1  # type: ignore[operator]
+            GAUSSIAN + mistaken(1)
 
 
 class TestEpsilon:

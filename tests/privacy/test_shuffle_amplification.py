@@ -36,6 +36,7 @@ from lapwing.privacy.shuffle_amplification import (
     flagged_delta,
 )
 from lapwing.testing.exact_law import exact_law
+from tests.mistaken import mistaken
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 
@@ -303,7 +304,7 @@ def test_bad_arguments_are_refused() -> None:
     bits = OptimizedUnaryEncoding(Categories(100), 1)
     for users in (0, -1, 1.5, True):
         with pytest.raises(PrivacyError, match="users must be a whole number"):
-            amplified(bits, users=users, delta=1e-6)  # type: ignore[arg-type]
+            amplified(bits, users=mistaken(users), delta=1e-6)
     for delta in (0, 1, -1e-6, "x", True, None):
         with pytest.raises(PrivacyError, match="delta must be"):
             amplified(bits, users=10, delta=delta)

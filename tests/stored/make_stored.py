@@ -204,9 +204,9 @@ def write_survey(folder: Path, survey: Survey, *, seed: int) -> None:
 
 def counted(survey: Survey, tally: Any) -> Counts:
     """Return a tally as counts: itself, or what a log says of every symbol."""
-    if isinstance(tally, ReportLog):
-        return survey.randomizer.counts(tally)  # type: ignore[attr-defined, no-any-return]
-    return tally  # type: ignore[no-any-return]
+    randomizer: Any = survey.randomizer  # those with a log have `counts`
+    counts: Counts = randomizer.counts(tally) if isinstance(tally, ReportLog) else tally
+    return counts
 
 
 def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def test_who_counts_refuses_a_log_and_other_bins() -> None:
     with pytest.raises(ArgumentError, match="a log of reports has no other bins"):
         Survey("label", LinearHashing(LABELS, EPSILON)).randomizer.channel_for(log(), bins=4)
     with pytest.raises(UnsupportedChannelError, match="needs the log of linear hashing"):
-        survey.decode(counts(), decoder=ExhaustiveScan())  # type: ignore[call-overload]
+        survey.decode(counts(), decoder=ExhaustiveScan())
 
 
 def test_only_a_square_wave_has_a_channel_at_other_bins() -> None:

@@ -9,10 +9,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from lapwing.cli.option_groups import option
 from lapwing.errors import LapwingWarning
 
 if TYPE_CHECKING:
@@ -75,16 +74,14 @@ class Output:
         What was warned of so far; part of the JSON document.
     """
 
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", help="Print one JSON document instead of tables, for errors too."),
-    ] = False
-    quiet: Annotated[
-        bool,
-        typer.Option(
-            "--quiet", "-q", help="No tables and no progress bar; warnings and errors stay."
-        ),
-    ] = False
+    as_json: bool = option(
+        "Print one JSON document instead of tables, for errors too.", flags="--json", default=False
+    )
+    quiet: bool = option(
+        "No tables and no progress bar; warnings and errors stay.",
+        flags="--quiet -q",
+        default=False,
+    )
     warnings: list[str] = field(default_factory=list, init=False)
 
     def show(self, document: Mapping[str, Any], *tables: Table) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lapwing.errors import (
     ArgumentError,
@@ -23,18 +23,8 @@ CLOSED_PIPE = 141
 TERMINATED = 143
 
 
-@dataclass(frozen=True)
-class ExitCode:
-    """One row of the table.
-
-    Parameters
-    ----------
-    code : int
-    meaning : str
-        What a script may conclude.
-    errors : tuple of exception types
-        What ends in this code; their subclasses too.
-    """
+class ExitCode(NamedTuple):
+    """A code, what a script may conclude from it, and the errors that end in it."""
 
     code: int
     meaning: str

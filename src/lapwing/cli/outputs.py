@@ -8,12 +8,13 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from lapwing.documents import replacing
 from lapwing.engines.arrow.report_tables import shown
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.tally import Tally
+from lapwing.results.plotting import write_picture
 
 ENDINGS = (".png", ".svg")
 
@@ -88,6 +89,13 @@ def write_text(path: Path, text: str) -> None:
     """Write a whole document."""
     with writing(path) as stream:
         stream.write(text.encode())
+
+
+def write_figure(path: Path, figure: Any) -> None:
+    """Write a picture, of the kind that its ending says."""
+    kind: Any = check_ending(path, ENDINGS, what="the picture")[1:]
+    with writing(path) as stream:
+        write_picture(figure, stream, kind=kind)
 
 
 def tally_text(tally: Tally) -> str:

@@ -8,7 +8,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
@@ -42,7 +42,7 @@ from lapwing.cli.exit_codes import (
     USAGE,
     exit_code,
 )
-from lapwing.cli.reading.option_groups import ungrouped
+from lapwing.cli.option_groups import ungrouped
 from lapwing.documents import nearest
 from lapwing.errors import LapwingError, LapwingWarning
 from lapwing.survey.registry import load_plugins
@@ -121,8 +121,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label must not stop the program
     try:
+        _load_plugins()  # a signal ends the program here as it ends any: nothing has begun yet
         with _signals():
-            _load_plugins()
             code = _run(given)
     except SystemExit as error:  # from SIGTERM
         return error.code if isinstance(error.code, int) else UNEXPECTED
@@ -137,7 +137,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _load_plugins() -> None:
     """Make classes of other installed packages known; say on stderr which of them cannot be."""
-    with warnings.catch_warnings(record=True) as caught:
+    # What they print while they are imported is no part of a command's JSON.
+    with warnings.catch_warnings(record=True) as caught, redirect_stdout(sys.stderr):
         warnings.simplefilter("always", LapwingWarning)
         load_plugins()
     for warning in caught:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
-from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.hashed_texts import HashedTexts
-from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.units import to_text
 from lapwing.survey.survey import Survey
 
@@ -46,14 +44,14 @@ def shift_text(number: float, domain: Domain) -> str:
 def domain_text(domain: Any) -> str:
     """Return a domain in one line."""
     missing = ", missing values counted" if domain.missing_index is not None else ""
-    if isinstance(domain, HashedTexts):
+    if domain.name == "hashed-texts":
         return f"texts by the first {domain.bits} bits of their SHA-256{missing}"
-    if isinstance(domain, Categories):
+    if domain.name == "categories":
         listed = domain.listed
         labels = ", ".join(str(label)[:40] for label in listed[:8])
         more = f", and {len(listed) - 8} more" if len(listed) > 8 else ""
         return f"{len(listed)} categories: {labels}{more}{missing}"
-    if isinstance(domain, Integers):
+    if domain.name == "integers":
         return f"whole numbers {domain.low} to {domain.high}{missing}"
     kind = "circle" if domain.circular else "interval"
     scale = " of equal ratio" if domain.scale == "log" else ""
@@ -65,6 +63,22 @@ def domain_text(domain: Any) -> str:
         + (", values outside refused" if domain.outside == "refuse" else "")
         + missing
     )
+
+
+def interval_text(row: Mapping[str, Any], write: Callable[[float], str]) -> str:
+    """Return an interval, the entries "low" and "high" of a row; a dash where there is none.
+
+    Examples
+    --------
+    >>> interval_text({"low": 0.25, "high": 0.5}, percent)
+    '25.00 % to 50.00 %'
+    """
+    return "-" if row["low"] is None else f"{write(row['low'])} to {write(row['high'])}"
+
+
+def label_text(label: Any) -> str:
+    """Return a label, or what stands for missing values."""
+    return "(missing)" if label is None else str(label)
 
 
 def percent(share: float) -> str:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
+from lapwing.errors import UnsupportedChannelError
+from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.observation import Kind, Observation
 from lapwing.protocol.messages.tally import Counts, ReportLog
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.signed_estimate import SignedEstimate
+from lapwing.results.uncertainty import Uncertainty
+
+Estimate = TypeVar("Estimate", bound=Distribution | SignedEstimate)
+
+Part = TypeVar("Part")
 
 
 class Decoder(Protocol):
@@ -82,3 +89,52 @@ class AnyDecoder(Protocol):
 def decoder_document(decoder: Any) -> dict[str, Any]:
     """Return the JSON form of a decoder: its name and its knobs."""
     return {"class": decoder.name, **dataclasses.asdict(decoder)}
+
+
+def answer_as(
+    kind: type[Estimate],
+    channel: Channel,
+    observation: Observation,
+    mass: Vector,
+    *,
+    made: dict[str, Any],
+    uncertainty: Uncertainty | None = None,
+) -> Estimate:
+    """Return decoded masses with what every estimate carries on from what was observed.
+
+    Parameters
+    ----------
+    kind : type
+        Distribution, or SignedEstimate where masses may be negative or not sum to one.
+    channel : Channel
+        Its domain, and the promise under which the reports were collected.
+    observation : Observation
+        For the number of people.
+    mass : numpy.ndarray
+        float64 [domain.size].
+    made : dict
+        How: :func:`decoder_document`, and what the decoder found out on the way.
+    uncertainty : Uncertainty, optional
+        The error law; without one there is no band.
+    """
+    return kind(
+        channel.domain,
+        mass,
+        reports=observation.total,
+        guarantee=channel.guarantee,
+        uncertainty=uncertainty,
+        made=made,
+    )
+
+
+def required(part: object, kind: type[Part], refusal: str) -> Part:
+    """Return a part of a channel that a decoder cannot do without: its operator or its law.
+
+    Raises
+    ------
+    UnsupportedChannelError
+        With the words of `refusal`, when it is of another class.
+    """
+    if not isinstance(part, kind):
+        raise UnsupportedChannelError(refusal)
+    return part

@@ -9,7 +9,7 @@ import numpy as np
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 
-LARGEST_VALUE = 1e100
+VALUE_LIMIT = 1e100
 """Of a function of one's own: squares of larger values have no place in a number."""
 
 
@@ -19,9 +19,9 @@ def check_functions(functions: Sequence[Sequence[float]]) -> None:
         raise ArgumentError("all functions must have the same number of values, one a symbol")
     for number, function in enumerate(functions):
         # A comparison with what is no number is false.
-        if not all(abs(value) <= LARGEST_VALUE for value in function):
+        if not all(abs(value) <= VALUE_LIMIT for value in function):
             raise ArgumentError(
-                f"the values of functions must be finite and at most {LARGEST_VALUE:g} in size; "
+                f"the values of functions must be finite and at most {VALUE_LIMIT:g} in size; "
                 f"those of function {number} are not"
             )
 

@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 
 from lapwing.decoders.decoder import AnyDecoder, Decoder
 from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
-from lapwing.decoders.empirical_bayes.spectral_prior import LARGEST as MOST_SYMBOLS
-from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
+from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.logs.prefix_extension import PrefixExtension
@@ -23,14 +22,14 @@ from lapwing.protocol.randomizer import Randomizer
 
 D = TypeVar("D")
 
-LARGEST = 4096
+NUMERIC_LIMIT = 4096
 """Symbols of a numerical domain up to which the spectral prior is recommended: it then takes less
 than a second."""
 
-LARGEST_COUNTED = 1024
+COUNTED_LIMIT = 1024
 """The same for randomizers that treat all symbols alike; beyond, the prior wins nothing."""
 
-SCANNED = 2**34
+SCAN_LIMIT = 2**34
 """Most values that are scanned without being asked to: about a minute and a half."""
 
 FEW = 24
@@ -66,7 +65,7 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
             SpectralPrior() if symbols <= _WAVES[name] else ExpectationMaximization(smoothed=True)
         )
     ordered = randomizer.domain.ordered
-    if ordered and name in _ALIKE and symbols <= LARGEST_COUNTED:
+    if ordered and name in _ALIKE and symbols <= COUNTED_LIMIT:
         return SpectralPrior()
     labels = not ordered and symbols >= FEW and name in _SUPPORTED
     # The channel of a pool of hashes is one that the prior cannot read.
@@ -83,10 +82,10 @@ _DECODED_AS_TREES: Mapping[str, Callable[[], Decoder]] = {
 
 _WAVES: Mapping[str, int] = {
     # Its blocks together are what the prior was made for, up to the prior's own limit.
-    "multiscale-wave": MOST_SYMBOLS,
-    "square-wave": LARGEST,
-    "general-wave": LARGEST,
-    "piecewise": LARGEST,
+    "multiscale-wave": SYMBOL_LIMIT,
+    "square-wave": NUMERIC_LIMIT,
+    "general-wave": NUMERIC_LIMIT,
+    "piecewise": NUMERIC_LIMIT,
 }
 """Symbols up to which the spectral prior is recommended for a wave."""
 
@@ -119,7 +118,7 @@ def default_decoder(randomizer: Randomizer, kind: Kind, *, size: int | None = No
 def scanned_long(randomizer: Randomizer, kind: Kind) -> bool:
     """Return whether the default decoder would scan more values than anybody waits for."""
     scan = default_decoder(randomizer, kind).name == ExhaustiveScan.name
-    return scan and randomizer.domain.size > SCANNED
+    return scan and randomizer.domain.size > SCAN_LIMIT
 
 
 def decoder_without_band(randomizer: Randomizer) -> Decoder:

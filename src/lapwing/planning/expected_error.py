@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MOST_USERS = 10**9
+USER_LIMIT = 10**9
 """People beyond which nothing is predicted."""
 
 
@@ -73,9 +73,9 @@ def people_needed(error_of: Callable[[int], float], target: float) -> float:
     >>> people_needed(lambda people: people**-0.5, 0.1)
     100
     """
-    if error_of(MOST_USERS) > target:
+    if error_of(USER_LIMIT) > target:
         return math.inf
-    low, high = 0, MOST_USERS
+    low, high = 0, USER_LIMIT
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if error_of(middle) <= target else (middle, high)

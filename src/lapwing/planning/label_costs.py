@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from lapwing.decoders.logs.exhaustive_scan import TILE_BITS
 from lapwing.errors import DomainError
 from lapwing.local.categorical.hadamard_response import HadamardResponse
 from lapwing.local.categorical.linear_hashing import LinearHashing
@@ -19,9 +19,6 @@ from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
-
-TILE = 2**22
-"""Values that are scored at a time where a domain is too large to list."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +34,16 @@ class Option:
         What a share of one adds to it.
     fixed_total : bool
         Whether the unbiased shares always sum to one.
+    seconds : tuple of float
+        About how long a server takes, CPU seconds: for each report, and once. Rough measurements
+        of this version on one machine; a third or three times that is possible.
     """
 
     randomizer: Randomizer
     empty: float
     slope: float
     fixed_total: bool
+    seconds: tuple[float, float]
 
     @property
     def deviation(self) -> float:
@@ -55,65 +56,63 @@ class Option:
         return self.randomizer.report_width
 
     def server_seconds(self, users: int) -> float:
-        """Return about how long a server tallies and decodes, CPU seconds.
-
-        Constants are rough measurements of this version on one machine; a third or three times
-        that is possible.
-        """
-        size, made = self.randomizer.domain.size, self.randomizer
-        decode = 0.02 + 2e-7 * min(size, LISTED)
-        if isinstance(made, SubsetSelection):
-            return 6e-10 * users * self.report_bytes + decode
-        if isinstance(made, HadamardResponse):
-            return 1e-8 * users + 4e-7 * size + decode
-        if not isinstance(made, LinearHashing):
-            return 1e-8 * users + decode
-        points = float(users * (2**made.bits - 1))
-        if size <= LISTED:
-            return 5e-8 * users + 6e-9 * points + decode
-        tiles = -(-size // TILE)
-        return 5e-8 * users + 5e-8 * points + tiles * (0.012 + 1.3e-9 * points)
+        """Return about how long a server tallies and decodes, CPU seconds."""
+        each, once = self.seconds
+        return each * users + once
 
 
 def options(domain: Domain, epsilon: Any) -> list[Option]:
     """Return the options of a domain, as far as it is not too large for them."""
-    return [
-        Option(randomizer, empty, slope, fixed_total)
-        for randomizer in _candidates(domain, epsilon)
-        for empty, slope, fixed_total in [_noise(randomizer)]
-    ]
-
-
-def _candidates(domain: Domain, epsilon: Any) -> Iterator[Randomizer]:
     size = domain.size
+    found = []
     if size <= LARGEST_TABLE:
-        yield GeneralizedRandomizedResponse(domain, epsilon)
+        found.append(_randomized_response(GeneralizedRandomizedResponse(domain, epsilon)))
     if 2 < size <= LARGEST_REPORT and optimal_size(size, epsilon) > 1:
-        yield SubsetSelection(domain, epsilon)
+        found.append(_subset_selection(SubsetSelection(domain, epsilon)))
     if size <= LARGEST_TABLE // 2:
         # Some have more outputs than can be counted.
         with suppress(DomainError):
-            yield HadamardResponse(domain, epsilon)
+            found.append(_hadamard_response(HadamardResponse(domain, epsilon)))
     if size > 2:
-        yield LinearHashing(domain, epsilon)
+        found.append(_linear_hashing(LinearHashing(domain, epsilon)))
+    return found
 
 
-def _noise(randomizer: Randomizer) -> tuple[float, float, bool]:
-    """Return the variance of a share of zero, the slope, and whether shares sum to one."""
-    if isinstance(randomizer, HadamardResponse):
-        inside, outside = randomizer.probabilities
-        gain = (inside - outside) * randomizer.length / 2
-        # A share of 1 / blocks of the reports names a block when all are equally popular.
-        return 1 / (randomizer.block_count * gain**2), -1.0, False
-    size = randomizer.domain.size
-    if isinstance(randomizer, LinearHashing):
-        known = randomizer.linear_channel
-        return *_pure(known.inside, known.outside), False
-    if isinstance(randomizer, SubsetSelection):
-        own = float(Fraction(randomizer.threshold, WORD))
-        return *_pure(own, (randomizer.members - own) / (size - 1)), True
-    assert isinstance(randomizer, GeneralizedRandomizedResponse)
-    return *_pure(*randomizer.probabilities), True
+def _randomized_response(made: GeneralizedRandomizedResponse) -> Option:
+    noise = _pure(*made.probabilities)
+    return Option(made, *noise, fixed_total=True, seconds=(1e-8, _decoding(made)))
+
+
+def _subset_selection(made: SubsetSelection) -> Option:
+    own = float(Fraction(made.threshold, WORD))
+    noise = _pure(own, (made.members - own) / (made.domain.size - 1))
+    each = 6e-10 * made.report_width
+    return Option(made, *noise, fixed_total=True, seconds=(each, _decoding(made)))
+
+
+def _hadamard_response(made: HadamardResponse) -> Option:
+    inside, outside = made.probabilities
+    gain = (inside - outside) * made.length / 2
+    # A share of 1 / blocks of the reports names a block when all are equally popular.
+    empty = 1 / (made.block_count * gain**2)
+    once = 4e-7 * made.domain.size + _decoding(made)
+    return Option(made, empty, -1.0, fixed_total=False, seconds=(1e-8, once))
+
+
+def _linear_hashing(made: LinearHashing) -> Option:
+    size, points = made.domain.size, 2**made.bits - 1
+    known = made.linear_channel
+    if size <= LISTED:
+        seconds = 5e-8 + 6e-9 * points, _decoding(made)
+    else:
+        tiles = -(-size >> TILE_BITS)
+        seconds = 5e-8 + (5e-8 + tiles * 1.3e-9) * points, tiles * 0.012
+    return Option(made, *_pure(known.inside, known.outside), fixed_total=False, seconds=seconds)
+
+
+def _decoding(made: Randomizer) -> float:
+    """Return about how long the counts of a domain are decoded, CPU seconds."""
+    return 0.02 + 2e-7 * min(made.domain.size, LISTED)
 
 
 def _pure(own: float, other: float) -> tuple[float, float]:

@@ -16,7 +16,7 @@ from lapwing.planning.defaults import FEW
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.label_costs import Option
 
-LARGEST = 2**18
+LABEL_LIMIT = 2**18
 """Labels up to which errors of a whole distribution are predicted."""
 
 FOUND = 0.95

@@ -13,9 +13,14 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
 from lapwing.local.categorical.subset_selection import SubsetSelection, optimal_size
-from lapwing.planning.expected_error import MOST_USERS, ExpectedError
+from lapwing.planning.expected_error import USER_LIMIT, ExpectedError
 from lapwing.planning.label_costs import Option, options
-from lapwing.planning.label_errors import LARGEST, detectable_share, populations, predicted_errors
+from lapwing.planning.label_errors import (
+    LABEL_LIMIT,
+    detectable_share,
+    populations,
+    predicted_errors,
+)
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
@@ -88,19 +93,19 @@ def categorical_choice(
     """
     size = domain.size
     if distance is None:
-        distance = "l1" if size <= LARGEST else "detectable_share"
+        distance = "l1" if size <= LABEL_LIMIT else "detectable_share"
     if distance not in DISTANCES:
         raise ArgumentError(
             f"the distance of labels must be one of {', '.join(DISTANCES)}, got {distance!r}"
         )
-    if size > LARGEST and distance != "detectable_share":
+    if size > LABEL_LIMIT and distance != "detectable_share":
         raise ArgumentError(
-            f"above {LARGEST} labels only the smallest detectable share is predicted, of {size} no "
-            "whole distribution; leave the distance out"
+            f"above {LABEL_LIMIT} labels only the smallest detectable share is predicted, of "
+            f"{size} no whole distribution; leave the distance out"
         )
     _check_limit(report_bytes, name="report_bytes", least=1)
     _check_limit(server_seconds, name="server_seconds", least=0)
-    laws = {"like": like} if like is not None else populations(size) if size <= LARGEST else {}
+    laws = {"like": like} if like is not None else populations(size) if size <= LABEL_LIMIT else {}
     target = distance
 
     def expected(option: Option, people: int) -> dict[str, ExpectedError]:
@@ -121,7 +126,7 @@ def categorical_choice(
             f"no randomizer of {size} labels has reports of {report_bytes} bytes; the shortest has "
             f"{least}"
         )
-    people = MOST_USERS if users is None else int(users)
+    people = USER_LIMIT if users is None else int(users)
     if users is None:
         assert error is not None
         # The choice hardly depends on the people; where the server is limited it is made again.
@@ -156,12 +161,12 @@ def _cheapest(found: list[Option], users: int) -> Option:
 
 def _needed(error_of: Callable[[int], float], target: float) -> int:
     """Return the fewest people, to about 1 %, whose error is at most the target."""
-    if error_of(MOST_USERS) > target:
+    if error_of(USER_LIMIT) > target:
         raise ArgumentError(
-            f"no number of people up to {MOST_USERS} reaches an error of {target:g}; the least "
-            f"that is predicted here is {error_of(MOST_USERS):.2g}"
+            f"no number of people up to {USER_LIMIT} reaches an error of {target:g}; the least "
+            f"that is predicted here is {error_of(USER_LIMIT):.2g}"
         )
-    low, high = 1, MOST_USERS
+    low, high = 1, USER_LIMIT
     if error_of(low) <= target:
         return low
     guess = 10**6
@@ -172,7 +177,7 @@ def _needed(error_of: Callable[[int], float], target: float) -> int:
         low, high = (low, guess) if found <= target else (guess, high)
         # Errors fall about as the root of the people; half a per cent more brackets the answer.
         step = (found / target) ** 2 * (1 / 1.005 if found <= target else 1.005)
-        guess = round(min(guess * step, MOST_USERS))
+        guess = round(min(guess * step, USER_LIMIT))
     return high
 
 

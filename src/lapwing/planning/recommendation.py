@@ -22,12 +22,12 @@ from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.local.numerical.square_wave import SquareWave
 from lapwing.planning.defaults import (
-    LARGEST,
+    NUMERIC_LIMIT,
     decoder_without_band,
     default_decoder,
     recommended_decoder,
 )
-from lapwing.planning.expected_error import MOST_USERS, ExpectedError, people_needed
+from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
 from lapwing.planning.label_recommendation import categorical_choice, least_variance
 from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.risk_table import DISTANCES, shipped
@@ -233,8 +233,8 @@ def _check_target(users: Any, error: Any) -> None:
         )
     if users is not None:
         whole = isinstance(users, int | np.integer) and not isinstance(users, bool)
-        if not whole or not 1 <= users <= MOST_USERS:
-            raise ArgumentError(f"users must be a whole number in 1..{MOST_USERS}, got {users!r}")
+        if not whole or not 1 <= users <= USER_LIMIT:
+            raise ArgumentError(f"users must be a whole number in 1..{USER_LIMIT}, got {users!r}")
     elif not (isinstance(error, int | float) and 0 < error < 1):
         raise ArgumentError(f"error must be a number between 0 and 1, got {error!r}")
 
@@ -253,10 +253,11 @@ def _columns(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping[s
     """Return the columns on which the pair is simulated."""
     if like is None:
         return reference_family(domain)
-    if isinstance(like, Distribution) and like.domain.to_document() != domain.to_document():
-        raise MismatchError("like must be a distribution on the same domain")
-    given = like.mass if isinstance(like, Distribution) else like
-    mass: NDArray[np.float64] = np.asarray(given, dtype=np.float64)
+    if isinstance(like, Distribution):
+        if like.domain.to_document() != domain.to_document():
+            raise MismatchError("like must be a distribution on the same domain")
+        like = like.mass
+    mass: NDArray[np.float64] = np.asarray(like, dtype=np.float64)
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
         raise ArgumentError(
             f"like must be {domain.size} masses, one per symbol, finite and not negative"
@@ -311,9 +312,9 @@ class _Plan:
         needed = {pair: people_needed(partial(self.aim, pair), error) for pair in self.pairs}
         best = min(needed, key=lambda pair: needed[pair])
         if needed[best] == math.inf:
-            least = min(self.aim(pair, MOST_USERS) for pair in self.pairs)
+            least = min(self.aim(pair, USER_LIMIT) for pair in self.pairs)
             raise ArgumentError(
-                f"no number of people up to {MOST_USERS} reaches an error of {error:g}; the least "
+                f"no number of people up to {USER_LIMIT} reaches an error of {error:g}; the least "
                 f"that is predicted here is {least:.2g}"
             )
         return best, int(needed[best])
@@ -332,9 +333,9 @@ def _numerical(
     repeats: int,
     seed: int,
 ) -> Recommendation:
-    if not 2 <= plan.domain.size <= LARGEST:
+    if not 2 <= plan.domain.size <= NUMERIC_LIMIT:
         raise DomainError(
-            f"a numerical domain must have 2..{LARGEST} symbols to be recommended for, got "
+            f"a numerical domain must have 2..{NUMERIC_LIMIT} symbols to be recommended for, got "
             f"{plan.domain.size}; declare other bins"
         )
     if users is not None:
@@ -384,9 +385,9 @@ def _refined(
         if abs(found / error - 1) < 0.02:
             break
         people = math.ceil(people * (found / error) ** 2)
-        if people > MOST_USERS:
+        if people > USER_LIMIT:
             raise ArgumentError(
-                f"no number of people up to {MOST_USERS} reaches an error of {error:g} on this "
+                f"no number of people up to {USER_LIMIT} reaches an error of {error:g} on this "
                 f"column; {people} would be needed, if the error went on falling"
             )
         expected = simulated(people)
@@ -410,8 +411,9 @@ def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
             f"; its predicted {plan.distance.replace('_', '-')} error is "
             f"{plan.aim(pair, people):.2g}, against {' and '.join(others)}"
         )
-    bins = getattr(plan.domain, "bins", BINS_FOR_ATOMS)
-    if plan.epsilon >= EPSILON_FOR_ATOMS and 64 <= bins < BINS_FOR_ATOMS:
+    domain: Any = plan.domain
+    cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS
+    if cut and plan.epsilon >= EPSILON_FOR_ATOMS:
         text += (
             f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins: from "
             f"epsilon {EPSILON_FOR_ATOMS} on such values are then told apart"

@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.central.matching_pursuit import MatchingPursuit
-from lapwing.decoders.releases.prefix_estimate import PrefixEstimate, PrefixRoot, prefix_estimate
+from lapwing.decoders.releases.prefix_estimate import PrefixEstimate, prefix_estimate
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.linear.operators.operator import as_operator
-from lapwing.linear.operators.sums import CellSums
 from lapwing.planning.defaults import without_band
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.reference_columns import KINDS, reference_column
@@ -191,16 +187,17 @@ def _noise(
             return rng.laplace(scale=np.sqrt(0.5), size=(answers, _DRAWS))
         return rng.standard_normal((answers, _DRAWS))
 
-    if isinstance(release.mechanism, AdaptiveQuantiles | MatchingPursuit):
+    mechanism = release.mechanism.name
+    if mechanism in ("adaptive-quantiles", "matching-pursuit"):
         return None, None, None
     block = release.channel.blocks[0]
     held = release.domain.left.size
-    operator = block.operator
-    if isinstance(operator, CurveAnswers):
+    operator: Any = block.operator  # of its mechanism, which says what it is
+    if mechanism == "polynomial-projection":
         back = operator.curve * np.sqrt(release.variance) / release.total
         back[-1] = 0.0  # the curve is set to 1 there
         return np.sqrt((back**2).sum(axis=1)), back @ drawn_for(back.shape[1]), None
-    if isinstance(operator, CellSums):
+    if mechanism == "histogram-query":
         ends = operator.starts + operator.lengths - 1
         root = as_operator(np.tri(ends.size))
         estimate = PrefixEstimate(np.zeros(ends.size), root, release.variance)
@@ -221,15 +218,8 @@ def _conditioned(
     estimate: PrefixEstimate, known: Sequence[int], noise: Vector
 ) -> tuple[Vector, Vector]:
     """Return deviations of the sums, and their draws for unit noise, when some sums are known."""
-    root = estimate.root
-    drawn = root.matmat(noise)
-    if isinstance(root, PrefixRoot):
-        # Row k of the root holds the first k + 1 coefficients of its first column.
-        unit = np.zeros(root.shape[1])
-        unit[0] = 1.0
-        variances = np.cumsum(root.matvec(unit) ** 2)
-    else:
-        variances = (root.matmat(np.eye(root.shape[1])) ** 2).sum(axis=1)
+    drawn = estimate.root.matmat(noise)
+    variances = estimate.root.squared_row_sums()
     for index in known:
         column = estimate.column(index)
         drawn -= np.outer(column / column[index], drawn[index])

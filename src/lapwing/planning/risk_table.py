@@ -1,9 +1,9 @@
 """The shipped risk table: how large the error of a pair was when it was simulated.
 
-`benchmarks/accuracy/risk_table.py` makes the table: for every pair of randomizer and decoder that
-:func:`lapwing.recommend` may answer, the mean error on reference columns of each kind, over a grid
-of epsilon, people and symbols, pooled where noise made it rise with the people. Here it is read and
-interpolated.
+`benchmarks/accuracy/promises/risk_table.py` makes the table: for every pair of randomizer and
+decoder that :func:`lapwing.recommend` may answer, the mean error on reference columns of each kind,
+over a grid of epsilon, people and symbols, pooled where noise made it rise with the people. Here it
+is read and interpolated.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.protocol.randomizer import Randomizer
 
-LARGEST_CROWD = 10**8
+CROWD_LIMIT = 10**8
 """Most people who are randomised one by one: a few seconds and gigabytes."""
 
 
@@ -95,9 +95,9 @@ def _everybody(
     randomizer: RandomizesSymbols, people: NDArray[np.int64], generator: np.random.Generator
 ) -> Counts:
     """Randomise every person, with a keystream whose seed the generator draws."""
-    if people.sum() > LARGEST_CROWD:
+    if people.sum() > CROWD_LIMIT:
         raise ArgumentError(
-            f"this randomizer is simulated by randomising everybody, at most {LARGEST_CROWD} "
+            f"this randomizer is simulated by randomising everybody, at most {CROWD_LIMIT} "
             f"people, got {people.sum()}; scale the counts down"
         )
     symbols = np.repeat(np.arange(people.size), people)

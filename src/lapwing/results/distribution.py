@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,6 +72,7 @@ class Distribution:
     guarantee: Guarantee | None = None
     uncertainty: Uncertainty | None = None
     made: dict[str, Any] = field(default_factory=dict)
+    kind: ClassVar[Literal["distribution"]] = "distribution"
 
     def __post_init__(self) -> None:
         """Check that it is a distribution, and freeze it."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from statistics import NormalDist
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,6 +92,7 @@ class HeavyHitters:
     labels: Sequence[str] | None = None
     guarantee: Guarantee | None = None
     made: dict[str, Any] = field(default_factory=dict)
+    kind: ClassVar[Literal["heavy-hitters"]] = "heavy-hitters"
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,6 +50,7 @@ class SignedEstimate:
     guarantee: Guarantee | None = None
     uncertainty: Uncertainty | None = None
     made: dict[str, Any] = field(default_factory=dict)
+    kind: ClassVar[Literal["signed-estimate"]] = "signed-estimate"
 
     def __post_init__(self) -> None:
         """Check the shape and freeze the masses."""

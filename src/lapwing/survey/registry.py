@@ -256,8 +256,9 @@ def load_plugins() -> list[str]:
             try:
                 _load(entry, table)
                 loaded.append(entry.name)
-            # Somebody else's code: whatever it raises is its failure, and must not be ours.
-            except Exception as error:
+            # Somebody else's code: whatever it raises is its failure, and must not be ours. Some
+            # modules end the program when something that they need is missing.
+            except (Exception, SystemExit) as error:
                 package = entry.dist.name if entry.dist is not None else "a package"
                 failed.append(
                     f"the plug-in {entry.name!r} of {package} cannot be used: "

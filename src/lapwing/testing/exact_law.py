@@ -23,7 +23,7 @@ from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.testing.claims import claim
 
-MOST_RESULTS = 2**12
+RESULT_LIMIT = 2**12
 """Of one bounded draw that are still listed."""
 
 
@@ -121,7 +121,7 @@ class _Product:
 
     def __rshift__(self, bits: int) -> int:
         claim(bits == 64 and self.checked, "a draw must reject before it takes the high half")
-        if self.bound > MOST_RESULTS:
+        if self.bound > RESULT_LIMIT:
             raise TooMany
         return self.path.choose([Fraction(1, self.bound)] * self.bound)
 

@@ -29,10 +29,11 @@ from lapwing.linear.operators.stacked import dense
 from lapwing.local.categorical.subset_selection import SubsetSelection
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
+from lapwing.protocol.randomizer import Randomizer
 from tests.false_alarms import accepts, binomial_tail
 
 DOMAIN = Interval(0, 1, bins=20)
-PURE = [
+PURE: list[Randomizer] = [
     GeneralizedRandomizedResponse(DOMAIN, 2),
     OptimizedUnaryEncoding(DOMAIN, 2),
     UnaryEncoding(DOMAIN, 2),
@@ -111,8 +112,9 @@ def test_blind_channels_are_decoded_by_any_decoder() -> None:
 
 
 def test_protocols_whose_size_tells_nothing_are_refused() -> None:
-    response, subsets = PURE[0], SubsetSelection(DOMAIN, 2)
-    for randomizer in (response, subsets):
+    response = PURE[0]
+    refused: list[Randomizer] = [response, SubsetSelection(DOMAIN, 2)]
+    for randomizer in refused:
         tally = simulate(randomizer, np.full(20, 1000), rng=1)
         with pytest.raises(UnsupportedChannelError, match="as many symbols, it tells nothing"):
             epsilon_from_support(tally, protocol=randomizer.name)

@@ -25,12 +25,14 @@ from lapwing.decoders.deconvolution.kernel_smoothing import BinomialSmoothing, G
 from lapwing.decoders.deconvolution.wiener import noise_spectrum
 from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
 from lapwing.linear.projections import simplex
+from lapwing.protocol.randomizer import Randomizer
+from tests.mistaken import mistaken
 
 LINE = Interval(0, 1, bins=40)
 CIRCLE = Interval(0, 1, bins=40, circular=True)
 PEOPLE = np.round(2000 * np.exp(-(((np.arange(40) - 30) / 6.0) ** 2))).astype(np.int64)
 
-RANDOMIZERS = {
+RANDOMIZERS: dict[str, Randomizer] = {
     "response": GeneralizedRandomizedResponse(LINE, 3),
     "bits": OptimizedUnaryEncoding(LINE, 3),
     "bits on a circle": OptimizedUnaryEncoding(CIRCLE, 3),
@@ -125,7 +127,7 @@ def test_smoothing_helps_on_a_smooth_column_and_guiding_helps_more_where_noise_i
     people = np.round(5000 * (1 + 0.5 * np.cos(angle) + 0.2 * np.cos(15 * angle))).astype(np.int64)
     held = people / people.sum()
     randomizer = OptimizedUnaryEncoding(domain, 4)
-    errors = {"raw": [], "GF3": [], "GF3-DW": []}  # type: ignore[var-annotated]
+    errors: dict[str, list[float]] = {"raw": [], "GF3": [], "GF3-DW": []}
     for seed in range(20):
         tally = simulate(randomizer, people, rng=seed)
         for name, decoder in (
@@ -186,7 +188,7 @@ def test_refusals() -> None:
             decoder.decode(RANDOMIZERS["bits"].channel, empty)
     for sigma in (0, -1.0, float("nan"), float("inf"), "3", True, None):
         with pytest.raises(ArgumentError, match="sigma must be"):
-            GaussianSmoothing(sigma=sigma)  # type: ignore[arg-type]
+            GaussianSmoothing(sigma=mistaken(sigma))
     for rounds in (0, 1.0, True):
         with pytest.raises(ArgumentError, match="rounds must be"):
-            BinomialSmoothing(rounds=rounds)  # type: ignore[arg-type]
+            BinomialSmoothing(rounds=mistaken(rounds))

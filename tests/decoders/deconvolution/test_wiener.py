@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +24,13 @@ from lapwing import (
     SquareWave,
     simulate,
 )
-from lapwing.decoders.deconvolution.wiener import Wiener, circulant, noise_spectrum, wiener_filter
+from lapwing.decoders.deconvolution.wiener import (
+    Method,
+    Wiener,
+    circulant,
+    noise_spectrum,
+    wiener_filter,
+)
 from lapwing.errors import (
     ArgumentError,
     MismatchError,
@@ -75,7 +82,7 @@ SCRIPTS: dict[str, tuple[Wiener, Callable[[np.ndarray, np.ndarray, np.ndarray], 
 
 @pytest.mark.parametrize("method", list(SCRIPTS))
 @pytest.mark.parametrize("name", ["response", "optimized bits"])
-def test_equals_the_literal_script_of_the_paper(name: str, method: str) -> None:
+def test_equals_the_literal_script_of_the_paper(name: str, method: Method) -> None:
     randomizer = PURE[name]
     channel, tally = randomizer.channel, tally_of(randomizer)
     operator = channel.blocks[0].operator
@@ -122,10 +129,10 @@ def test_circular_waves_follow_the_same_scripts(name: str) -> None:
 
 @each
 @pytest.mark.parametrize("method", ["direct", "iterative"])
-def test_without_noise_the_filter_is_the_unbiased_inverse(name: str, method: str) -> None:
+def test_without_noise_the_filter_is_the_unbiased_inverse(name: str, method: Method) -> None:
     randomizer = ALL[name]
     channel, tally = randomizer.channel, tally_of(randomizer)
-    ours = signed(Wiener(method=method, noise=0.0), channel, tally)  # type: ignore[arg-type]
+    ours = signed(Wiener(method=method, noise=0.0), channel, tally)
     np.testing.assert_allclose(ours, unbiased(channel, tally), atol=1e-12)
     known = Wiener(method="direct", noise=0.0, signal=(1.0,) * SIZE)
     np.testing.assert_allclose(signed(known, channel, tally), ours, atol=1e-12)
@@ -160,9 +167,9 @@ def test_gain_lies_between_zero_and_one() -> None:
 
 @each
 @pytest.mark.parametrize("method", ["direct", "iterative"])
-def test_decoders_only_shrink_frequencies(name: str, method: str) -> None:
+def test_decoders_only_shrink_frequencies(name: str, method: Method) -> None:
     channel, tally = ALL[name].channel, tally_of(ALL[name])
-    ours = np.fft.fft(signed(Wiener(method=method), channel, tally))  # type: ignore[arg-type]
+    ours = np.fft.fft(signed(Wiener(method=method), channel, tally))
     ratio = ours[1:] / np.fft.fft(unbiased(channel, tally))[1:]
     assert np.abs(ratio.imag).max() < 1e-9
     assert ratio.real.min() > -1e-9 and ratio.real.max() < 1 + 1e-9
@@ -170,16 +177,14 @@ def test_decoders_only_shrink_frequencies(name: str, method: str) -> None:
 
 @each
 @pytest.mark.parametrize("method", ["iterative", "iterative-from-reports"])
-def test_many_iterations_end_at_the_fixed_point(name: str, method: str) -> None:
+def test_many_iterations_end_at_the_fixed_point(name: str, method: Method) -> None:
     """P_f tends to max(|G|^2 - Pn, 0) / |H|^2, so F to max(1 - Pn / |G|^2, 0) G / H."""
     channel, tally = ALL[name].channel, tally_of(ALL[name])
     noise = noise_spectrum(channel.blocks[0], tally.total)
     observed = np.abs(np.fft.fft(tally.blocks[0] / tally.total)) ** 2
     raw = np.fft.fft(unbiased(channel, tally))
     limit = np.maximum(1 - noise / observed, 0) * raw
-    ours = np.fft.fft(
-        signed(Wiener(method=method, iterations=50_000), channel, tally)  # type: ignore[arg-type]
-    )
+    ours = np.fft.fft(signed(Wiener(method=method, iterations=50_000), channel, tally))
     # From a low start, a frequency that the channel nearly hides is approached very slowly.
     gain = np.abs(np.fft.fft(channel.blocks[0].operator.kernel)) ** 2
     above = (observed[1:] > 1.3 * noise[1:]) & ((gain[1:] > 0.01) | (method == "iterative"))
@@ -273,11 +278,11 @@ def test_largest_shares_can_be_kept() -> None:
 @each
 def test_total_is_one_whatever_the_counts_add_up_to(name: str) -> None:
     channel, tally = ALL[name].channel, tally_of(ALL[name])
-    methods = ["direct", "iterative", "iterative-from-reports"]
+    methods: list[Method] = ["direct", "iterative", "iterative-from-reports"]
     if name in PURE:
         methods.append("permuted")
     for method in methods:
-        mass = signed(Wiener(method=method), channel, tally)  # type: ignore[arg-type]
+        mass = signed(Wiener(method=method), channel, tally)
         assert mass.sum() == pytest.approx(1, abs=1e-12)
 
 
@@ -400,8 +405,11 @@ def test_a_wave_with_blind_frequencies_gives_no_nan_and_no_band() -> None:
     channel = Channel(CIRCLE, [Block(operator, Multinomial())], "box")
     counts = np.random.default_rng(0).multinomial(100_000, operator.matvec(smooth_signal()))
     tally = Counts([counts], [100_000], "box")
-    for method in ("direct", "iterative", "iterative-from-reports"):
-        decoder = Wiener(method=method)  # type: ignore[arg-type]
+    for decoder in (
+        Wiener(method="direct"),
+        Wiener(method="iterative"),
+        Wiener(method="iterative-from-reports"),
+    ):
         result = decoder.decode(channel, tally)
         assert np.isfinite(result.mass).all() and result.confidence_band() is None
         for noise in ("analytic", 0.0):
@@ -427,9 +435,9 @@ def test_a_wave_with_blind_frequencies_gives_no_nan_and_no_band() -> None:
         ({"signal": (1.0,) * SIZE}, "method='direct'"),
     ],
 )
-def test_illegal_knobs_are_refused(knobs: dict[str, object], words: str) -> None:
+def test_illegal_knobs_are_refused(knobs: dict[str, Any], words: str) -> None:
     with pytest.raises(ArgumentError, match=words):
-        Wiener(**knobs)  # type: ignore[arg-type]
+        Wiener(**knobs)
 
 
 def test_a_spectrum_of_another_length_is_refused() -> None:

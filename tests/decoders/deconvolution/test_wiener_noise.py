@@ -13,18 +13,17 @@ from lapwing import (
 )
 from lapwing.decoders.deconvolution.wiener import noise_spectrum
 from lapwing.linear.operators.circulant import Circulant
+from lapwing.protocol.randomizer import Randomizer
 from tests.decoders.deconvolution.wiener_scripts import ALL, CIRCULAR, PURE, SIZE, each, equation_20
 from tests.false_alarms import DECODES, accepts
 
 
-def _measured(randomizer: object, people: np.ndarray, runs: int) -> np.ndarray:
+def _measured(randomizer: Randomizer, people: np.ndarray, runs: int) -> np.ndarray:
     """Return |N|^2 of many tallies of the same people: float64 [runs, size]."""
     rng = np.random.default_rng(3)
-    operator = randomizer.channel.blocks[0].operator  # type: ignore[attr-defined]
+    operator = randomizer.channel.blocks[0].operator
     mean = operator.matvec(people / people.sum())
-    counts = np.array(
-        [simulate(randomizer, people, rng=rng).blocks[0] for _ in range(runs)]  # type: ignore[arg-type]
-    )
+    counts = np.array([simulate(randomizer, people, rng=rng).blocks[0] for _ in range(runs)])
     return np.asarray(np.abs(np.fft.fft(counts / people.sum() - mean, axis=1)) ** 2)
 
 

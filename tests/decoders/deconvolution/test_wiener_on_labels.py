@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from lapwing import (
     Wiener,
     simulate,
 )
+from lapwing.decoders.deconvolution.wiener import Method
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.testing.example_tallies import noiseless
@@ -29,14 +32,14 @@ def heavy_tail(people: int) -> np.ndarray:
 
 @pytest.mark.parametrize("make", [OptimizedUnaryEncoding, GeneralizedRandomizedResponse])
 @pytest.mark.parametrize("method", ["direct", "permuted"])
-def test_unfiltered_largest_shares_repair_the_largest(make: type, method: str) -> None:
+def test_unfiltered_largest_shares_repair_the_largest(make: type, method: Method) -> None:
     """DW and AMRP take away from the largest shares; kept, they err as the unbiased ones do."""
     randomizer = make(Categories(SIZE), 3)
     counts = heavy_tail(100_000)
     held = counts / counts.sum()
     largest = np.argsort(-held)[:10]
     errors: dict[str, list[float]] = {"raw": [], "filtered": [], "kept": []}
-    plain = {"method": method, "permutations": 20, "simplex": False, "band": False}
+    plain: dict[str, Any] = {"method": method, "permutations": 20, "simplex": False, "band": False}
     for seed in range(4):
         tally = simulate(randomizer, counts, rng=seed)
         found = {
@@ -53,10 +56,10 @@ def test_unfiltered_largest_shares_repair_the_largest(make: type, method: str) -
 
 @pytest.mark.parametrize("make", [SubsetSelection, LinearHashing])
 @pytest.mark.parametrize("method", ["direct", "iterative", "permuted"])
-def test_every_randomizer_that_supports_symbols_may_be_filtered(make: type, method: str) -> None:
+def test_every_randomizer_that_supports_symbols_may_be_filtered(make: type, method: Method) -> None:
     channel = make(Categories(16), 3).channel
     mass = np.arange(1.0, 17) / 136
-    decoder = Wiener(method=method, permutations=3)  # type: ignore[arg-type]
+    decoder = Wiener(method=method, permutations=3)
     np.testing.assert_allclose(
         decoder.decode(channel, noiseless(channel, mass)).mass, mass, atol=1e-5
     )

@@ -25,18 +25,19 @@ from lapwing.decoders.deconvolution.wiener import Wiener
 from lapwing.linear.operators.stacked import dense
 from lapwing.local.categorical.subset_selection import SubsetSelection
 from lapwing.local.numerical.general_wave import GeneralWave
+from lapwing.protocol.randomizer import Randomizer
 
 SIZE = 50
 CIRCLE = Interval(0, 24, bins=SIZE, circular=True)
 LINE = Interval(0, 1, bins=SIZE)
 
-PURE = {
+PURE: dict[str, Randomizer] = {
     "response": GeneralizedRandomizedResponse(LINE, 3),
     "optimized bits": OptimizedUnaryEncoding(LINE, 3),
     "symmetric bits": UnaryEncoding(LINE, 3),
     "subsets": SubsetSelection(LINE, 3),
 }
-CIRCULAR = {
+CIRCULAR: dict[str, Randomizer] = {
     "square wave on a circle": SquareWave(CIRCLE, 3, width=0.07),
     "triangle on a circle": GeneralWave(CIRCLE, 3, ratio=0, width=0.11),
 }
@@ -56,9 +57,9 @@ def smooth_signal(size: int = SIZE, *, seed: int = 0) -> np.ndarray:
     return signal / signal.sum()
 
 
-def tally_of(randomizer: object, *, people: int = 200_000, seed: int = 1) -> Counts:
+def tally_of(randomizer: Randomizer, *, people: int = 200_000, seed: int = 1) -> Counts:
     counts = np.random.default_rng(seed).multinomial(people, smooth_signal(seed=seed))
-    return simulate(randomizer, counts, rng=seed + 1)  # type: ignore[arg-type]
+    return simulate(randomizer, counts, rng=seed + 1)
 
 
 def unbiased(channel: Channel, tally: Counts) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The band of a large domain beside the same recipe on all of its symbols."""
+"""The band of a large domain beside the widened posterior of all of its symbols."""
 
 from __future__ import annotations
 
@@ -10,24 +10,20 @@ from lapwing.decoders.empirical_bayes.cell_band import Cells, cell_band
 from lapwing.decoders.empirical_bayes.low_rank_prior import (
     BLUR,
     WAVES,
-    ReducedAnswer,
-    reduced_answer,
+    LowRankAnswer,
+    low_rank_answer,
 )
-from lapwing.decoders.empirical_bayes.normal_posterior import LearntPrior, quadratic_likelihood
+from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.widened_band import (
-    Evidence,
-    local_mass,
-    smooth_floor,
-    widened_band,
-)
+from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
 from lapwing.decoders.unbiased.linear_estimate import triangular
 
 SIZE = 512
 
 
 @pytest.fixture(scope="module", params=[1, 4])
-def decoded(request: pytest.FixtureRequest) -> tuple[ReducedAnswer, ScaledBasis, Evidence]:
+def decoded(request: pytest.FixtureRequest) -> tuple[LowRankAnswer, ScaledBasis, Evidence]:
     domain = Interval(0, 1, bins=SIZE)
     randomizer = MultiscaleWave(domain, request.param)
     place = (np.arange(SIZE) + 0.5) / SIZE
@@ -35,20 +31,19 @@ def decoded(request: pytest.FixtureRequest) -> tuple[ReducedAnswer, ScaledBasis,
     mass[[10, 301]] += [0.2, 0.1]
     rng = np.random.default_rng(7)
     tally = simulate(randomizer, rng.multinomial(100_000, mass), rng=rng)
-    scaled = ScaledBasis(domain, most=WAVES, blur=BLUR * SIZE)
-    answer = reduced_answer(randomizer.channel, tally, scaled, passes=2)
+    scaled = ScaledBasis(domain, limit=WAVES, blur=BLUR * SIZE)
+    answer = low_rank_answer(randomizer.channel, tally, scaled, passes=2)
     information, score = quadratic_likelihood(randomizer.channel, tally, answer.pilot)
     return answer, scaled, Evidence(information, score, answer.pilot, tally.total)
 
 
 def test_it_is_that_of_all_symbols_within_a_few_per_cent(
-    decoded: tuple[ReducedAnswer, ScaledBasis, Evidence],
+    decoded: tuple[LowRankAnswer, ScaledBasis, Evidence],
 ) -> None:
     answer, scaled, evidence = decoded
     value = answer.model.columns.value
-    fitted = LearntPrior(answer.mean, (value * answer.model.variance) @ value.T, np.zeros(SIZE))
-    local = local_mass(answer.mass, scaled.joined, blur=scaled.blur)
-    waves = smooth_floor(local, scaled.basis, scaled.joined)
+    fitted = NormalPrior(answer.mean, (value * answer.model.variance) @ value.T)
+    waves, local = always_allowed(answer.mass, scaled)
     whole = widened_band(evidence, fitted, waves @ waves.T + np.diag(local) / 256)
     cells = cell_band(answer, scaled, evidence.reports)
     heights = np.cumsum(answer.mass)
@@ -67,7 +62,7 @@ def test_it_is_that_of_all_symbols_within_a_few_per_cent(
 
 
 def test_cells_are_split_at_atoms_and_spread_as_the_pilot(
-    decoded: tuple[ReducedAnswer, ScaledBasis, Evidence],
+    decoded: tuple[LowRankAnswer, ScaledBasis, Evidence],
 ) -> None:
     answer, scaled, _ = decoded
     cells = Cells.of(answer, scaled.apart)
@@ -84,7 +79,7 @@ def test_cells_are_split_at_atoms_and_spread_as_the_pilot(
 
 
 def test_what_moves_within_a_cell_has_the_information_of_whole_matrices(
-    decoded: tuple[ReducedAnswer, ScaledBasis, Evidence],
+    decoded: tuple[LowRankAnswer, ScaledBasis, Evidence],
 ) -> None:
     answer, scaled, evidence = decoded
     cells = Cells.of(answer, scaled.apart)
@@ -104,7 +99,7 @@ def test_triangular_columns_are_a_root_also_of_a_singular_matrix() -> None:
     assert columns.shape[1] == 12
     assert np.allclose(columns @ columns.T, covariance)
     assert np.array_equal(triangular(np.zeros((4, 4))), np.zeros((4, 1)))
-    few = triangular(covariance, most=5)
+    few = triangular(covariance, limit=5)
     left = np.diag(covariance - few @ few.T)
     assert few.shape == (30, 5)
     assert left.min() > -1e-9

@@ -23,6 +23,7 @@ from lapwing import (
 )
 from lapwing.decoders.empirical_bayes import spectral_prior
 from lapwing.protocol.messages.tally import Counts
+from tests.decoders.band_choices import KINDS, TARGETS
 
 SIZE = 640
 DOMAIN = Interval(0, 1, bins=SIZE)
@@ -152,8 +153,8 @@ def test_few_or_like_people_give_a_distribution(places: list[int]) -> None:
         tally = simulate(randomizer, people, rng=1)
         result = SpectralPrior().decode(randomizer.channel, tally)
         assert np.isfinite(result.mass).all()
-        for kind in ("pointwise", "simultaneous"):
-            band = result.confidence_band(kind=kind)  # type: ignore[arg-type]
+        for kind in KINDS:
+            band = result.confidence_band(kind=kind)
             assert band is not None
             assert np.isfinite(band.low).all() and np.isfinite(band.high).all()
             assert each > 1 or (band.high - band.low).max() > 0.5
@@ -175,10 +176,10 @@ def test_the_same_tally_gives_the_same_answer_and_a_file_keeps_the_band() -> Non
     one = SpectralPrior().decode(randomizer.channel, tally)
     two = Distribution.from_json(SpectralPrior().decode(randomizer.channel, tally).to_json())
     assert np.array_equal(one.mass, two.mass)
-    for kind in ("pointwise", "simultaneous"):
-        for target in ("empirical", "population"):
-            kept = one.confidence_band(kind=kind, target=target)  # type: ignore[arg-type]
-            read = two.confidence_band(kind=kind, target=target)  # type: ignore[arg-type]
+    for kind in KINDS:
+        for target in TARGETS:
+            kept = one.confidence_band(kind=kind, target=target)
+            read = two.confidence_band(kind=kind, target=target)
             assert kept is not None and read is not None
             assert np.array_equal(kept.low, read.low) and np.array_equal(kept.high, read.high)
 

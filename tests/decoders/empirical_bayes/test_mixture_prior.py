@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from lapwing import (
 )
 from lapwing.decoders.empirical_bayes.mixture_prior import (
     CERTAIN,
-    _law,
+    _learnt_weights,
     _share_at,
     _steps_to,
     _with_mean,
@@ -32,6 +33,7 @@ from lapwing.decoders.empirical_bayes.mixture_prior import (
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import simplex
+from tests.mistaken import mistaken
 
 
 def sparse(size: int, heavy: int, people: int) -> np.ndarray:
@@ -56,8 +58,8 @@ def test_weights_with_a_mean_are_those_of_the_equations() -> None:
         assert weights @ grid == pytest.approx(mean, rel=1e-6)
         # w = c / (1 + lambda (theta - m)): the multiplier is the same at every point.
         used = held > 1e-12
-        pull = (held[used] / weights[used] - 1) / (grid - mean)[used]
-        assert np.ptp(pull) <= 1e-5 * max(1.0, np.abs(pull).max())
+        multiplier = (held[used] / weights[used] - 1) / (grid - mean)[used]
+        assert np.ptp(multiplier) <= 1e-5 * max(1.0, np.abs(multiplier).max())
 
 
 def test_the_mean_holds_even_where_a_point_is_all_but_empty() -> None:
@@ -69,7 +71,7 @@ def test_the_mean_holds_even_where_a_point_is_all_but_empty() -> None:
         assert weights @ grid == pytest.approx(mean, rel=1e-6)
 
 
-def test_the_law_is_the_most_probable_one_with_that_mean() -> None:
+def test_the_prior_is_the_most_probable_one_with_that_mean() -> None:
     rng = np.random.default_rng(1)
     grid = np.array([0.0, 0.5, 1.5, 3.0, 6.0])
     estimates = np.concatenate([rng.normal(0, 1, 300), rng.normal(3, 1, 40)])
@@ -80,7 +82,7 @@ def test_the_law_is_the_most_probable_one_with_that_mean() -> None:
         return -float(bins @ np.log(likelihood @ weights))
 
     for mean in (0.2, 0.36, 0.6):
-        found = _law(likelihood, bins, grid, mean, 3000)
+        found = _learnt_weights(likelihood, bins, grid, mean, 3000)
         best = minimize(
             loss,
             np.full(5, 0.2),
@@ -94,8 +96,10 @@ def test_the_law_is_the_most_probable_one_with_that_mean() -> None:
         )
         assert found @ grid == pytest.approx(mean, rel=1e-6)
         assert loss(found) == pytest.approx(best.fun, abs=1e-6)
-        # The check can fail: the law without the constraint is more probable.
-        assert mean == 0.36 or loss(found) > loss(_law(likelihood, bins, grid, 0.36, 3000))
+        # The check can fail: the prior without the constraint is more probable.
+        assert mean == 0.36 or loss(found) > loss(
+            _learnt_weights(likelihood, bins, grid, 0.36, 3000)
+        )
 
 
 def test_steps_count_standard_deviations() -> None:
@@ -108,16 +112,16 @@ def test_steps_count_standard_deviations() -> None:
     assert (near[1] - near[0]) / 0.001 == pytest.approx(deviation, rel=1e-3)
 
 
-def slow_posterior(shares: np.ndarray, deviation: float, law: np.ndarray) -> np.ndarray:
+def slow_posterior(shares: np.ndarray, deviation: float, prior: np.ndarray) -> np.ndarray:
     """Return posterior means symbol by symbol when the shares are drawn from these."""
     means = []
     for share in shares:
-        weights = np.exp(-((share - law) ** 2) / (2 * deviation**2))
-        means.append(float(weights @ law / weights.sum()))
+        weights = np.exp(-((share - prior) ** 2) / (2 * deviation**2))
+        means.append(float(weights @ prior / weights.sum()))
     return np.array(means)
 
 
-def test_nearly_the_posterior_under_the_true_law() -> None:
+def test_nearly_the_posterior_under_the_true_prior() -> None:
     """Empirical Bayes against a script that is given all shares, in any order."""
     size, people = 3000, 50_000
     bits = OptimizedUnaryEncoding(Categories(size), 1)
@@ -132,7 +136,7 @@ def test_nearly_the_posterior_under_the_true_law() -> None:
         known.append(np.mean((oracle - mass) ** 2))
         projected.append(np.mean((simplex(found.shares) - mass) ** 2))
     assert np.mean(known) < np.mean(learnt) < 1.35 * np.mean(known)
-    # The check can fail: the projection, which knows no law, is far from it.
+    # The check can fail: the projection, which knows no prior, is far from it.
     assert np.mean(projected) > 1.6 * np.mean(known)
 
 
@@ -152,8 +156,8 @@ def test_nothing_is_left_for_the_others_when_the_certain_ones_hold_everything() 
 
 
 @pytest.mark.parametrize("estimate", ["mean", "median"])
-def test_better_than_the_projection_on_sparse_data(estimate: str) -> None:
-    decoder = MixturePrior(estimate=estimate, band=False)  # type: ignore[arg-type]
+def test_better_than_the_projection_on_sparse_data(estimate: Literal["mean", "median"]) -> None:
+    decoder = MixturePrior(estimate=estimate, band=False)
     for randomizer in (
         OptimizedUnaryEncoding(Categories(2000), 1),
         UnaryEncoding(Categories(2000), 2),
@@ -206,9 +210,9 @@ def test_dense_data_stay_as_they_are() -> None:
 
 def test_bad_knobs_are_refused() -> None:
     with pytest.raises(ArgumentError, match="estimate must be"):
-        MixturePrior(estimate="mode")  # type: ignore[arg-type]
+        MixturePrior(estimate=mistaken("mode"))
     with pytest.raises(ArgumentError, match="total must be"):
-        MixturePrior(total="two")  # type: ignore[arg-type]
+        MixturePrior(total=mistaken("two"))
     for iterations in (0, True, 1.5):
         with pytest.raises(ArgumentError, match="iterations must be"):
-            MixturePrior(iterations=iterations)  # type: ignore[arg-type]
+            MixturePrior(iterations=mistaken(iterations))

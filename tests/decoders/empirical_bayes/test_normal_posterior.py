@@ -14,11 +14,11 @@ from lapwing.decoders.empirical_bayes.spectrum import (
     AMPLITUDES,
     FLOORS,
     SLOPES,
-    Basis,
     averaged_spectrum,
     evidence_of,
     refined,
 )
+from lapwing.decoders.empirical_bayes.wave_basis import Basis
 
 
 def _problem(size: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -87,8 +87,10 @@ def test_the_evidence_is_the_density_of_the_data() -> None:
             multivariate_normal(np.zeros(9), np.eye(9) + design * v @ design.T).logpdf(data)
         )
 
-    information, pull = design.T @ design, design.T @ data
-    first = evidence_of(information, pull, variance) - evidence_of(information, pull, 2 * variance)
+    information, score = design.T @ design, design.T @ data
+    first = evidence_of(information, score, variance) - evidence_of(
+        information, score, 2 * variance
+    )
     assert first == pytest.approx(log_density(variance) - log_density(2 * variance), rel=1e-9)
 
 
@@ -112,18 +114,21 @@ def test_the_average_is_that_of_the_whole_grid(seed: int) -> None:
     frequency = np.arange(1.0, 40)
     half = rng.normal(size=(39, 60))
     information = half @ half.T * 10.0 ** rng.integers(1, 5)
-    pull = information @ (0.5 * frequency ** -rng.uniform(0.5, 2) * rng.normal(size=39))
+    score = information @ (0.5 * frequency ** -rng.uniform(0.5, 2) * rng.normal(size=39))
     others = np.array([0.3, 0.01])
     both = np.zeros((41, 41))
     both[:39, :39] = information
     both[39:, 39:] = np.diag([5.0, 900.0])
-    found = averaged_spectrum(both, np.append(pull, [3.0, 40.0]), frequency, others)
+    found = averaged_spectrum(both, np.append(score, [3.0, 40.0]), frequency, others)
     spectra = [
         a**2 * frequency ** (-2 * slope) + w**2
         for slope, a, w in product(SLOPES, AMPLITUDES, FLOORS)
     ]
     evidence = np.array(
-        [evidence_of(both, np.append(pull, [3.0, 40.0]), np.append(one, others)) for one in spectra]
+        [
+            evidence_of(both, np.append(score, [3.0, 40.0]), np.append(one, others))
+            for one in spectra
+        ]
     )
     weights = np.exp(evidence - evidence.max())
     expected = np.exp(weights @ np.log(spectra) / weights.sum())
@@ -138,9 +143,9 @@ def test_the_spectrum_follows_the_amplitudes_that_made_the_data() -> None:
 
     def learnt(slope: float) -> np.ndarray:
         amplitude = 0.9 * frequency**-slope * rng.choice([-1, 1], 63)
-        pull = information @ (amplitude + rng.normal(size=63) / np.sqrt(1e5))
-        variance = averaged_spectrum(information, pull, frequency).variance
-        return refined(variance, information, pull, np.floor(2 * np.log2(frequency)).astype(int))
+        score = information @ (amplitude + rng.normal(size=63) / np.sqrt(1e5))
+        variance = averaged_spectrum(information, score, frequency).variance
+        return refined(variance, information, score, frequency)
 
     rough, smooth = learnt(0.5), learnt(2.0)
     assert rough[40] > 30 * smooth[40]

@@ -21,6 +21,8 @@ from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.protocol.messages.tally import Counts
+from tests.decoders.band_choices import KINDS, TARGETS
+from tests.mistaken import mistaken
 
 SIZE = 64
 DOMAIN = Interval(0, 1, bins=SIZE)
@@ -91,8 +93,8 @@ def _coverage(
     for seed in range(repeats):
         tally = simulate(randomizer, people, rng=seed)
         result = SpectralPrior().decode(randomizer.channel, tally)
-        for kind, found in (("pointwise", pointwise), ("simultaneous", simultaneous)):
-            band = result.confidence_band(0.95, kind=kind)  # type: ignore[arg-type]
+        for kind, found in zip(KINDS, (pointwise, simultaneous), strict=True):
+            band = result.confidence_band(0.95, kind=kind)
             assert band is not None
             middle, reach = (band.low + band.high) / 2, narrow * (band.high - band.low) / 2
             inside = np.abs(heights - middle) <= reach + 1e-12
@@ -116,10 +118,10 @@ def test_the_band_survives_a_file_and_knows_its_targets() -> None:
     result = SpectralPrior().decode(randomizer.channel, tally)
     loaded = Distribution.from_json(result.to_json())
     widths = {}
-    for kind in ("pointwise", "simultaneous"):
-        for target in ("empirical", "population"):
-            one = result.confidence_band(kind=kind, target=target)  # type: ignore[arg-type]
-            two = loaded.confidence_band(kind=kind, target=target)  # type: ignore[arg-type]
+    for kind in KINDS:
+        for target in TARGETS:
+            one = result.confidence_band(kind=kind, target=target)
+            two = loaded.confidence_band(kind=kind, target=target)
             assert one is not None and two is not None
             assert (one.kind, one.target) == (kind, target) == (two.kind, two.target)
             assert np.array_equal(one.low, two.low) and np.array_equal(one.high, two.high)
@@ -180,4 +182,4 @@ def test_what_it_cannot_decode_is_refused() -> None:
         SpectralPrior().decode(large.channel, simulate(large, people, rng=1))
     for passes in (0, 6, True, 1.5):
         with pytest.raises(ArgumentError):
-            SpectralPrior(passes=passes)  # type: ignore[arg-type]
+            SpectralPrior(passes=mistaken(passes))

@@ -30,6 +30,7 @@ from lapwing.errors import (
 from lapwing.local.categorical.prefix_hashing import default_prefixes
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
+from tests.mistaken import mistaken
 
 HASHING = PrefixHashing(Categories(2**20), 2, prefixes=(8, 14, 20))
 HEAVY = {7: 0.35, 2**19 + 3: 0.25}
@@ -121,11 +122,11 @@ def test_foreign_damaged_or_empty_logs_are_refused() -> None:
         decoder.decode(HASHING.prefix_channel, one_group)
     linear = LinearHashing(Categories(2**20), 2)
     with pytest.raises(UnsupportedChannelError, match="prefix hashing"):
-        decoder.decode(linear.linear_channel, LOG)  # type: ignore[arg-type]
+        decoder.decode(mistaken(linear.linear_channel), LOG)
     with pytest.raises(UnsupportedChannelError, match="linear hashing"):
-        ExhaustiveScan().decode(HASHING.prefix_channel, LOG)  # type: ignore[arg-type]
+        ExhaustiveScan().decode(mistaken(HASHING.prefix_channel), LOG)
     with pytest.raises(UnsupportedChannelError, match="from a log"):
-        decoder.decode(HASHING.prefix_channel, HASHING.counts(LOG))  # type: ignore[arg-type]
+        decoder.decode(HASHING.prefix_channel, mistaken(HASHING.counts(LOG)))
 
 
 def test_a_report_that_its_group_cannot_send_is_refused() -> None:
@@ -151,4 +152,4 @@ def test_illegal_domains_and_knobs_are_refused() -> None:
         PrefixHashing(Integers(0, 7), 1)
     for kept in (0, True, 2.0, 2**16 + 1):
         with pytest.raises(ArgumentError, match="kept"):
-            PrefixExtension(kept=kept)  # type: ignore[arg-type]
+            PrefixExtension(kept=mistaken(kept))

@@ -19,6 +19,7 @@ from lapwing import (
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.operators.random_signs import unpacked
 from lapwing.linear.operators.stacked import dense
+from tests.mistaken import mistaken
 
 SYMBOLS, OUTPUTS = 300, 120
 
@@ -97,10 +98,11 @@ def test_it_is_the_printed_algorithm(regime: Any, epsilon: float) -> None:
     tally = simulate(randomizer, counts, rng=2)
     expected = literal(randomizer, regime, tally, 6)
     decode = {
-        step: CompressiveEstimate(sparsity=6, regime=regime, last_step=step).decode(  # type: ignore[arg-type]
-            randomizer.channel, tally
+        decoder.last_step: decoder.decode(randomizer.channel, tally)
+        for decoder in (
+            CompressiveEstimate(sparsity=6, regime=regime, last_step="project"),
+            CompressiveEstimate(sparsity=6, regime=regime, last_step="normalise"),
         )
-        for step in ("project", "normalise")
     }
     np.testing.assert_allclose(decode["project"].mass, onto_simplex(expected), atol=1e-9)
     positive = np.maximum(expected, 0)
@@ -114,8 +116,10 @@ def test_the_constrained_l1_of_the_theory_finds_the_same_symbols() -> None:
     counts = np.zeros(SYMBOLS, dtype=np.int64)
     counts[[3, 50, 200]] = 10**8
     tally = simulate(randomizer, counts, rng=2)
-    for recovery in ("omp", "l1"):
-        decoder = CompressiveEstimate(sparsity=3, recovery=recovery)  # type: ignore[arg-type]
+    for decoder in (
+        CompressiveEstimate(sparsity=3, recovery="omp"),
+        CompressiveEstimate(sparsity=3, recovery="l1"),
+    ):
         mass = decoder.decode(randomizer.channel, tally).mass
         assert set(np.argsort(mass)[-3:].tolist()) == {3, 50, 200}
         # The model error of unbalanced columns stays, however many people report.
@@ -136,8 +140,10 @@ def test_with_balanced_columns_there_is_no_model_error() -> None:
 def test_a_tally_that_says_nothing_gives_a_distribution() -> None:
     randomizer = randomizer_of("high", 1)
     tally = Counts([np.full(OUTPUTS, 10)], [10 * OUTPUTS], randomizer.fingerprint)
-    for step in ("project", "normalise"):
-        decoder = CompressiveEstimate(sparsity=3, last_step=step)  # type: ignore[arg-type]
+    for decoder in (
+        CompressiveEstimate(sparsity=3, last_step="project"),
+        CompressiveEstimate(sparsity=3, last_step="normalise"),
+    ):
         mass = decoder.decode(randomizer.channel, tally).mass
         assert mass.sum() == pytest.approx(1) and mass.min() >= 0
 
@@ -157,6 +163,6 @@ def test_other_channels_and_knobs_are_refused() -> None:
         CompressiveEstimate(sparsity=121).decode(good.channel, simulate(good, counts, rng=1))
     for knobs in ({"regime": "low"}, {"recovery": "best"}, {"last_step": "none"}):
         with pytest.raises(ArgumentError, match="must be one of"):
-            CompressiveEstimate(sparsity=3, **knobs)  # type: ignore[arg-type]
+            CompressiveEstimate(sparsity=3, **mistaken(knobs))
     with pytest.raises(ArgumentError, match="sparsity must be at least 1"):
         CompressiveEstimate(sparsity=0)

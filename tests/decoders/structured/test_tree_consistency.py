@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import optimize, stats
 
 from lapwing.decoders.structured.tree_consistency import (
+    Method,
     TreeConsistency,
     TreeEstimate,
     nearest_distribution,
@@ -39,6 +41,8 @@ from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from tests.false_alarms import DECODES, accepts
+
+METHODS: tuple[Method, ...] = ("weighted-average", "admm")
 
 ADMM = TreeConsistency(method="admm", band=False)
 
@@ -272,10 +276,10 @@ def test_default_of_admm_is_within_a_hundredth_of_its_end() -> None:
 
 @pytest.mark.parametrize("method", ["weighted-average", "admm"])
 @pytest.mark.parametrize(("size", "branching"), [(16, 2), (64, 4), (50, 3)])
-def test_noiseless_tally_gives_the_truth(method: str, size: int, branching: int) -> None:
+def test_noiseless_tally_gives_the_truth(method: Method, size: int, branching: int) -> None:
     randomizer = hierarchy(size, branching)
     mass = np.random.default_rng(9).dirichlet(np.full(size, 0.5))
-    decoder = TreeConsistency(method=method, band=False)  # type: ignore[arg-type]
+    decoder = TreeConsistency(method=method, band=False)
     result = decoder.decode(randomizer.channel, noiseless(randomizer, mass))
     np.testing.assert_allclose(result.mass, mass, atol=1e-5)
 
@@ -298,8 +302,8 @@ def test_levels_may_come_from_subset_selection() -> None:
         fixed[0] += members * 10**14 - total
         blocks.append(fixed)
     tally = Counts(blocks, tally.reports, randomizer.fingerprint)
-    for method in ("weighted-average", "admm"):
-        decoder = TreeConsistency(method=method, band=False)  # type: ignore[arg-type]
+    for method in METHODS:
+        decoder = TreeConsistency(method=method, band=False)
         np.testing.assert_allclose(decoder.decode(randomizer.channel, tally).mass, mass, atol=1e-5)
 
 
@@ -365,14 +369,14 @@ def test_one_report_is_decoded_with_a_warning(haar: bool) -> None:
 
 
 @pytest.mark.parametrize("method", ["weighted-average", "admm"])
-def test_what_an_empty_level_alone_knows_is_split_evenly(method: str) -> None:
+def test_what_an_empty_level_alone_knows_is_split_evenly(method: Method) -> None:
     randomizer = hierarchy(16, 4)
     mass = np.random.default_rng(14).dirichlet(np.ones(16))
     tally = noiseless(randomizer, mass)
     silent = Counts(
         [tally.blocks[0], np.zeros(16, dtype=np.int64)], [tally.reports[0], 0], tally.fingerprint
     )
-    decoder = TreeConsistency(method=method)  # type: ignore[arg-type]
+    decoder = TreeConsistency(method=method)
     with pytest.warns(WeakAnswerWarning, match="1 of the 2 levels"):
         result = decoder.decode(randomizer.channel, silent)
     groups = mass.reshape(4, 4).sum(axis=1)
@@ -387,7 +391,7 @@ def test_what_an_empty_level_alone_knows_is_split_evenly(method: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["weighted-average", "admm"])
-def test_channels_that_are_no_trees(method: str) -> None:
+def test_channels_that_are_no_trees(method: Method) -> None:
     domain = Interval(0, 1, bins=24)
     nested = [("subset", 4, 0.5), ("subset", 24, 0.5)]
     for randomizer, message in [
@@ -399,7 +403,7 @@ def test_channels_that_are_no_trees(method: str) -> None:
         (HaarHadamard(domain, 1), "power of two|count cells"),
     ]:
         tally = tally_of(randomizer, 1_000, seed=15)
-        decoder = TreeConsistency(method=method, band=False)  # type: ignore[arg-type]
+        decoder = TreeConsistency(method=method, band=False)
         with pytest.raises(UnsupportedChannelError, match=message):
             decoder.decode(randomizer.channel, tally)
 
@@ -429,9 +433,9 @@ def test_a_limit_that_is_reached_gives_a_warning() -> None:
 @pytest.mark.parametrize(
     "knobs", [{"method": "dense"}, {"tolerance": 0}, {"tolerance": math.nan}, {"limit": 0}]
 )
-def test_knobs_out_of_range(knobs: dict[str, object]) -> None:
+def test_knobs_out_of_range(knobs: dict[str, Any]) -> None:
     with pytest.raises(ArgumentError, match="must be"):
-        TreeConsistency(**knobs)  # type: ignore[arg-type]
+        TreeConsistency(**knobs)
 
 
 def test_the_band_ends_where_matrices_do() -> None:

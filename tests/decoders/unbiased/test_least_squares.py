@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -156,7 +157,9 @@ LARGE, PEOPLE = 100, 100_000
         (OptimizedUnaryEncoding, lambda e, d: 4 * e / (PEOPLE * (e - 1) ** 2)),
     ],
 )
-def test_variance_formulas_of_the_convolution_paper(protocol: type, approximate: object) -> None:
+def test_variance_formulas_of_the_convolution_paper(
+    protocol: type, approximate: Callable[[float, int], float]
+) -> None:
     """Equations 1 to 5, within 3 % from 2000 decodes; the known total takes 1 / d of it away."""
     randomizer = protocol(Categories(LARGE), 1)
     p, q = (randomizer.channel.blocks[0].operator.kernel[i] for i in (0, 1))
@@ -174,7 +177,7 @@ def test_variance_formulas_of_the_convolution_paper(protocol: type, approximate:
     variance = ((estimates - shares) ** 2).mean(axis=0)
     # 96 empty symbols: a standard error of a third of a per cent. One symbol alone: 3.2 %.
     assert variance[4:].mean() == pytest.approx(exact[4:].mean(), rel=0.03)
-    assert exact[4:].mean() == pytest.approx(approximate(math.e, LARGE), rel=0.03)  # type: ignore[operator]
+    assert exact[4:].mean() == pytest.approx(approximate(math.e, LARGE), rel=0.03)
     assert variance[0] == pytest.approx(exact[0], rel=0.22)
     if protocol is GeneralizedRandomizedResponse:
         # One output a person: estimates sum to one without being told.

@@ -28,12 +28,14 @@ from lapwing.linear.operators.stacked import dense
 from lapwing.results.band import Band
 from lapwing.testing.example_tallies import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS, mixed_channel
+from tests.decoders.band_choices import TARGETS
 from tests.false_alarms import (
     BROKEN_BAND_DRAWS,
     COVERAGE_DRAWS,
     COVERAGE_WINDOW,
     LEAST_SIMULTANEOUS,
 )
+from tests.mistaken import mistaken
 
 every = pytest.mark.parametrize("name", CHANNELS)
 
@@ -73,18 +75,18 @@ def test_centre_and_covariance_by_hand(name: str) -> None:
     scale = np.abs(covariance).max()
     np.testing.assert_allclose(estimate.centre, centre, atol=1e-10)
     sampling = (np.diag(mass) - np.outer(mass, mass)) / tally.total
-    for target, exact in (("empirical", covariance), ("population", covariance + sampling)):
-        kept = estimate.covariance(target).dense()  # type: ignore[arg-type]
+    for target, exact in zip(TARGETS, (covariance, covariance + sampling), strict=True):
+        kept = estimate.covariance(target).dense()
         # Columns are kept as float32, and rounded to them at once.
         np.testing.assert_allclose(kept, exact, atol=1e-6 * scale)
         if channel.domain.ordered:
             sums = np.cumsum(np.cumsum(exact, axis=0), axis=1)
-            deviation = estimate.cdf_deviation(target)  # type: ignore[arg-type]
+            deviation = estimate.cdf_deviation(target)
             np.testing.assert_allclose(deviation**2, np.diag(sums), atol=1e-6 * sums.max())
         weights = np.zeros(channel.domain.size)
         weights[2:5] = 1
         by_hand = float(np.sqrt(weights @ exact @ weights))
-        assert estimate.deviation(weights, target) == pytest.approx(by_hand, rel=1e-4)  # type: ignore[arg-type]
+        assert estimate.deviation(weights, target) == pytest.approx(by_hand, rel=1e-4)
 
 
 def test_a_large_channel_keeps_its_strongest_errors_and_exact_variances() -> None:
@@ -287,7 +289,7 @@ def test_a_bootstrap_around_a_smoothed_curve_is_caught() -> None:
                 level,
                 kind,
                 target,
-                "percentiles",  # type: ignore[arg-type]
+                mistaken("percentiles"),
             )
 
     pointwise, simultaneous = coverage(

@@ -18,6 +18,7 @@ from lapwing.decoders.unbiased.normalization import clipped, cut, projected, spr
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import simplex
+from tests.mistaken import mistaken
 
 BITS = OptimizedUnaryEncoding(Categories(200), 1)
 PEOPLE = np.random.default_rng(1).multinomial(20_000, np.full(200, 1 / 200))
@@ -102,8 +103,8 @@ def test_spreading_and_projecting() -> None:
 
 def test_bad_knobs_are_refused() -> None:
     with pytest.raises(ArgumentError, match="method must be one of"):
-        Normalization(method="norm-sub")  # type: ignore[arg-type]
+        Normalization(method=mistaken("norm-sub"))
     with pytest.raises(ArgumentError, match="total must be"):
-        Normalization(total="all")  # type: ignore[arg-type]
+        Normalization(total=mistaken("all"))
     with pytest.raises(ArgumentError, match="is for method='norm-cut'"):
         Normalization(total="free")

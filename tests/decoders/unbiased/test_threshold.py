@@ -26,6 +26,7 @@ from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.testing.example_tallies import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import accepts, binomial_tail
+from tests.mistaken import mistaken
 
 SIZE = 400
 BITS = OptimizedUnaryEncoding(Categories(SIZE), 1)
@@ -114,12 +115,12 @@ def test_what_becomes_of_the_rest() -> None:
     kept = dropped.mass > 0
     np.testing.assert_array_equal(dropped.mass[kept], raw[kept])
     assert set(np.flatnonzero(kept)) == set(np.flatnonzero(heavy()))
-    for rest in ("spread", "project"):
-        whole = Threshold(rest=rest).decode(BITS.channel, tally)  # type: ignore[arg-type]
+    for decoder in (Threshold(rest="spread"), Threshold(rest="project")):
+        whole = decoder.decode(BITS.channel, tally)
         assert isinstance(whole, Distribution)
-        if dropped.mass.sum() < 1 and rest == "spread":
+        if dropped.mass.sum() < 1 and decoder.rest == "spread":
             np.testing.assert_allclose(whole.mass[kept], raw[kept], atol=1e-15)
-        if rest == "project":
+        if decoder.rest == "project":
             assert whole.mass[~kept].max() == 0
 
 
@@ -180,21 +181,22 @@ def test_a_level_above_zero_lists_fewer() -> None:
 def test_a_lone_report_lists_nothing_impossible() -> None:
     people = np.zeros(SIZE, dtype=np.int64)
     people[7] = 1
-    for control in ("family-wise", "false-discovery"):
-        found = HeavyHitterSelection(control=control).decode(  # type: ignore[arg-type]
-            BITS.channel, simulate(BITS, people, rng=1)
-        )
+    for selection in (
+        HeavyHitterSelection(control="family-wise"),
+        HeavyHitterSelection(control="false-discovery"),
+    ):
+        found = selection.decode(BITS.channel, simulate(BITS, people, rng=1))
         assert math.isfinite(found.threshold)
 
 
 def test_bad_knobs_and_channels_are_refused() -> None:
     for alpha in (0, 1, -0.1, True, "x"):
         with pytest.raises(ArgumentError, match="alpha must be a number between 0 and 1"):
-            Threshold(alpha=alpha)  # type: ignore[arg-type]
+            Threshold(alpha=mistaken(alpha))
     with pytest.raises(ArgumentError, match="control must be one of"):
-        Threshold(control="none")  # type: ignore[arg-type]
+        Threshold(control=mistaken("none"))
     with pytest.raises(ArgumentError, match="rest must be"):
-        Threshold(rest="keep")  # type: ignore[arg-type]
+        Threshold(rest=mistaken("keep"))
     with pytest.raises(ArgumentError, match="above must be a share"):
         HeavyHitterSelection(above=1)
     with pytest.raises(ArgumentError, match="top must be a whole number"):

@@ -103,7 +103,7 @@ class Liar(Survey):
     """States a fingerprint that is not its own, as a forged header does."""
 
     @property
-    def fingerprint(self) -> str:  # type: ignore[override]
+    def fingerprint(self) -> str:
         return SURVEYS[1].fingerprint
 
 

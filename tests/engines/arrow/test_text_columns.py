@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts
-from lapwing.protocol.domains.text_values import number_in_text
+from lapwing.protocol.domains.text_values import Texts, Unit, number_in_text
 
-UNITS = ("number", "date", "datetime", "time-of-day")
+UNITS: tuple[Unit, ...] = ("number", "date", "datetime", "time-of-day")
 
 DATES = ["2019-05-01", "0001-01-01", "9999-12-31", "2000-02-29", "1900-02-29", "2019-02-30",
          "2019-13-01", "2019-00-10", "2019-01-00", "0000-01-01", "-044-03-15",
@@ -64,8 +64,9 @@ def test_many_texts_are_read_as_one_is(column: list[str | None], start: int, lar
     array = pa.array(cells, pa.large_binary() if large else pa.binary()).slice(start)
     known = [None if cell is None else cell.decode() for cell in cells][start:]
     for unit in UNITS:
-        for reading in ("iso",) if unit == "number" else ("iso", "days", "seconds"):
-            numbers, unreadable = numbers_in_texts(array, unit=unit, texts=reading)  # type: ignore[arg-type]
+        readings: tuple[Texts, ...] = ("iso",) if unit == "number" else ("iso", "days", "seconds")
+        for reading in readings:
+            numbers, unreadable = numbers_in_texts(array, unit=unit, texts=reading)
             want = [alone(text, unit, reading) for text in known]
             np.testing.assert_array_equal(numbers, np.array(want, dtype=np.float64))
             assert not np.any(unreadable & ~np.isnan(numbers))
@@ -80,11 +81,11 @@ def test_every_form_alone_and_among_others(clock: str | None, zone: str) -> None
     if clock is not None:
         forms.append(clock + zone)
     for unit in UNITS[1:]:
-        together, _ = numbers_in_texts(pa.array(forms), unit=unit, texts="iso")  # type: ignore[arg-type]
+        together, _ = numbers_in_texts(pa.array(forms), unit=unit, texts="iso")
         want = np.array([alone(form, unit, "iso") for form in forms])
         np.testing.assert_array_equal(together, want)
         for form, number in zip(forms, want, strict=True):
-            (one,), (unreadable,) = numbers_in_texts(pa.array([form]), unit=unit, texts="iso")  # type: ignore[arg-type]
+            (one,), (unreadable,) = numbers_in_texts(pa.array([form]), unit=unit, texts="iso")
             np.testing.assert_array_equal(one, number)
             assert unreadable == np.isnan(number)
 
@@ -101,5 +102,5 @@ def test_no_texts_at_all() -> None:
         for unit in UNITS:
             numbers, unreadable = numbers_in_texts(
                 pa.array(cells, pa.string()), unit=unit, texts="iso"
-            )  # type: ignore[arg-type]
+            )
             assert np.isnan(numbers).all() and not unreadable.any()

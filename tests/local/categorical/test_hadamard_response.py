@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,9 +67,9 @@ def test_blocks_of_the_authors() -> None:
 
 
 @pytest.mark.parametrize("blocks", [0, 3, -1, 16, True, 2.0, "2"])
-def test_illegal_blocks_are_refused(blocks: object) -> None:
+def test_illegal_blocks_are_refused(blocks: Any) -> None:
     with pytest.raises(ArgumentError, match="power of two"):
-        HadamardResponse(Categories(10), 1, blocks=blocks)  # type: ignore[arg-type]
+        HadamardResponse(Categories(10), 1, blocks=blocks)
 
 
 def test_too_many_symbols_are_refused() -> None:

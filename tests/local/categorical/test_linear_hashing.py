@@ -18,6 +18,7 @@ from lapwing.local.categorical.linear_hashing import (
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.testing.exact_law import exact_law
 from tests.false_alarms import accepts, binomial_tail
+from tests.mistaken import mistaken
 
 
 @pytest.mark.parametrize(
@@ -131,9 +132,9 @@ def test_least_supports_are_exactly_binomial() -> None:
 def test_bad_arguments_are_refused() -> None:
     for bits in (0, 9, True, 2.0, "2"):
         with pytest.raises(ArgumentError, match="hash_bits"):
-            LinearHashing(Categories(10), 1, hash_bits=bits)  # type: ignore[arg-type]
+            LinearHashing(Categories(10), 1, hash_bits=mistaken(bits))
     with pytest.raises(DomainError, match="without an order"):
-        LinearHashing(Integers(0, 9), 1)  # type: ignore[arg-type]
+        LinearHashing(Integers(0, 9), 1)
     with pytest.raises(DomainError, match="at most 2\\^40"):
         LinearHashing(Categories(2**40, missing="category"), 1)
     with pytest.raises(DomainError, match="1099511627776"):
@@ -157,4 +158,4 @@ def test_impossible_logs_are_refused() -> None:
     with pytest.raises(TallyError, match="damaged"):
         channel.check(ReportLog([np.array([255], dtype=np.uint64)], 1, hashing.fingerprint))
     with pytest.raises(UnsupportedChannelError, match="from a log"):
-        channel.check(hashing.counts(hashing.tally(hashing.randomize([1]))))  # type: ignore[arg-type]
+        channel.check(mistaken(hashing.counts(hashing.tally(hashing.randomize([1])))))

@@ -34,6 +34,7 @@ from lapwing.local.categorical.rappor import MOST_EXACT
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD
 from tests.false_alarms import accepts, binomial_tail, multinomial_tail
+from tests.mistaken import mistaken
 
 SURVEY = "5" * 64
 
@@ -326,7 +327,7 @@ def test_bad_input_is_refused() -> None:
     randomizer = Rappor(Categories(5), 1)
     for reports in (0, -1, MOST_EXACT + 1, 1.5, True):
         with pytest.raises(ArgumentError, match="reports must be"):
-            randomizer.certificate_of(reports)  # type: ignore[arg-type]
+            randomizer.certificate_of(mistaken(reports))
     for reports, after in ((0, 0), (1, -1)):
         with pytest.raises(ArgumentError, match="reports must be at least 1"):
             randomizer.charge(reports, after=after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from lapwing.local import bit_reports
 from lapwing.local.categorical.subset_selection import SubsetSelection, optimal_size
 from lapwing.privacy.sampling.randomness import seeded
 from tests.false_alarms import accepts, multinomial_tail
+from tests.mistaken import mistaken
 
 
 def _variance(symbols: int, size: int, epsilon: float) -> float:
@@ -66,7 +68,7 @@ def test_sets_are_uniform_whatever_bits_they_start_from(
         fill = {"empty": 0, "full": 255}
         drawn = bit_reports.random_bits
 
-        def begin(source, *, threshold, size):  # type: ignore[no-untyped-def]
+        def begin(source: Any, *, threshold: int, size: int) -> Any:
             if start in fill:
                 return np.full(size, fill[start], dtype=np.uint8)
             return drawn(source, threshold=2**63, size=size)
@@ -81,6 +83,6 @@ def test_sets_are_uniform_whatever_bits_they_start_from(
 def test_impossible_sizes_are_refused() -> None:
     for size in (0, 8, -1, True, 2.5):
         with pytest.raises(LapwingError):
-            SubsetSelection(Categories(8), 1, size=size)  # type: ignore[arg-type]
+            SubsetSelection(Categories(8), 1, size=mistaken(size))
     with pytest.raises(LapwingError):
         SubsetSelection(Categories(2**21), 1)

@@ -22,7 +22,7 @@ both = pytest.mark.parametrize("protocol", [UnaryEncoding, OptimizedUnaryEncodin
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_symmetric_threshold_is_the_largest(epsilon: str) -> None:
-    randomizer = UnaryEncoding(Categories(3), epsilon)  # type: ignore[arg-type]
+    randomizer = UnaryEncoding(Categories(3), epsilon)
     own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
     assert own + other == WORD
     bound = exponential_bounds(Fraction(epsilon))[0]
@@ -36,7 +36,7 @@ def test_symmetric_threshold_is_the_largest(epsilon: str) -> None:
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_optimized_threshold_is_the_smallest(epsilon: str) -> None:
-    randomizer = OptimizedUnaryEncoding(Categories(3), epsilon)  # type: ignore[arg-type]
+    randomizer = OptimizedUnaryEncoding(Categories(3), epsilon)
     own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
     assert own == WORD // 2
     bound = exponential_bounds(Fraction(epsilon))[0]
@@ -161,10 +161,10 @@ def test_sizes(protocol: type[UnaryEncoding]) -> None:
 def test_an_epsilon_too_small_for_thresholds() -> None:
     """Of 2^64 words 1e-12 still moves millions; the check is for what could not be expressed."""
     for protocol in (UnaryEncoding, OptimizedUnaryEncoding):
-        randomizer = protocol(Categories(2), "1e-12")  # type: ignore[arg-type]
+        randomizer = protocol(Categories(2), "1e-12")
         assert randomizer.thresholds["own"] > randomizer.thresholds["other"]
         with pytest.raises(PrivacyError):
-            protocol(Categories(2), "1e-13")  # type: ignore[arg-type]
+            protocol(Categories(2), "1e-13")
 
 
 def test_optimized_is_better_for_rare_symbols_and_worse_than_response_for_few() -> None:

@@ -18,6 +18,7 @@ from lapwing import (
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.projections import simplex
 from lapwing.local.numerical.binning import SIZES, binned
+from tests.mistaken import mistaken
 
 FINE = Interval(0, 1, bins=1024)
 
@@ -70,7 +71,7 @@ def test_decoded_by_norm_sub_with_a_cdf_linear_in_bins(bins: int) -> None:
 
 def test_refusals() -> None:
     with pytest.raises(DomainError, match="binning needs an Interval"):
-        binned(Integers(0, 100), 1, bins=8)  # type: ignore[arg-type]
+        binned(mistaken(Integers(0, 100)), 1, bins=8)
     with pytest.raises(DomainError, match="at least 2 symbols"):
         binned(FINE, 1, bins=1)
     with pytest.raises(PrivacyError, match="epsilon must be"):

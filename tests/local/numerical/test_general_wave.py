@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -31,6 +30,7 @@ from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
 from lapwing.results.cumulative import Cumulative
+from lapwing.testing.exact_law import exact_law
 from tests.false_alarms import (
     PEOPLE,
     REPEATS,
@@ -39,6 +39,7 @@ from tests.false_alarms import (
     moments_tail,
     multinomial_tail,
 )
+from tests.mistaken import mistaken
 
 LINE = Interval(0, 1, bins=7)
 CIRCLE = Interval(0, 24, bins=9, circular=True)
@@ -58,89 +59,12 @@ WAVES = {
 each = pytest.mark.parametrize("name", list(WAVES))
 
 
-class _Word:
-    """All words of an interval at once; comparing it with a limit splits it."""
-
-    def __init__(self, path: _Path) -> None:
-        self.path, self.low, self.high = path, 0, WORD
-
-    def __lt__(self, limit: int) -> bool:
-        if limit <= self.low or limit >= self.high:
-            return limit >= self.high
-        below = (
-            self.path.choose(
-                [
-                    Fraction(limit - self.low, self.high - self.low),
-                    Fraction(self.high - limit, self.high - self.low),
-                ]
-            )
-            == 0
-        )
-        self.low, self.high = (self.low, limit) if below else (limit, self.high)
-        return below
-
-    def __mul__(self, bound: int) -> _Product:
-        assert (self.low, self.high) == (0, WORD), "this word was used before"
-        return _Product(self.path, bound)
-
-
-class _Product:
-    def __init__(self, path: _Path, bound: int) -> None:
-        self.path, self.bound = path, bound
-
-    def __mod__(self, modulus: int) -> _Product:
-        assert modulus == WORD
-        return self
-
-    def __ge__(self, excess: int) -> bool:
-        assert excess == WORD % self.bound
-        return True
-
-    def __rshift__(self, bits: int) -> int:
-        assert bits == 64
-        return self.path.choose([Fraction(1, self.bound)] * self.bound)
-
-
-class _Path:
-    def __init__(self, script: list[int]) -> None:
-        self.script, self.taken, self.probability = script, [], Fraction(1)  # type: ignore[var-annotated]
-
-    def choose(self, chances: list[Fraction]) -> int:
-        place = len(self.taken)
-        option = self.script[place] if place < len(self.script) else 0
-        self.taken.append((option, len(chances)))
-        self.probability *= chances[option]
-        return option
-
-
-def _law(wave: GeneralWave, value: int) -> dict[int, Fraction]:
-    """Return the exact law of the code of an input, read off `from_words` on all its branches."""
-    law: dict[int, Fraction] = {}
-    script: list[int] | None = []
-    while script is not None:
-        path = _Path(script)
-
-        def words(path: _Path = path) -> Iterator[Any]:
-            while True:
-                yield _Word(path)
-
-        code = int.from_bytes(wave.from_words(value, words()), "little")
-        law[code] = law.get(code, Fraction(0)) + path.probability
-        options = list(path.taken)
-        while options and options[-1][0] + 1 == options[-1][1]:
-            options.pop()
-        script = [option for option, _ in options] if options else None
-        if script is not None:
-            script[-1] += 1
-    assert sum(law.values()) == 1
-    return law
-
-
 def _laws(wave: GeneralWave) -> list[list[Fraction]]:
     """Return the exact probabilities [points][outputs]."""
-    laws = [_law(wave, point) for point in range(wave.points)]
-    assert all(len(law) == wave.outputs for law in laws)
-    return [[law[code] for code in range(wave.outputs)] for law in laws]
+    codes = [code.to_bytes(wave.report_width, "little") for code in range(wave.outputs)]
+    laws = [exact_law(wave, point) for point in range(wave.points)]
+    assert all(law.keys() == set(codes) for law in laws)
+    return [[law[code] for code in codes] for law in laws]
 
 
 def _worst(laws: list[list[Fraction]]) -> Fraction:
@@ -474,7 +398,7 @@ def test_illegal_shapes_are_refused(knobs: dict[str, Any], words: str) -> None:
 
 def test_illegal_domains_are_refused() -> None:
     with pytest.raises(DomainError, match="labels have no order"):
-        GeneralWave(Categories(5), 1, ratio=0.5)  # type: ignore[arg-type]
+        GeneralWave(mistaken(Categories(5)), 1, ratio=0.5)
     with pytest.raises(DomainError, match="at least 2 symbols"):
         GeneralWave(Interval(0, 1, bins=1), 1, ratio=0.5)
     with pytest.raises(DomainError, match="leave some output out"):

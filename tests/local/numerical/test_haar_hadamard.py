@@ -5,7 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,8 +128,8 @@ def test_joint_law_of_people_over_rows() -> None:
     rng = np.random.default_rng(2)
     numbers = {outcome: number for number, outcome in enumerate(outcomes)}
 
-    def tail(draw: object) -> float:
-        found = [numbers.get(tuple(draw().tolist()), -1) for _ in range(20_000)]  # type: ignore[operator]
+    def tail(draw: Callable[[], np.ndarray]) -> float:
+        found = [numbers.get(tuple(draw().tolist()), -1) for _ in range(20_000)]
         if -1 in found:
             return 0.0
         return multinomial_tail(np.bincount(found, minlength=law.size), law)
@@ -266,6 +268,6 @@ def test_reports_that_cannot_occur() -> None:
 
 
 @pytest.mark.parametrize("domain", [Categories(8), Interval(0, 1, bins=1)])
-def test_domains_without_a_tree(domain: object) -> None:
+def test_domains_without_a_tree(domain: Any) -> None:
     with pytest.raises(DomainError, match="Haar tree"):
-        HaarHadamard(domain, 1)  # type: ignore[arg-type]
+        HaarHadamard(domain, 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,15 +161,15 @@ def test_branching_below_two(branching: int) -> None:
 
 
 @pytest.mark.parametrize("branching", [2.0, "4", True])
-def test_branching_that_is_no_whole_number(branching: object) -> None:
+def test_branching_that_is_no_whole_number(branching: Any) -> None:
     with pytest.raises(ArgumentError, match="whole number"):
-        Hierarchical(Interval(0, 1, bins=8), 1, branching=branching)  # type: ignore[arg-type]
+        Hierarchical(Interval(0, 1, bins=8), 1, branching=branching)
 
 
 @pytest.mark.parametrize("domain", [Categories(8), Interval(0, 1, bins=1)])
-def test_domains_without_a_tree(domain: object) -> None:
+def test_domains_without_a_tree(domain: Any) -> None:
     with pytest.raises(DomainError, match="at least 2 symbols"):
-        Hierarchical(domain, 1)  # type: ignore[arg-type]
+        Hierarchical(domain, 1)
 
 
 def test_branching_is_part_of_the_fingerprint() -> None:

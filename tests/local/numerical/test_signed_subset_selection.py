@@ -44,6 +44,7 @@ from tests.local.numerical.signed_sets import (
     vector,
     vectors_law,
 )
+from tests.mistaken import mistaken
 
 E = math.e
 
@@ -336,7 +337,7 @@ def test_wrong_labels_and_arguments_are_refused() -> None:
     with pytest.raises(ArgumentError, match=r"1\.\.4"):
         signed(4, 1, 5)
     with pytest.raises(ArgumentError, match="whole number"):
-        SignedSubsetSelection(Categories(4), 1, size=1.5)  # type: ignore[arg-type]
+        SignedSubsetSelection(Categories(4), 1, size=mistaken(1.5))
     with pytest.raises(DomainError, match="symbol"):
         signed(4, 1).from_words(8, iter([0]))
     with pytest.raises(UnsupportedChannelError, match="columns that miss"):

@@ -32,6 +32,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
 from lapwing.testing.exact_law import exact_law, exact_ratio
 from tests.false_alarms import accepts, multinomial_tail, two_sample_tail
+from tests.mistaken import mistaken
 
 UNIT = Interval(0, 1, bins=16)
 
@@ -268,9 +269,9 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ArgumentError, match=r"1\.\.21"):
         Wavelet(UNIT, 1, levels=0)
     with pytest.raises(ArgumentError, match="whole number"):
-        Wavelet(UNIT, 1, levels=2.0)  # type: ignore[arg-type]
+        Wavelet(UNIT, 1, levels=mistaken(2.0))
     with pytest.raises(ArgumentError, match="'bound' or 'paper'"):
-        Wavelet(UNIT, 1, levels="best", users=10)  # type: ignore[arg-type]
+        Wavelet(UNIT, 1, levels=mistaken("best"), users=10)
     with pytest.raises(ArgumentError, match="needs the number of users"):
         Wavelet(UNIT, 1, levels="paper")
     with pytest.raises(ArgumentError, match="a person for each of 4 levels"):
@@ -280,7 +281,7 @@ def test_bad_arguments_are_refused() -> None:
     with pytest.raises(ArgumentError, match="at least 1"):
         Wavelet(UNIT, 1, users=0)
     with pytest.raises(ArgumentError, match="'optimal' or 'uniform'"):
-        Wavelet(UNIT, 1, allocation="best")  # type: ignore[arg-type]
+        Wavelet(UNIT, 1, allocation=mistaken("best"))
     with pytest.raises(DomainError, match="Interval or Integers"):
         Wavelet(Categories(8), 1)
     with pytest.raises(DomainError, match="at least 2"):

@@ -6,6 +6,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,9 +83,9 @@ def test_secure_is_one_stream_that_never_repeats() -> None:
 
 
 def test_words_handed_out_are_wiped_from_the_buffer() -> None:
-    source = seeded(1)
+    source: Any = seeded(1)
     drawn = source.words(1000).tobytes()
-    left = bytes(source._key._buffer)  # type: ignore[attr-defined]
+    left = bytes(source._key._buffer)
     assert drawn not in left and left[:8000] == bytes(8000) and left[8000:BUFFER_BYTES].strip(b"\0")
 
 
@@ -97,9 +98,9 @@ def test_zero_words() -> None:
 
 
 def test_a_new_key_after_its_last_block() -> None:
-    source = seeded(7)
+    source: Any = seeded(7)
     source.words(1)
-    source._key._left = BUFFER_BYTES  # type: ignore[attr-defined]
+    source._key._left = BUFFER_BYTES
     secrets = [hashlib.sha512(f"lapwing seeded 7 {n}".encode()).digest()[:48] for n in (1, 2)]
     words_in_buffer = BUFFER_BYTES // 8
     rest = source.words(2 * words_in_buffer - 1)
@@ -108,9 +109,9 @@ def test_a_new_key_after_its_last_block() -> None:
 
 
 @pytest.mark.parametrize("seed", [-1, WORD, 1.5, True, "1", None])
-def test_a_seed_is_a_64_bit_number(seed: object) -> None:
+def test_a_seed_is_a_64_bit_number(seed: Any) -> None:
     with pytest.raises(ArgumentError, match=r"0\.\.2\^64-1"):
-        seeded(seed)  # type: ignore[arg-type]
+        seeded(seed)
 
 
 def test_seeds_give_different_streams() -> None:

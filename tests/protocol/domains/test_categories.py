@@ -16,6 +16,7 @@ from lapwing import Categories
 from lapwing.documents import canonical
 from lapwing.errors import DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
+from tests.mistaken import mistaken
 
 STEADY = settings(deadline=None, max_examples=100, derandomize=True)
 
@@ -133,7 +134,7 @@ def test_illegal_labels(labels: Any) -> None:
 
 def test_illegal_missing() -> None:
     with pytest.raises(DomainError, match="missing"):
-        Categories(3, missing="bin")  # type: ignore[arg-type]
+        Categories(3, missing=mistaken("bin"))
 
 
 def test_labels_have_no_order() -> None:
@@ -150,6 +151,6 @@ def test_nothing_can_be_changed() -> None:
     given_labels.append("c")
     assert domain.labels == ("a", "b") and domain.size == 2
     with pytest.raises(dataclasses.FrozenInstanceError):
-        domain.missing = "category"  # type: ignore[misc]
+        mistaken(domain).missing = "category"
     assert domain != Categories(["b", "a"]) and domain != Categories(2)
     assert len({domain, Categories(("a", "b"))}) == 1

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import is_missing, to_number, to_numbers, to_text
 
 STEADY = settings(deadline=None, max_examples=100, derandomize=True)
@@ -137,8 +138,9 @@ def test_a_text_among_numbers_is_named_by_its_own_position() -> None:
 def test_missing_values_are_nan() -> None:
     assert np.isnan(to_numbers([None, float("nan"), 1], unit="number")).tolist() == [1, 1, 0]
     times = np.array(["NaT", "1970-01-02"], dtype="datetime64[s]")
-    for unit, second in (("date", 1.0), ("datetime", 86_400.0), ("time-of-day", 0.0)):
-        numbers = to_numbers(times, unit=unit)  # type: ignore[arg-type]
+    seconds: dict[Unit, float] = {"date": 1, "datetime": 86_400, "time-of-day": 0}
+    for unit, second in seconds.items():
+        numbers = to_numbers(times, unit=unit)
         assert np.isnan(numbers[0]) and numbers[1] == second
 
 
@@ -152,7 +154,7 @@ def test_every_precision_of_datetime64(precision: str) -> None:
 
 
 def test_moments_of_any_precision_beside_each_other() -> None:
-    cells = [
+    cells: Any = [
         np.datetime64("2026-11-21"),
         np.datetime64(1, "ns"),
         np.datetime64("300000-01-01", "s"),
@@ -160,7 +162,7 @@ def test_moments_of_any_precision_beside_each_other() -> None:
         dt.date(1, 1, 1),
         np.array(np.datetime64("2026-11-21")),
     ]
-    found = to_numbers(cells, unit="date")  # type: ignore[arg-type]
+    found = to_numbers(cells, unit="date")
     assert found[[0, 1, 4, 5]].tolist() == [20_778, 0, -719_162, 20_778]
     assert found[2] == 745 * 146_097 + 10_957 and np.isnan(found[3])
 
@@ -224,10 +226,10 @@ def test_a_column_of_lists_is_no_table() -> None:
 def test_objects_texts_and_datetime64_agree(moment: dt.datetime) -> None:
     array = np.array([moment], "datetime64[us]")
     for unit in ("date", "datetime", "time-of-day"):
-        one = to_numbers(array, unit=unit)  # type: ignore[arg-type]
-        two = to_numbers(np.array([moment], dtype=object), unit=unit)  # type: ignore[arg-type]
+        one = to_numbers(array, unit=unit)
+        two = to_numbers(np.array([moment], dtype=object), unit=unit)
         text = moment.date().isoformat() if unit == "date" else moment.isoformat()
-        three = to_numbers([text], unit=unit)  # type: ignore[arg-type]
+        three = to_numbers([text], unit=unit)
         assert one == pytest.approx(two, rel=1e-15, abs=1e-6)
         assert two.tolist() == three.tolist()
         assert np.floor(one) == np.floor(two)

@@ -10,6 +10,7 @@ import pytest
 from lapwing import Interval, Reports, SquareWave, Survey, seeded, tally_by_group
 from lapwing.errors import ArgumentError, ReportError, TallyError
 from lapwing.protocol.messages.group_tallies import MOST_GROUPS, OTHER, GroupTallies
+from tests.mistaken import mistaken
 
 SURVEY = Survey("age", SquareWave(Interval(0, 100, bins=16), 2))
 REPORTS = SURVEY.randomize(np.linspace(0, 100, 600), rng=seeded(1))
@@ -80,7 +81,7 @@ def test_illegal_input_is_refused_and_nothing_counted() -> None:
         tallies.result()
     for minimum in (0, -1, 1.5, True):
         with pytest.raises(ArgumentError, match="minimum"):
-            tally_by_group(SURVEY, REPORTS, LABELS, minimum=minimum)  # type: ignore[arg-type]
+            tally_by_group(SURVEY, REPORTS, LABELS, minimum=mistaken(minimum))
 
 
 def test_exactly_the_most_groups_are_allowed() -> None:

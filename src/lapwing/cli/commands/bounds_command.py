@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -14,6 +15,7 @@ from lapwing.central.private_bounds import (
     private_bounds,
 )
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import ColumnName
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.privacy.exact_numbers import exact_delta
@@ -27,42 +29,45 @@ _NUMBERS = for_curator(Interval(-1, 1, bins=1))
 """How cells are read: as numbers, missing ones too. Its bounds are not used."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CostOptions:
+    """The options that say what the bounds may cost."""
+
+    epsilon: str = option("What the bounds may cost.", "NUMBER", default=MISSING)
+    neighbours: str = option(
+        "replace-one or add-or-remove-one, as stated.", "RELATION", default=MISSING
+    )
+    delta: str = option("In [0, 1); 0 is pure epsilon.", "NUMBER", default="0")
+    confidence: float = option(
+        "That no power of two without rows is taken for one with rows; more needs more rows.",
+        "P",
+        default=0.999,
+    )
+
+    def promise(self) -> Promise:
+        """Return the promise; whatever can be refused is refused here."""
+        check_confidence(self.confidence)
+        epsilon: Any = self.epsilon  # Promise reads numbers in texts, and checks the relation.
+        neighbours = cast(Neighbours, self.neighbours)
+        return Promise(neighbours, epsilon=epsilon, delta=exact_delta(self.delta))
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundsPaymentOptions:
+    """The options of who pays."""
+
+    ledger: Path | None = option(
+        "Pays before the noise is drawn (lapwing ledger), also when nothing is found.", "FILE"
+    )
+    name: str = option("Of the entry in the ledger.", "TEXT", default="bounds")
+
+
 def bounds(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="A table, .parquet or .csv.")],
-    epsilon: Annotated[
-        str, typer.Option("--epsilon", metavar="NUMBER", help="What the bounds may cost.")
-    ],
-    neighbours: Annotated[
-        str,
-        typer.Option(
-            "--neighbours", metavar="RELATION", help="replace-one or add-or-remove-one, as stated."
-        ),
-    ],
-    delta: Annotated[
-        str, typer.Option("--delta", metavar="NUMBER", help="In [0, 1); 0 is pure epsilon.")
-    ] = "0",
-    confidence: Annotated[
-        float,
-        typer.Option(
-            "--confidence",
-            metavar="P",
-            help="That no power of two without rows is taken for one with rows; more needs more "
-            "rows.",
-        ),
-    ] = 0.999,
-    column: ColumnName = None,
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger",
-            metavar="FILE",
-            help="Pays before the noise is drawn (lapwing ledger), also when nothing is found.",
-        ),
-    ] = None,
-    name: Annotated[
-        str, typer.Option("--name", metavar="TEXT", help="Of the entry in the ledger.")
-    ] = "bounds",
     *,
+    cost: CostOptions,
+    column: ColumnName = None,
+    payment: BoundsPaymentOptions,
     out: Output,
 ) -> None:
     """Find bounds of a column of numbers with noise, where no public ones are known.
@@ -70,23 +75,21 @@ def bounds(
     Bounds from public knowledge are better: they cost nothing and cut nobody off. These are powers
     of two that hold most rows, and they cost their epsilon in addition to that of the release.
     """
-    relation = cast(Neighbours, neighbours)
     # Everything that can be refused is refused before the data are read or anything is paid.
-    promise = Promise(relation, epsilon=epsilon, delta=exact_delta(delta))  # type: ignore[arg-type]
-    check_confidence(confidence)
-    file = None if ledger is None else LedgerFile(ledger)
+    promise = cost.promise()
+    file = None if payment.ledger is None else LedgerFile(payment.ledger)
     if file is not None:
         file.read()
     found = private_bounds(
         _steps(data, column, out),
-        neighbours=relation,
+        neighbours=promise.neighbours,
         epsilon=promise.epsilon,
         delta=promise.delta,
-        confidence=confidence,
+        confidence=cost.confidence,
         ledger=file,
-        name=name,
+        name=payment.name,
     )
-    _show(out, found, ledger)
+    _show(out, found, payment.ledger)
 
 
 def _steps(path: Path, column: str | None, out: Output) -> Summary:

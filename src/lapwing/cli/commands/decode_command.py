@@ -13,9 +13,7 @@ from lapwing.cli.reading.decoder_options import DecoderOptions
 from lapwing.cli.reading.options import Level, SurveyFile, check_level
 from lapwing.cli.reading.stored import read_survey, read_tally
 from lapwing.cli.showing.answer import answer_document, answer_tables
-from lapwing.cli.showing.heavy_hitters_answer import show_found
-from lapwing.errors import ArgumentError
-from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_tables
 
 
 def decode(
@@ -53,13 +51,7 @@ def decode(
     tally = read_tally(tally_file)
     decoder = given.made(survey, tally, out, files=files)
     with out.listening():
-        found = survey.decode(tally, decoder=decoder)
-    if isinstance(found, HeavyHitters):
-        if given.projection is not None:
-            raise ArgumentError("--projection is for decoders that return a distribution")
-        show_found(survey, found, out, output=output, level=level)
-        return
-    result = given.distribution(found)
+        result = given.projected(survey.decode(tally, decoder=decoder))
     if output is not None:
         write_text(output, result.to_json() + "\n")
     document = {
@@ -67,7 +59,12 @@ def decode(
         "survey": survey.name,
         "fingerprint": survey.fingerprint,
         "output": None if output is None else str(output),
-        **answer_document(result, level=level),
     }
-    written = {} if output is None else {"written": str(output)}
-    out.show(document, *answer_tables(survey.name, result, level=level, rest=written))
+    rest = {} if output is None else {"written": str(output)}
+    if result.kind == "heavy-hitters":
+        said = heavy_document(result, level=level)
+        tables = heavy_tables(survey.name, result, said, rest=rest)
+    else:
+        said = answer_document(result, level=level)
+        tables = answer_tables(survey.name, result, said, rest=rest)
+    out.show(document | said, *tables)

@@ -9,16 +9,14 @@ import numpy as np
 import typer
 
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.outputs import ENDINGS, check_ending, check_output, writing
+from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Level, check_level
 from lapwing.cli.reading.stored import read_result
-from lapwing.cli.showing.answer import MOST_SHARES, PROBABILITIES
-from lapwing.cli.wording import count_text, percent, shift_text
+from lapwing.cli.showing.answer import PROBABILITIES, SHARE_LIMIT
+from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
-from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.results.difference import Difference, People
-from lapwing.results.plotting import figure_of, write_picture
+from lapwing.results.plotting import figure_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -59,9 +57,8 @@ def difference(
     check_level(level)
     if people not in PEOPLE:
         raise ArgumentError(f"--people must be 'same' or 'different', got {people!r}")
-    ending = None
     if output is not None:
-        ending = check_ending(output, ENDINGS, what="the picture")
+        check_ending(output, ENDINGS, what="the picture")
         check_output(output, inputs=[first_file, second_file])
     first, second = read_result(first_file), read_result(second_file)
     try:
@@ -71,8 +68,8 @@ def difference(
     names = (first_file.stem, second_file.stem)
     if output is not None:
         figure = figure_of(*made.pictures(level=level, names=names))
-        with out.listening(), writing(output) as stream:
-            write_picture(figure, stream, kind="svg" if ending == ".svg" else "png")
+        with out.listening():
+            write_figure(output, figure)
     document = {
         "command": "difference",
         "first": str(first_file),
@@ -121,8 +118,7 @@ def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:
 
 
 def _shares(made: Difference, level: float) -> list[dict[str, Any]]:
-    domain = made.first.domain
-    assert isinstance(domain, Categories | HashedTexts)
+    domain: Any = made.first.domain  # without an order, so one of labels
     gaps = made.first.mass - made.second.mass
     band = made.confidence_band(level)
     listed = domain.listed
@@ -133,7 +129,7 @@ def _shares(made: Difference, level: float) -> list[dict[str, Any]]:
             "low": None if band is None else float(band.low[symbol]),
             "high": None if band is None else float(band.high[symbol]),
         }
-        for symbol in np.argsort(-np.abs(gaps), kind="stable")[:MOST_SHARES].tolist()
+        for symbol in np.argsort(-np.abs(gaps), kind="stable")[:SHARE_LIMIT].tolist()
     ]
 
 
@@ -145,24 +141,16 @@ def _tables(
     interval = f"{100 * document['level']:g} % interval"
     if domain.ordered:
         named = [(f"{row['probability']:g}", row) for row in document["quantiles"]]
-        body = [
-            [
-                name,
-                shift_text(row["shift"], domain),
-                "-"
-                if row["low"] is None
-                else f"{shift_text(row['low'], domain)} to {shift_text(row['high'], domain)}",
-            ]
-            for name, row in [*named, ("mean", document["mean"])]
-        ]
+        named.append(("mean", document["mean"]))
+
+        def write(shift: float) -> str:
+            return shift_text(shift, domain)
+
+        body = [[name, write(row["shift"]), interval_text(row, write)] for name, row in named]
         table = grid(title, ["quantile", "shift", interval], body)
     else:
         body = [
-            [
-                "(missing)" if row["label"] is None else str(row["label"]),
-                percent(row["difference"]),
-                "-" if row["low"] is None else f"{percent(row['low'])} to {percent(row['high'])}",
-            ]
+            [label_text(row["label"]), percent(row["difference"]), interval_text(row, percent)]
             for row in document["shares"]
         ]
         table = grid(title, ["label", "difference", interval], body)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from lapwing.cli.console import Output, grid
-from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName
 from lapwing.cli.reading.stored import read_result
-from lapwing.cli.reading.truth import Truth, check_truth, truth_in_result, truth_in_values
-from lapwing.engines.arrow.column_values import ColumnValues
-from lapwing.errors import ArgumentError
+from lapwing.cli.reading.truth import Truth, TruthOptions
 from lapwing.results.distances import (
     decile_error,
     energy,
@@ -39,18 +34,8 @@ RANGES = (0.1, 0.4)
 _UNITS = {"number": "", "date": "days", "datetime": "seconds", "time-of-day": "seconds"}
 
 
-@dataclass(frozen=True)
-class Measure:
-    """One distance.
-
-    Parameters
-    ----------
-    name : str
-    value : float or None
-        None where the two cannot be compared in this way.
-    unit : str
-        Empty for a number without one.
-    """
+class Measure(NamedTuple):
+    """One distance: None where the two cannot be compared in this way, and maybe its unit."""
 
     name: str
     value: float | None
@@ -61,17 +46,8 @@ def distances(
     result_file: Annotated[
         Path, typer.Argument(metavar="RESULT", help="A decoded distribution (lapwing decode -o).")
     ],
-    truth: Annotated[
-        Path | None,
-        typer.Option("--truth", metavar="VALUES", help="A table of true values, one per person."),
-    ] = None,
-    column: ColumnName = None,
-    texts: TextsName = None,
-    truth_result: Annotated[
-        Path | None,
-        typer.Option("--truth-result", metavar="RESULT", help="Another result as the truth."),
-    ] = None,
     *,
+    named: TruthOptions,
     out: Output,
 ) -> None:
     """Measure how far an estimate is from the truth.
@@ -81,21 +57,14 @@ def distances(
     on a circle. Those between shares (l1, l2, mean squared error, kullback-leibler) are from
     the values counted in bins. Needs about 120 bytes of memory for each true value.
     """
-    check_truth(truth, column, truth_result)
+    named.check()
     result = read_result(result_file)
-    if truth is not None:
-        people = ColumnValues.of(truth, column, result.domain, texts=texts_of(texts, result.domain))
-        with out.listening(), out.progress("truth", people.table.rows) as advance:
-            known = truth_in_values(people, advance=advance)
-    elif truth_result is not None:
-        known = truth_in_result(truth_result, result.domain)
-    else:
-        raise ArgumentError("name the truth: --truth (a table of values) or --truth-result")
+    known = named.exact(result.domain, out)
     measures = measured(result, known)
     document = {
         "command": "distances",
         "result": str(result_file),
-        "truth": str(truth or truth_result),
+        "truth": str(named.file),
         "people": known.distribution.reports,
         # JSON has no infinity: null there means infinite, or not comparable.
         "distances": {
@@ -104,7 +73,7 @@ def distances(
         },
     }
     rows = [[measure.name, _text(measure.value), measure.unit] for measure in measures]
-    out.show(document, grid(f"distance from {truth or truth_result}", ["", "value", "unit"], rows))
+    out.show(document, grid(f"distance from {named.file}", ["", "value", "unit"], rows))
 
 
 def measured(result: Distribution, truth: Truth) -> list[Measure]:

@@ -2,48 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, cast
 
 import typer
 
 from lapwing.cli.console import Output, facts, grid
-from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.cli.option_groups import option
+from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.ledger import Entry, Ledger
 from lapwing.privacy.ledger_file import LedgerFile
 
 
+@dataclass(frozen=True, kw_only=True)
+class BudgetOptions:
+    """The options of a new ledger."""
+
+    create: bool = option("Write a new ledger with a budget.", default=False)
+    epsilon: str | None = option("--create: the budget.", "NUMBER")
+    delta: str = option("--create: the budget.", "NUMBER", default="0")
+    neighbours: str | None = option(
+        "--create: replace-one or add-or-remove-one, for all its releases.", "RELATION"
+    )
+    tight: bool = option(
+        "--create: compose normal noise and pure epsilons numerically (needs "
+        "dp-accounting), which allows more than adding them up. Plan the epsilons beforehand: "
+        "none may follow from an answer.",
+        default=False,
+    )
+
+    def ledger(self, stored: LedgerFile) -> Ledger:
+        """Return the ledger in a file: a new one with the budget, or the one that is there."""
+        if not self.create:
+            if self != BudgetOptions():
+                raise ArgumentError("a budget is set once, with --create")
+            return stored.read()
+        if self.epsilon is None or self.neighbours is None:
+            raise ArgumentError("--create needs --epsilon and --neighbours (and --delta)")
+        relation = cast(Neighbours, self.neighbours)  # Guarantee checks it.
+        numbers = exact_epsilon(self.epsilon), exact_delta(self.delta)
+        return stored.create(Guarantee(*numbers, relation, "central"), tight=self.tight)
+
+
 def ledger(
     file: Annotated[Path, typer.Argument(metavar="LEDGER", help="The ledger's JSON document.")],
-    create: Annotated[
-        bool, typer.Option("--create", help="Write a new ledger with a budget.")
-    ] = False,
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", metavar="NUMBER", help="--create: the budget.")
-    ] = None,
-    delta: Annotated[
-        str, typer.Option("--delta", metavar="NUMBER", help="--create: the budget.")
-    ] = "0",
-    neighbours: Annotated[
-        str | None,
-        typer.Option(
-            "--neighbours",
-            metavar="RELATION",
-            help="--create: replace-one or add-or-remove-one, for all its releases.",
-        ),
-    ] = None,
-    tight: Annotated[
-        bool,
-        typer.Option(
-            "--tight",
-            help="--create: compose normal noise and pure epsilons numerically (needs "
-            "dp-accounting), which allows more than adding them up. Plan the epsilons beforehand: "
-            "none may follow from an answer.",
-        ),
-    ] = False,
     *,
+    budget: BudgetOptions,
     out: Output,
 ) -> None:
     """Show a ledger, or create one.
@@ -52,13 +59,7 @@ def ledger(
     noise add up more tightly than their epsilons. A payment that says "reserved" was interrupted:
     it stays spent, because whether somebody saw the output cannot be known.
     """
-    stored = LedgerFile(file)
-    if create:
-        held = stored.create(_budget(epsilon, delta, neighbours), tight=tight)
-    elif epsilon is not None or neighbours is not None or delta != "0" or tight:
-        raise ArgumentError("a budget is set once, with --create")
-    else:
-        held = stored.read()
+    held = budget.ledger(LedgerFile(file))
     rows = {"budget": str(held.budget), "spent": str(held.spent or "nothing"), "left": _left(held)}
     tables = [facts(rows)]
     if held.entries:
@@ -68,17 +69,6 @@ def ledger(
         ]
         tables.insert(0, grid(file.name, ["release", "epsilon", "state", "identifier"], body))
     out.show({"command": "ledger", "ledger": held.to_document()}, *tables)
-
-
-def _budget(epsilon: str | None, delta: str, neighbours: str | None) -> Guarantee:
-    if epsilon is None or neighbours is None:
-        raise ArgumentError("--create needs --epsilon and --neighbours (and --delta)")
-    if neighbours not in ("replace-one", "add-or-remove-one"):
-        raise PrivacyError(
-            f"neighbours must be 'replace-one' or 'add-or-remove-one', got {neighbours!r}"
-        )
-    relation = cast(Neighbours, neighbours)
-    return Guarantee(exact_epsilon(epsilon), exact_delta(delta), relation, "central")
 
 
 def _state(entry: Entry) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +15,6 @@ from lapwing.cli.reading.stored import read_tally
 from lapwing.cli.wording import count_text
 from lapwing.documents import read
 from lapwing.errors import FormatError, MismatchError
-from lapwing.protocol.release import Release
 from lapwing.survey.publication import read_release
 
 
@@ -34,36 +34,13 @@ def merge(
     """
     check_output(output, inputs=tallies)
     check_distinct(tallies)
-    if all(is_release(path) for path in tallies):
-        merge_releases(tallies, output, out)
-        return
-    counted = []
-    total = None
-    for path in tallies:
-        part = read_tally(path)
-        counted.append({"file": str(path), "reports": part.total})
-        try:
-            total = part if total is None else total + part
-        except MismatchError as error:
-            raise MismatchError(
-                f"{path.name} does not go with {tallies[0].name}: {error}"
-            ) from None
-    assert total is not None  # the parser wants at least one file
-    write_text(output, tally_text(total))
-    document = {
-        "command": "merge",
-        "reports": total.total,
-        "files": counted,
-        "output": str(output),
-    }
-    rows = {
-        str(entry["file"]): f"{count_text(int(str(entry['reports'])))} reports" for entry in counted
-    }
-    rows |= {"merged": f"{count_text(total.total)} reports", "written": str(output)}
-    out.show(document, facts(rows))
+    if all(_is_release(path) for path in tallies):
+        _merge_releases(tallies, output, out)
+    else:
+        _merge_tallies(tallies, output, out)
 
 
-def is_release(path: Path) -> bool:
+def _is_release(path: Path) -> bool:
     """Return whether a file holds a release; anything else is left to those who read tallies."""
     try:
         return read(path).get("format") == "lapwing-release"
@@ -71,18 +48,24 @@ def is_release(path: Path) -> bool:
         return False
 
 
-def merge_releases(paths: list[Path], output: Path, out: Output) -> None:
-    """Add releases, write the sum, and show what it holds."""
-    total: Release | None = None
-    counted = []
-    for path in paths:
-        part = read_release(path)
-        counted.append({"file": str(path), "parts": len(part.parts), "people": part.people})
-        try:
-            total = part if total is None else total + part
-        except MismatchError as error:
-            raise MismatchError(f"{path.name} does not go with {paths[0].name}: {error}") from None
-    assert total is not None
+def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:
+    total, counted = _added(paths, read_tally, lambda part: {"reports": part.total})
+    write_text(output, tally_text(total))
+    document = {
+        "command": "merge",
+        "reports": total.total,
+        "files": counted,
+        "output": str(output),
+    }
+    rows = {entry["file"]: f"{count_text(entry['reports'])} reports" for entry in counted}
+    rows |= {"merged": f"{count_text(total.total)} reports", "written": str(output)}
+    out.show(document, facts(rows))
+
+
+def _merge_releases(paths: list[Path], output: Path, out: Output) -> None:
+    total, counted = _added(
+        paths, read_release, lambda part: {"parts": len(part.parts), "people": part.people}
+    )
     write_text(output, total.to_json())
     document = {
         "command": "merge",
@@ -97,3 +80,19 @@ def merge_releases(paths: list[Path], output: Path, out: Output) -> None:
         "people": "secret" if total.people is None else count_text(total.people),
     }
     out.show(document, facts(rows | {"written": str(output)}))
+
+
+def _added(
+    paths: list[Path], read_part: Callable[[Path], Any], told: Callable[[Any], dict[str, Any]]
+) -> tuple[Any, list[dict[str, Any]]]:
+    """Return the sum of what files hold, one read at a time, and what is told of each."""
+    total = None
+    counted = []
+    for path in paths:
+        part = read_part(path)
+        counted.append({"file": str(path), **told(part)})
+        try:
+            total = part if total is None else total + part
+        except MismatchError as error:
+            raise MismatchError(f"{path.name} does not go with {paths[0].name}: {error}") from None
+    return total, counted

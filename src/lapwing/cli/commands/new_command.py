@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Annotated
 
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
 from lapwing.cli.reading.knobs import make_with_knobs, pick
@@ -30,52 +31,29 @@ USERS = 100_000
 class NamedRandomizer:
     """The options that say which randomizer, and what it promises."""
 
-    randomizer: Annotated[
-        str,
-        typer.Option(
-            "--randomizer",
-            metavar="NAME",
-            help=f"One of: {RECOMMENDED}, the best for --users people; {', '.join(RANDOMIZERS)}.",
-        ),
-    ]
-    epsilon: Annotated[
-        str,
-        typer.Option(
-            "--epsilon",
-            metavar="NUMBER",
-            help="The promise of one report, in (0, 24]; kept exactly as typed, also 1/3.",
-        ),
-    ]
+    randomizer: str = option(
+        f"One of: {RECOMMENDED}, the best for --users people; {', '.join(RANDOMIZERS)}.",
+        "NAME",
+        default=MISSING,
+    )
+    epsilon: str = option(
+        "The promise of one report, in (0, 24]; kept exactly as typed, also 1/3.",
+        "NUMBER",
+        default=MISSING,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizerKnobs:
     """The options that set a randomizer's knobs, or choose it."""
 
-    width: Annotated[
-        float | None,
-        typer.Option(
-            "--width",
-            metavar="B",
-            help="square-wave: half-width as a part of the interval; default: by epsilon.",
-        ),
-    ] = None
-    grid: Annotated[
-        int | None,
-        typer.Option(
-            "--grid",
-            metavar="N",
-            help="square-wave: points on which values are randomised, a multiple of the bins.",
-        ),
-    ] = None
-    users: Annotated[
-        int | None,
-        typer.Option(
-            "--users",
-            metavar="N",
-            help=f"{RECOMMENDED}: how many people will report; default {USERS}.",
-        ),
-    ] = None
+    width: float | None = option(
+        "square-wave: half-width as a part of the interval; default: by epsilon.", "B"
+    )
+    grid: int | None = option(
+        "square-wave: points on which values are randomised, a multiple of the bins.", "N"
+    )
+    users: int | None = option(f"{RECOMMENDED}: how many people will report; default {USERS}.", "N")
     settings: Settings = None
 
     def made(self, named: NamedRandomizer, domain: Domain) -> Randomizer:

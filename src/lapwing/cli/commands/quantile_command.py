@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from lapwing.cli.console import Output, grid
+from lapwing.cli.console import Output
 from lapwing.cli.reading.options import Level, check_level
 from lapwing.cli.reading.stored import read_result
-from lapwing.cli.wording import number_text
+from lapwing.cli.showing.answer import quantile_rows, quantile_table
 from lapwing.errors import ArgumentError
 
 
@@ -35,23 +35,6 @@ def quantile(
         if not 0 <= probability <= 1:
             raise ArgumentError(f"a quantile's probability must be in [0, 1], got {probability:g}")
     result = read_result(result_file)
-    band = result.confidence_band(level)
-    rows: list[dict[str, Any]] = []
-    for probability in probabilities:
-        low, high = (None, None) if band is None else band.quantile(probability)
-        value = float(result.quantile(probability))
-        rows.append({"probability": probability, "value": value, "low": low, "high": high})
-    body = [
-        [
-            f"{row['probability']:g}",
-            number_text(row["value"], result.domain),
-            "-"
-            if row["low"] is None
-            else f"{number_text(row['low'], result.domain)} to "
-            f"{number_text(row['high'], result.domain)}",
-        ]
-        for row in rows
-    ]
+    rows = quantile_rows(result, probabilities, level=level)
     document = {"command": "quantile", "level": level, "quantiles": rows}
-    headers = ["probability", "quantile", f"{100 * level:g} % interval"]
-    out.show(document, grid(result_file.name, headers, body))
+    out.show(document, quantile_table(result_file.name, rows, result.domain, level=level))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
 from lapwing.cli.wording import count_text, domain_text
 from lapwing.planning.expected_error import ExpectedError
@@ -24,51 +25,25 @@ if TYPE_CHECKING:
 class GoalOptions:
     """The options that say what is to be small, and at what price."""
 
-    users: Annotated[
-        int | None, typer.Option("--users", metavar="N", help="How many people will report.")
-    ] = None
-    error: Annotated[
-        float | None,
-        typer.Option(
-            "--error",
-            metavar="SHARE",
-            help="Instead of --users: the error to be reached, and how many people it needs.",
-        ),
-    ] = None
-    distance: Annotated[
-        str | None,
-        typer.Option(
-            "--distance",
-            metavar="NAME",
-            help="What is to be small: wasserstein (default) or kolmogorov-smirnov; of "
-            "categories l1 (default), mean-squared-error or detectable-share.",
-        ),
-    ] = None
-    kind: Annotated[
-        str,
-        typer.Option(
-            "--kind",
-            metavar="KIND",
-            help="The column to plan for: typical (the mean of all), smooth, multimodal or spiky.",
-        ),
-    ] = "typical"
-    refine: Annotated[
-        bool, typer.Option("--refine", help="Simulate the answer instead of reading the table.")
-    ] = False
-    report_bytes: Annotated[
-        int | None,
-        typer.Option(
-            "--report-bytes", metavar="N", help="Of categories: the most bytes of a report."
-        ),
-    ] = None
-    server_seconds: Annotated[
-        float | None,
-        typer.Option(
-            "--server-seconds",
-            metavar="SECONDS",
-            help="Of categories: about the most processor time to tally and decode.",
-        ),
-    ] = None
+    users: int | None = option("How many people will report.", "N")
+    error: float | None = option(
+        "Instead of --users: the error to be reached, and how many people it needs.", "SHARE"
+    )
+    distance: str | None = option(
+        "What is to be small: wasserstein (default) or kolmogorov-smirnov; of "
+        "categories l1 (default), mean-squared-error or detectable-share.",
+        "NAME",
+    )
+    kind: str = option(
+        "The column to plan for: typical (the mean of all), smooth, multimodal or spiky.",
+        "KIND",
+        default="typical",
+    )
+    refine: bool = option("Simulate the answer instead of reading the table.", default=False)
+    report_bytes: int | None = option("Of categories: the most bytes of a report.", "N")
+    server_seconds: float | None = option(
+        "Of categories: about the most processor time to tally and decode.", "SECONDS"
+    )
 
 
 def recommend(

@@ -9,12 +9,13 @@ from typing import Annotated, Any
 import typer
 
 from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import CuratorDomainOptions, texts_of
 from lapwing.cli.reading.options import ColumnName, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
-from lapwing.cli.showing.answer import answer_tables
+from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.dry_run import show_expected_error
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.summary import Summary
@@ -25,20 +26,12 @@ from lapwing.survey.publication import Publication, planned_release
 class DryRunOptions:
     """The options that ask for the errors of a release instead of the release."""
 
-    dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Only say how far the answer would be from the truth: nothing is read, drawn, "
-            "paid or written.",
-        ),
-    ] = False
-    users: Annotated[
-        int | None,
-        typer.Option(
-            "--users", metavar="N", help="--dry-run: how many people, from public knowledge."
-        ),
-    ] = None
+    dry_run: bool = option(
+        "Only say how far the answer would be from the truth: nothing is read, drawn, "
+        "paid or written.",
+        default=False,
+    )
+    users: int | None = option("--dry-run: how many people, from public knowledge.", "N")
 
     def check(self) -> None:
         """Raise ArgumentError unless both or neither are given."""
@@ -113,5 +106,6 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
     rest = {"mechanism": made.mechanism.name, "written": str(output)}
     if ledger is not None:
         rest["paid by"] = str(ledger)
-    tables = answer_tables(output.name, published.distribution, level=0.95, rest=rest)
-    out.show(document, *tables)
+    found = published.distribution
+    said = answer_document(found, level=0.95)
+    out.show(document, *answer_tables(output.name, found, said, rest=rest))

@@ -12,6 +12,7 @@ import typer
 from numpy.typing import NDArray
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.count_table import population
 from lapwing.cli.reading.domain_options import TextsName, texts_of
@@ -29,23 +30,11 @@ class PopulationOptions:
     """The options that say who the people are."""
 
     column: ColumnName = None
-    counts: Annotated[
-        Path | None,
-        typer.Option(
-            "--counts",
-            metavar="TABLE",
-            help="Instead of VALUES: a table of values and how many people hold each.",
-        ),
-    ] = None
-    value_column: Annotated[
-        str | None,
-        typer.Option(
-            "--value-column", metavar="NAME", help="Of TABLE; default: the one beside the counts."
-        ),
-    ] = None
-    count_column: Annotated[
-        str, typer.Option("--count-column", metavar="NAME", help="Of TABLE.")
-    ] = "count"
+    counts: Path | None = option(
+        "Instead of VALUES: a table of values and how many people hold each.", "TABLE"
+    )
+    value_column: str | None = option("Of TABLE; default: the one beside the counts.", "NAME")
+    count_column: str = option("Of TABLE.", "NAME", default="count")
     texts: TextsName = None
 
     def check(self, values: Path | None) -> None:
@@ -66,13 +55,8 @@ class PopulationOptions:
         with out.listening():
             if values is None:
                 assert self.counts is not None
-                return population(
-                    self.counts,
-                    domain,
-                    value_column=self.value_column,
-                    count_column=self.count_column,
-                    texts=texts,
-                )
+                columns = self.value_column, self.count_column
+                return population(self.counts, domain, columns=columns, texts=texts)
             rows = ColumnValues.of(values, self.column, domain, texts=texts)
             with out.progress("count", rows.table.rows) as advance:
                 return rows.counts(advance=advance)

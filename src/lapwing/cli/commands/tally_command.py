@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_distinct, check_output, tally_text, write_text
 from lapwing.cli.reading.options import OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.showing.group_tallies_answer import report_rows, tally_groups
+from lapwing.cli.showing.group_tallies_answer import no_reports, tally_groups
 from lapwing.cli.wording import count_text
+from lapwing.engines.arrow.column_values import at_rows
 from lapwing.engines.arrow.report_tables import STDIN, read_reports, shown
-from lapwing.errors import ArgumentError, TallyError, TornFileError
+from lapwing.errors import ArgumentError, ReportError, TornFileError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingOptions:
+    """The options that say what is counted, and what is counted apart."""
+
+    salvage: bool = option(
+        "From a torn .lwr file, count the blocks before the tear.", default=False
+    )
+    by: str | None = option(
+        "A tally for each group: the column of labels that stands beside the reports "
+        "(lapwing randomize --by). The label is public, it is not protected.",
+        "NAME",
+    )
+    minimum: int | None = option(
+        f"--by: groups of fewer reports are counted together as '{OTHER}' (default {MINIMUM}).",
+        "N",
+    )
 
 
 def tally(
@@ -31,29 +52,8 @@ def tally(
         ),
     ],
     output: OutputFile,
-    salvage: Annotated[
-        bool,
-        typer.Option("--salvage", help="From a torn .lwr file, count the blocks before the tear."),
-    ] = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="NAME",
-            help="A tally for each group: the column of labels that stands beside the reports "
-            "(lapwing randomize --by). The label is public, it is not protected.",
-        ),
-    ] = None,
-    minimum: Annotated[
-        int | None,
-        typer.Option(
-            "--minimum",
-            metavar="N",
-            help=f"--by: groups of fewer reports are counted together as '{OTHER}' "
-            f"(default {MINIMUM}).",
-        ),
-    ] = None,
     *,
+    counting: CountingOptions,
     out: Output,
 ) -> None:
     """Count the reports of one survey, from one file or many.
@@ -68,15 +68,15 @@ def tally(
     check_output(output, inputs=inputs)
     check_distinct(reports)
     survey = read_survey(survey_file)
-    if by is not None:
-        if salvage:
+    if counting.by is not None:
+        if counting.salvage:
             raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
-        minimum = MINIMUM if minimum is None else minimum
-        tally_groups(survey, reports, output, out, by=by, minimum=minimum, inputs=inputs)
+        minimum = MINIMUM if counting.minimum is None else counting.minimum
+        tally_groups(survey, reports, output, out, by=counting.by, minimum=minimum, inputs=inputs)
         return
-    if minimum is not None:
+    if counting.minimum is not None:
         raise ArgumentError("--minimum is the least size of a group; name the groups with --by")
-    total, counted = _tally_files(reports, survey, salvage=salvage, out=out)
+    total, counted = _tally_files(reports, survey, salvage=counting.salvage, out=out)
     write_text(output, tally_text(total))
     _show(out, survey, total, counted, output)
 
@@ -114,8 +114,7 @@ def _tally_files(
             if part is not None:
                 total = part if total is None else total + part
     if total is None:
-        names = ", ".join(shown(path) for path in reports)
-        raise TallyError(f"there must be at least one report to count, there is none in {names}")
+        raise no_reports(reports)
     return total, counted
 
 
@@ -141,5 +140,5 @@ def _tally_file(
 
 
 def _tally_batch(path: Path, survey: Survey, batch: Any, first: int) -> Tally:
-    with report_rows(path, first):
+    with at_rows(shown(path), first, of=ReportError):
         return survey.tally(batch)

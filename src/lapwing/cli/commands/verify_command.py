@@ -7,11 +7,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, write_text
 from lapwing.cli.reading.options import SurveyFile
 from lapwing.cli.reading.stored import read_survey
@@ -40,19 +39,12 @@ _SHORT = 60
 class ShuffleOptions:
     """The options of a trusted shuffler."""
 
-    shuffle_users: Annotated[
-        int | None,
-        typer.Option(
-            "--shuffle-users",
-            metavar="N",
-            help="Also show what N honest people's reports promise when a trusted shuffler mixes "
-            "them; needs --delta.",
-        ),
-    ] = None
-    delta: Annotated[
-        str | None,
-        typer.Option("--delta", metavar="NUMBER", help="For --shuffle-users, in (0, 1): 1e-6."),
-    ] = None
+    shuffle_users: int | None = option(
+        "Also show what N honest people's reports promise when a trusted shuffler mixes "
+        "them; needs --delta.",
+        "N",
+    )
+    delta: str | None = option("For --shuffle-users, in (0, 1): 1e-6.", "NUMBER")
 
     def check(self) -> None:
         """Raise ArgumentError unless both or none are given."""
@@ -75,34 +67,16 @@ class ShuffleOptions:
 class PersonOptions:
     """The options of what one person is asked altogether."""
 
-    rounds: Annotated[
-        int,
-        typer.Option("--rounds", metavar="N", help="Reports that one person sends, for --budget."),
-    ] = 1
-    also: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--also",
-            metavar="SURVEY",
-            help="Another survey that the same person answers once; may be repeated.",
-        ),
-    ] = None
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            "--budget",
-            metavar="EPSILON",
-            help="The most that one person may spend on all of them; more is refused.",
-        ),
-    ] = None
-    statement: Annotated[
-        Path | None,
-        typer.Option(
-            "--statement",
-            metavar="FILE",
-            help="Write what the reports can tell in plain words: .md or .json. Needs --budget.",
-        ),
-    ] = None
+    rounds: int = option("Reports that one person sends, for --budget.", "N", default=1)
+    also: list[Path] | None = option(
+        "Another survey that the same person answers once; may be repeated.", "SURVEY"
+    )
+    budget: str | None = option(
+        "The most that one person may spend on all of them; more is refused.", "EPSILON"
+    )
+    statement: Path | None = option(
+        "Write what the reports can tell in plain words: .md or .json. Needs --budget.", "FILE"
+    )
 
     def check(self, survey_file: Path) -> None:
         """Raise ArgumentError unless they fit together and the statement can be written."""

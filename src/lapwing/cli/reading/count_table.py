@@ -15,12 +15,11 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.text_values import Texts
-
-MOST_PEOPLE = 2**53 - 1
+from lapwing.protocol.messages.tally import LARGEST_COUNT
 
 
 def population(
-    path: Path, domain: Domain, *, value_column: str | None, count_column: str, texts: Texts = "iso"
+    path: Path, domain: Domain, *, columns: tuple[str | None, str], texts: Texts = "iso"
 ) -> NDArray[np.int64]:
     """Return how many people hold each symbol: int64 [domain.size].
 
@@ -29,9 +28,8 @@ def population(
     path : Path
         A table; rows with one value add.
     domain : Domain
-    value_column : str or None
-        None: the only column beside the counts.
-    count_column : str
+    columns : tuple of str
+        Of the values, None for the only one beside the counts; and of the counts.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read.
 
@@ -43,6 +41,7 @@ def population(
         With the row of the first value or count that is not legal.
     """
     table = open_table(path)
+    value_column, count_column = columns
     count_column = table.column(count_column, option="--count-column")
     if value_column is None:
         others = [name for name in table.names if name != count_column]
@@ -57,7 +56,7 @@ def population(
     total = np.zeros(domain.size, dtype=np.int64)
     first = 0
     for batch in table.batches([value_column, count_column]):
-        with at_rows(path, first):
+        with at_rows(path.name, first):
             values = values_of(
                 batch.column(0), domain, column=value_column, typed=table.typed, texts=texts
             )
@@ -72,7 +71,7 @@ def population(
 def _counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
     # Counts are read as values of a domain of whole numbers: one reader, one kind of message.
     numbers = values_of(array, Integers(0, 1), column=column, typed=typed).astype(np.float64)
-    legal = (numbers >= 0) & (numbers <= MOST_PEOPLE) & (numbers == np.floor(numbers))
+    legal = (numbers >= 0) & (numbers <= LARGEST_COUNT) & (numbers == np.floor(numbers))
     if not legal.all():
         position = int(np.argmin(legal))
         raise DomainError(

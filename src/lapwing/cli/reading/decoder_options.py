@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output
 from lapwing.cli.reading.knobs import make_with_knobs, pick
 from lapwing.cli.reading.options import Settings
@@ -20,9 +19,9 @@ from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.logs.prefix_extension import PrefixExtension
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
-from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.survey.registry import DECODERS
 from lapwing.survey.survey import Survey
@@ -37,80 +36,33 @@ _SIGNED = (
 class DecoderOptions:
     """The options of a decoder."""
 
-    decoder: Annotated[
-        str | None,
-        typer.Option(
-            "--decoder",
-            metavar="NAME",
-            help=f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.",
-        ),
-    ] = None
-    smoothed: Annotated[
-        bool | None,
-        typer.Option(
-            "--smoothed/--no-smoothed", help="expectation-maximization: smooth at each step."
-        ),
-    ] = None
-    simplex: Annotated[
-        bool | None,
-        typer.Option(
-            "--simplex/--no-simplex",
-            help="least-squares: the best distribution (default), or the unbiased estimate, "
-            "which needs --projection.",
-        ),
-    ] = None
-    weighted: Annotated[
-        bool | None,
-        typer.Option(
-            "--weighted/--no-weighted", help="least-squares: weights by variance (default) or none."
-        ),
-    ] = None
-    roughness: Annotated[
-        float | None,
-        typer.Option(
-            "--roughness",
-            metavar="NUMBER",
-            help="penalized-likelihood: the price of a rough density.",
-        ),
-    ] = None
-    tolerance: Annotated[
-        float | None, typer.Option("--tolerance", metavar="NUMBER", help="When an iteration stops.")
-    ] = None
-    limit: Annotated[int | None, typer.Option("--limit", metavar="N", help="Most iterations.")] = (
-        None
+    decoder: str | None = option(
+        f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.", "NAME"
     )
-    band: Annotated[
-        bool | None,
-        typer.Option(
-            "--band/--no-band", help="expectation-maximization: whether to compute the band."
-        ),
-    ] = None
-    candidates: Annotated[
-        Path | None,
-        typer.Option(
-            "--candidates",
-            metavar="FILE",
-            help="candidates: the values to score, one on each line, of linear hashing.",
-        ),
-    ] = None
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            "--state",
-            metavar="FILE",
-            help="exhaustive-scan: where it keeps what is done, and goes on after a stop.",
-        ),
-    ] = None
+    smoothed: bool | None = option("expectation-maximization: smooth at each step.")
+    simplex: bool | None = option(
+        "least-squares: the best distribution (default), or the unbiased estimate, "
+        "which needs --projection."
+    )
+    weighted: bool | None = option("least-squares: weights by variance (default) or none.")
+    roughness: float | None = option(
+        "penalized-likelihood: the price of a rough density.", "NUMBER"
+    )
+    tolerance: float | None = option("When an iteration stops.", "NUMBER")
+    limit: int | None = option("Most iterations.", "N")
+    band: bool | None = option("expectation-maximization: whether to compute the band.")
+    candidates: Path | None = option(
+        "candidates: the values to score, one on each line, of linear hashing.", "FILE"
+    )
+    state: Path | None = option(
+        "exhaustive-scan: where it keeps what is done, and goes on after a stop.", "FILE"
+    )
     settings: Settings = None
-    projection: Annotated[
-        str | None,
-        typer.Option(
-            "--projection",
-            metavar="NAME",
-            help="What makes an unbiased estimate (with --no-simplex, or of tree-consistency) a "
-            "distribution: simplex (the nearest one) or clip-and-normalise.",
-        ),
-    ] = None
+    projection: str | None = option(
+        "What makes an unbiased estimate (with --no-simplex, or of tree-consistency) a "
+        "distribution: simplex (the nearest one) or clip-and-normalise.",
+        "NAME",
+    )
 
     def made(
         self, survey: Survey, tally: Tally, out: Output, *, files: Sequence[Path]
@@ -197,13 +149,17 @@ class DecoderOptions:
             raise ArgumentError(f"a log of prefixes is not scanned; use --decoder {default}")
         return WatchedScan(found, out, self.state)
 
-    def distribution(self, estimate: Distribution | SignedEstimate) -> Distribution:
-        """Return the distribution that an estimate is made to."""
-        if isinstance(estimate, SignedEstimate):
+    def projected(
+        self, estimate: Distribution | SignedEstimate | HeavyHitters
+    ) -> Distribution | HeavyHitters:
+        """Return what was found; an unbiased estimate as the distribution that it is made to."""
+        if estimate.kind == "signed-estimate":
             if self.projection is None:
                 raise ArgumentError(_SIGNED)
             projection: Any = self.projection  # SignedEstimate checks the name.
             return estimate.project(projection)
+        if self.projection is not None and estimate.kind == "heavy-hitters":
+            raise ArgumentError("--projection is for decoders that return a distribution")
         if self.projection is not None:
             raise ArgumentError(
                 "--projection is for estimates that may be negative: those of --no-simplex only, "
@@ -219,7 +175,7 @@ def read_candidates(path: Path, domain: Any) -> list[Any]:
     except UnicodeDecodeError:
         raise FormatError(f"{path.name} must be UTF-8 text, one value on each line") from None
     values = [line.strip() for line in lines if line.strip()]
-    if isinstance(domain, HashedTexts) or not isinstance(domain.labels, int):
+    if domain.name == "hashed-texts" or not isinstance(domain.labels, int):
         return values
     wrong = next((i for i, text in enumerate(values, 1) if not text.isdecimal()), None)
     if wrong is not None:

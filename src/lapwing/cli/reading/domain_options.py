@@ -11,6 +11,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from lapwing.cli.option_groups import option
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
@@ -38,54 +39,23 @@ TextsName = Annotated[
 class NumberOptions:
     """The options of a domain of numbers: an interval, or whole numbers."""
 
-    low: Annotated[
-        str | None,
-        typer.Option(
-            "--low",
-            metavar="VALUE",
-            help="Start of an interval: a number, or a date or time as --unit says. It must "
-            "not come from the data.",
-        ),
-    ] = None
-    high: Annotated[
-        str | None, typer.Option("--high", metavar="VALUE", help="End of an interval.")
-    ] = None
-    bounds: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            "--bounds", metavar="LOW HIGH", help="Both ends at once, instead of --low and --high."
-        ),
-    ] = None
-    bins: Annotated[
-        int | None, typer.Option("--bins", metavar="N", help="Bins of an interval.")
-    ] = None
-    unit: Annotated[
-        str | None,
-        typer.Option(
-            "--unit", metavar="UNIT", help="number (default), date, datetime or time-of-day."
-        ),
-    ] = None
-    circular: Annotated[
-        bool, typer.Option("--circular", help="The interval's end is its start, as midnight is.")
-    ] = False
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            "--scale", metavar="SCALE", help="linear (default) or log: bins of equal ratio."
-        ),
-    ] = None
-    atom: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--atom", metavar="VALUE", help="A value that many hold exactly, as 0; may be repeated."
-        ),
-    ] = None
-    integers: Annotated[
-        tuple[int, int] | None,
-        typer.Option(
-            "--integers", metavar="LOW HIGH", help="Whole numbers instead of an interval."
-        ),
-    ] = None
+    low: str | None = option(
+        "Start of an interval: a number, or a date or time as --unit says. It must "
+        "not come from the data.",
+        "VALUE",
+    )
+    high: str | None = option("End of an interval.", "VALUE")
+    bounds: tuple[str, str] | None = option(
+        "Both ends at once, instead of --low and --high.", "LOW HIGH"
+    )
+    bins: int | None = option("Bins of an interval.", "N")
+    unit: str | None = option("number (default), date, datetime or time-of-day.", "UNIT")
+    circular: bool = option("The interval's end is its start, as midnight is.", default=False)
+    scale: str | None = option("linear (default) or log: bins of equal ratio.", "SCALE")
+    atom: list[str] | None = option(
+        "A value that many hold exactly, as 0; may be repeated.", "VALUE"
+    )
+    integers: tuple[int, int] | None = option("Whole numbers instead of an interval.", "LOW HIGH")
 
     def _interval(self, bins: int | None) -> dict[str, Any]:
         """Return what was typed about an interval, with its bins."""
@@ -110,33 +80,16 @@ class NumberOptions:
 class SurveyDomainOptions(NumberOptions):
     """The options of a survey's domain: numbers or labels."""
 
-    categories: Annotated[
-        str | None,
-        typer.Option(
-            "--categories",
-            metavar="LABELS",
-            help="Labels, as a,b,c, instead of an interval; or their number, for the labels 0, 1, "
-            "2, and so on; or hash:BITS, for texts that nobody lists, known by a public hash.",
-        ),
-    ] = None
-    categories_file: Annotated[
-        Path | None,
-        typer.Option("--categories-file", metavar="FILE", help="Labels, one on each line."),
-    ] = None
-    outside: Annotated[
-        str | None,
-        typer.Option(
-            "--outside", metavar="WHAT", help="Values outside low..high: clip (default) or refuse."
-        ),
-    ] = None
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            "--missing",
-            metavar="WHAT",
-            help="Missing values: refuse (default), or count them: bin, of categories: category.",
-        ),
-    ] = None
+    categories: str | None = option(
+        "Labels, as a,b,c, instead of an interval; or their number, for the labels 0, 1, "
+        "2, and so on; or hash:BITS, for texts that nobody lists, known by a public hash.",
+        "LABELS",
+    )
+    categories_file: Path | None = option("Labels, one on each line.", "FILE")
+    outside: str | None = option("Values outside low..high: clip (default) or refuse.", "WHAT")
+    missing: str | None = option(
+        "Missing values: refuse (default), or count them: bin, of categories: category.", "WHAT"
+    )
 
     def domain(self, *, bins: int | None = None) -> Domain:
         """Return the domain that the options mean; ArgumentError unless they mean exactly one.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
-import typer
-
+from lapwing.cli.option_groups import option
 from lapwing.cli.reading.knobs import make_with_knobs, pick
 from lapwing.cli.reading.options import Settings
 from lapwing.errors import ArgumentError
@@ -24,28 +23,16 @@ from lapwing.survey.registry import MECHANISMS
 class PromiseOptions:
     """The options of a promise."""
 
-    neighbours: Annotated[
-        str,
-        typer.Option(
-            "--neighbours",
-            metavar="RELATION",
-            help="What is protected: replace-one (the number of rows is public) or "
-            "add-or-remove-one. An epsilon means nothing without it, so there is no default.",
-        ),
-    ]
-    epsilon: Annotated[
-        str | None, typer.Option("--epsilon", metavar="NUMBER", help="In (0, 24].")
-    ] = None
-    delta: Annotated[
-        str, typer.Option("--delta", metavar="NUMBER", help="In [0, 1); 0 is pure epsilon.")
-    ] = "0"
-    mu: Annotated[
-        str | None,
-        typer.Option("--mu", metavar="NUMBER", help="Gaussian differential privacy instead."),
-    ] = None
-    rho: Annotated[
-        str | None, typer.Option("--rho", metavar="NUMBER", help="Zero-concentrated instead.")
-    ] = None
+    neighbours: str = option(
+        "What is protected: replace-one (the number of rows is public) or "
+        "add-or-remove-one. An epsilon means nothing without it, so there is no default.",
+        "RELATION",
+        default=MISSING,
+    )
+    epsilon: str | None = option("In (0, 24].", "NUMBER")
+    delta: str = option("In [0, 1); 0 is pure epsilon.", "NUMBER", default="0")
+    mu: str | None = option("Gaussian differential privacy instead.", "NUMBER")
+    rho: str | None = option("Zero-concentrated instead.", "NUMBER")
 
     def promise(self) -> Promise:
         """Return the promise that the options mean."""
@@ -58,14 +45,9 @@ class PromiseOptions:
 class MechanismOptions:
     """The options of a mechanism."""
 
-    mechanism: Annotated[
-        str | None,
-        typer.Option(
-            "--mechanism",
-            metavar="NAME",
-            help=f"One of: {', '.join(MECHANISMS)}. Default: the best for the promise.",
-        ),
-    ] = None
+    mechanism: str | None = option(
+        f"One of: {', '.join(MECHANISMS)}. Default: the best for the promise.", "NAME"
+    )
     settings: Settings = None
 
     def made(self) -> Mechanism | None:
@@ -83,19 +65,10 @@ class MechanismOptions:
 class PaymentOptions:
     """The options of a payment."""
 
-    ledger: Annotated[
-        Path | None,
-        typer.Option(
-            "--ledger",
-            metavar="FILE",
-            help="Pays before the noise is drawn (lapwing ledger); an unfinished release stays "
-            "paid.",
-        ),
-    ] = None
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="TEXT", help="Of the entry; default: the output's name."),
-    ] = None
+    ledger: Path | None = option(
+        "Pays before the noise is drawn (lapwing ledger); an unfinished release stays paid.", "FILE"
+    )
+    name: str | None = option("Of the entry; default: the output's name.", "TEXT")
 
     def checked(self, name: str, planned: PlannedRelease) -> LedgerFile | None:
         """Return the ledger, if one is named; BudgetError unless it can pay."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
+from lapwing.cli.reading.domain_options import TextsName, texts_of
+from lapwing.cli.reading.options import ColumnName
 from lapwing.cli.reading.stored import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError, MismatchError
@@ -35,12 +40,54 @@ class Truth:
     curve: Cumulative | None
 
 
-def check_truth(values: Path | None, column: str | None, result: Path | None) -> None:
-    """Raise ArgumentError when both kinds of truth are named, or a column without its table."""
-    if values is not None and result is not None:
-        raise ArgumentError("name one truth: --truth (a table of values) or --truth-result")
-    if column is not None and values is None:
-        raise ArgumentError("--column names a column of the table of --truth; add --truth")
+@dataclass(frozen=True, kw_only=True)
+class TruthOptions:
+    """The options that name the truth: a table of values, or another result."""
+
+    truth: Path | None = option("A table of true values, one per person.", "VALUES")
+    column: ColumnName = None
+    texts: TextsName = None
+    truth_result: Path | None = option("Another result as the truth.", "RESULT")
+
+    @property
+    def file(self) -> Path | None:
+        """The file that is named; None without a truth."""
+        return self.truth or self.truth_result
+
+    def check(self) -> None:
+        """Raise ArgumentError when both are named, or a column without its table."""
+        if self.truth is not None and self.truth_result is not None:
+            raise ArgumentError("name one truth: --truth (a table of values) or --truth-result")
+        if self.column is not None and self.truth is None:
+            raise ArgumentError("--column names a column of the table of --truth; add --truth")
+
+    def exact(self, domain: Domain, out: Output) -> Truth:
+        """Return the truth with the CDF of the values themselves; ArgumentError without one."""
+        if self.truth_result is not None:
+            return truth_in_result(self.truth_result, domain)
+        if self.truth is None:
+            raise ArgumentError("name the truth: --truth (a table of values) or --truth-result")
+        with self._people(domain, out) as (people, advance):
+            return truth_in_values(people, advance=advance)
+
+    def counted(self, domain: Domain, out: Output) -> Distribution | None:
+        """Return the truth in the symbols of a domain, in bounded memory; None without one."""
+        if self.truth_result is not None:
+            return truth_in_result(self.truth_result, domain).distribution
+        if self.truth is None:
+            return None
+        with self._people(domain, out) as (people, advance):
+            return Distribution.of_counts(people.counts(advance=advance), domain)
+
+    @contextmanager
+    def _people(
+        self, domain: Domain, out: Output
+    ) -> Iterator[tuple[ColumnValues, Callable[[int], None]]]:
+        assert self.truth is not None
+        reading = texts_of(self.texts, domain)
+        people = ColumnValues.of(self.truth, self.column, domain, texts=reading)
+        with out.listening(), out.progress("truth", people.table.rows) as advance:
+            yield people, advance
 
 
 def truth_in_values(column: ColumnValues, *, advance: Callable[[int], None]) -> Truth:

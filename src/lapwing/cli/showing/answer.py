@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lapwing.cli.console import facts, grid
-from lapwing.cli.wording import count_text, number_text, percent
-from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.hashed_texts import HashedTexts
-from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import to_text
+from lapwing.cli.wording import count_text, interval_text, label_text, number_text, percent
+from lapwing.protocol.domains.domain import Domain
 from lapwing.results.distribution import Distribution
 
 if TYPE_CHECKING:
     from rich.table import Table
 
 PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-MOST_SHARES = 20
-MOST_ATOMS = 12
-MOST_SYMBOLS = 4096
+SHARE_LIMIT = 20
+"""Labels that are shown, those of the largest shares: as many as fit on a screen."""
+
+ATOM_LIMIT = 12
+"""Atoms that are shown in a table; JSON has all."""
+
+RANGE_LIMIT = 4096
+"""Symbols up to which errors of ranges are bounded: beyond, it takes seconds that nobody asked
+for."""
 
 
 def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
@@ -60,36 +64,53 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
 
 
 def _range_errors(result: Distribution, level: float) -> dict[str, float] | None:
-    # The suprema behind it take seconds on very many symbols, and nobody asked.
-    if result.domain.size > MOST_SYMBOLS:
+    if result.domain.size > RANGE_LIMIT:
         return None
     bounds = result.range_error_bounds(level=level)
     return None if bounds is None else bounds._asdict()
 
 
 def _quantiles(result: Distribution, level: float) -> list[dict[str, Any]]:
-    band = result.confidence_band(level)
-    unit: Unit = result.domain.unit
-    rows = []
-    for probability in PROBABILITIES:
-        row: dict[str, Any] = {
-            "probability": probability,
-            "value": float(result.quantile(probability)),
-        }
-        row["low"], row["high"] = (None, None) if band is None else band.quantile(probability)
-        if unit != "number":
-            row["text"] = to_text(row["value"], unit=unit)
-        rows.append(row)
+    rows = quantile_rows(result, PROBABILITIES, level=level)
+    if result.domain.unit != "number":
+        for row in rows:
+            row["text"] = number_text(row["value"], result.domain)
     return rows
 
 
+def quantile_rows(
+    result: Distribution, probabilities: Sequence[float], *, level: float
+) -> list[dict[str, Any]]:
+    """Return quantiles with their intervals, as JSON values."""
+    band = result.confidence_band(level)
+    rows = []
+    for probability in probabilities:
+        value = float(result.quantile(probability))
+        low, high = (None, None) if band is None else band.quantile(probability)
+        rows.append({"probability": probability, "value": value, "low": low, "high": high})
+    return rows
+
+
+def quantile_table(
+    title: str, rows: list[dict[str, Any]], domain: Domain, *, level: float
+) -> Table:
+    """Return the table of what :func:`quantile_rows` returned."""
+
+    def write(number: float) -> str:
+        return number_text(number, domain)
+
+    body = [
+        [f"{row['probability']:g}", write(row["value"]), interval_text(row, write)] for row in rows
+    ]
+    return grid(title, ["probability", "quantile", f"{100 * level:g} % interval"], body)
+
+
 def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
-    domain = result.domain
-    assert isinstance(domain, Categories | HashedTexts)
+    domain: Any = result.domain  # without an order, so one of labels
     band = result.confidence_band(level)
     listed = domain.listed
     rows = []
-    for symbol in np.argsort(-result.mass, kind="stable")[:MOST_SHARES].tolist():
+    for symbol in np.argsort(-result.mass, kind="stable")[:SHARE_LIMIT].tolist():
         rows.append(
             {
                 "label": listed[symbol] if symbol < len(listed) else None,
@@ -102,7 +123,7 @@ def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
 
 
 def answer_tables(
-    name: str, result: Distribution, *, level: float, rest: dict[str, str]
+    name: str, result: Distribution, document: dict[str, Any], *, rest: dict[str, str]
 ) -> list[Table]:
     """Return the tables for a terminal: quantiles or shares, then everything else.
 
@@ -111,12 +132,11 @@ def answer_tables(
     name : str
         Of the survey.
     result : Distribution
-    level : float
-        Of the intervals.
+    document : dict
+        What :func:`answer_document` returned.
     rest : dict
         Further lines at the end.
     """
-    document = answer_document(result, level=level)
     rows = {"reports": count_text(result.reports)}
     if result.guarantee:
         rows["promise of each"] = str(result.guarantee)
@@ -145,7 +165,7 @@ def answer_tables(
         rows["intervals"] = document["band"]["method"]
         rows["curve inside them"] = percent(inside)
     title = f"{name}: {'quantiles' if result.domain.ordered else 'shares'}"
-    tables = [_answer(title, document, result, level)]
+    tables = [_answer(title, document, result)]
     if document.get("atoms"):
         tables.append(_atoms(document["atoms"], result))
     return [*tables, facts(rows | rest)]
@@ -161,49 +181,31 @@ def _deviation(document: dict[str, Any]) -> str:
 
 def _atoms(atoms: list[dict[str, Any]], result: Distribution) -> Table:
     """Return the table of the atoms with the largest shares."""
-    largest = sorted(atoms, key=lambda atom: -atom["share"])[:MOST_ATOMS]
+    largest = sorted(atoms, key=lambda atom: -atom["share"])[:ATOM_LIMIT]
     body = []
     for atom in sorted(largest, key=lambda atom: atom["left"]):
         place = number_text(atom["left"], result.domain)
         if atom["left"] < atom["right"]:
             place = f"in {place} to {number_text(atom['right'], result.domain)}"
-        interval = "-"
-        if atom["low"] is not None:
-            interval = f"{percent(atom['low'])} to {percent(atom['high'])}"
         how = "declared" if atom["declared"] else "found"
-        body.append([place, how, percent(atom["share"]), interval])
+        body.append([place, how, percent(atom["share"]), interval_text(atom, percent)])
     title = "atoms: values that many hold exactly"
     if len(largest) < len(atoms):
         title += f", the {len(largest)} largest of {len(atoms)}"
     return grid(title, ["value", "", "share", "95 % interval"], body)
 
 
-def _answer(title: str, document: dict[str, Any], result: Distribution, level: float) -> Table:
-    interval = f"{100 * level:g} % interval"
-    domain = result.domain
+def _answer(title: str, document: dict[str, Any], result: Distribution) -> Table:
+    level, domain = document["level"], result.domain
     if domain.ordered:
-        body = [
-            [
-                f"{row['probability']:g}",
-                number_text(row["value"], domain),
-                "-"
-                if row["low"] is None
-                else f"{number_text(row['low'], domain)} to {number_text(row['high'], domain)}",
-            ]
-            for row in document["quantiles"]
-        ]
-        return grid(title, ["probability", "quantile", interval], body)
+        return quantile_table(title, document["quantiles"], domain, level=level)
     body = [
-        [
-            "(missing)" if row["label"] is None else str(row["label"]),
-            percent(row["share"]),
-            "-" if row["low"] is None else f"{percent(row['low'])} to {percent(row['high'])}",
-        ]
+        [label_text(row["label"]), percent(row["share"]), interval_text(row, percent)]
         for row in document["shares"]
     ]
     if len(body) < domain.size:
         title += f", the {len(body)} largest of {count_text(domain.size)}"
-    return grid(title, ["label", "share", interval], body)
+    return grid(title, ["label", "share", f"{100 * level:g} % interval"], body)
 
 
 def _made_text(made: dict[str, Any]) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.wording import count_text
+from lapwing.engines.arrow.column_values import at_rows
 from lapwing.engines.arrow.report_tables import read_labelled_reports, shown
 from lapwing.errors import ArgumentError, ReportError, TallyError
 from lapwing.protocol.messages.group_tallies import OTHER, GroupTallies
@@ -43,18 +42,7 @@ def tally_groups(
     inputs : list of Path
         Files that no output may be.
     """
-    groups = GroupTallies(survey)
-    with out.progress("tally", None) as advance:
-        for path in reports:
-            first = 0
-            for batch, labels in read_labelled_reports(path, survey, by=by):
-                with report_rows(path, first):
-                    groups.add(batch, labels)
-                first += len(batch)
-                advance(len(batch))
-    if groups.total == 0:
-        names = ", ".join(shown(path) for path in reports)
-        raise TallyError(f"there must be at least one report to count, there is none in {names}")
+    groups = _counted(survey, reports, out, by=by)
     tallies = groups.result(minimum=minimum)
     paths = _paths(output, list(tallies))
     for path in paths.values():
@@ -64,10 +52,6 @@ def tally_groups(
     rest = tallies.get(OTHER)
     if rest is not None and rest.total < minimum:
         out.warn(f"group {OTHER!r} has {count_text(rest.total)} reports, fewer than {minimum}")
-    rows = [
-        {"group": name, "reports": tally.total, "output": str(paths[name])}
-        for name, tally in tallies.items()
-    ]
     document = {
         "command": "tally",
         "survey": survey.name,
@@ -76,7 +60,10 @@ def tally_groups(
         "minimum": minimum,
         "labels": groups.labels,
         "reports": groups.total,
-        "groups": rows,
+        "groups": [
+            {"group": name, "reports": tally.total, "output": str(paths[name])}
+            for name, tally in tallies.items()
+        ],
     }
     body = [[name, count_text(tally.total), str(paths[name])] for name, tally in tallies.items()]
     below = {
@@ -85,6 +72,22 @@ def tally_groups(
     }
     title = f"{survey.name}, by {by}"
     out.show(document, grid(title, ["group", "reports", "written"], body), facts(below))
+
+
+def _counted(survey: Survey, reports: list[Path], out: Output, *, by: str) -> GroupTallies:
+    """Return the counts of the groups in all files; TallyError when there is no report."""
+    groups = GroupTallies(survey)
+    with out.progress("tally", None) as advance:
+        for path in reports:
+            first = 0
+            for batch, labels in read_labelled_reports(path, survey, by=by):
+                with at_rows(shown(path), first, of=ReportError):
+                    groups.add(batch, labels)
+                first += len(batch)
+                advance(len(batch))
+    if groups.total == 0:
+        raise no_reports(reports)
+    return groups
 
 
 def _paths(output: Path, names: list[str]) -> dict[str, Path]:
@@ -103,22 +106,7 @@ def _paths(output: Path, names: list[str]) -> dict[str, Path]:
     return paths
 
 
-@contextmanager
-def report_rows(path: Path, first: int) -> Iterator[None]:
-    """Let a ReportError name the row of the file instead of the position in a batch.
-
-    Parameters
-    ----------
-    path : Path
-    first : int
-        Rows before the batch.
-    """
-    try:
-        yield
-    except ReportError as error:
-        if error.position is None:
-            raise ReportError(f"{shown(path)}: {error}") from None
-        number = first + error.position
-        message = str(error).replace(f"position {error.position} ", f"row {number + 1} ")
-        message = message.replace("the batch was not counted", "nothing was counted")
-        raise ReportError(f"{shown(path)}: {message}", position=number) from None
+def no_reports(paths: list[Path]) -> TallyError:
+    """Return the error that says that files hold no reports."""
+    names = ", ".join(shown(path) for path in paths)
+    return TallyError(f"there must be at least one report to count, there is none in {names}")

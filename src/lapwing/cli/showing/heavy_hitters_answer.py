@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.outputs import write_text
-from lapwing.cli.wording import count_text, percent
+from lapwing.cli.console import facts, grid
+from lapwing.cli.wording import count_text, interval_text, label_text, percent
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.survey.survey import Survey
 
-MOST_SHOWN = 50
+if TYPE_CHECKING:
+    from rich.table import Table
 
-
-def show_found(
-    survey: Survey, found: HeavyHitters, out: Output, *, output: Path | None, level: float
-) -> None:
-    """Write heavy hitters to a file, if there is one, and show them."""
-    if output is not None:
-        write_text(output, found.to_json() + "\n")
-    document = {
-        "command": "decode",
-        "survey": survey.name,
-        "fingerprint": survey.fingerprint,
-        "output": None if output is None else str(output),
-        **heavy_document(found, level=level),
-    }
-    rows = _facts(found) | ({} if output is None else {"written": str(output)})
-    out.show(document, _table(survey.name, document, level), facts(rows))
+SHOWN_LIMIT = 50
+"""Values that are shown in a table; JSON has all."""
 
 
 def heavy_document(found: HeavyHitters, *, level: float) -> dict[str, Any]:
@@ -52,7 +36,10 @@ def heavy_document(found: HeavyHitters, *, level: float) -> dict[str, Any]:
     }
 
 
-def _facts(found: HeavyHitters) -> dict[str, str]:
+def heavy_tables(
+    name: str, found: HeavyHitters, document: dict[str, Any], *, rest: dict[str, str]
+) -> list[Table]:
+    """Return the tables of what :func:`heavy_document` returned, as those of other answers."""
     rows = {"reports": count_text(found.reports)}
     if found.guarantee:
         rows["promise of each"] = str(found.guarantee)
@@ -63,20 +50,16 @@ def _facts(found: HeavyHitters) -> dict[str, str]:
         rows["listed by chance"] = f"{found.expected_false:g} of them, expected"
     rows["everybody else"] = percent(found.remainder)
     rows["intervals"] = found.confidence_band().method
-    return rows
+    return [_table(name, document), facts(rows | rest)]
 
 
-def _table(name: str, document: dict[str, Any], level: float) -> Any:
-    shown = document["heavy_hitters"][:MOST_SHOWN]
+def _table(name: str, document: dict[str, Any]) -> Table:
+    shown = document["heavy_hitters"][:SHOWN_LIMIT]
     body = [
-        [
-            "(missing)" if row["value"] is None else str(row["value"]),
-            percent(row["share"]),
-            f"{percent(row['low'])} to {percent(row['high'])}",
-        ]
+        [label_text(row["value"]), percent(row["share"]), interval_text(row, percent)]
         for row in shown
     ]
     title = f"{name}: heavy hitters"
     if len(shown) < len(document["heavy_hitters"]):
         title += f", the {len(shown)} largest of {len(document['heavy_hitters'])}"
-    return grid(title, ["value", "share", f"{100 * level:g} % interval"], body)
+    return grid(title, ["value", "share", f"{100 * document['level']:g} % interval"], body)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.decoders.decoder import answer_as
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Vector
@@ -125,9 +126,11 @@ class Wiener:
         """Check the knobs."""
         if self.method not in METHODS:
             raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
-        for knob, least in (("iterations", 0), ("permutations", 1), ("seed", 0)):
-            _whole(getattr(self, knob), name=knob, least=least)
-        _whole(self.keep_largest, name="keep_largest", least=0)
+        if self.iterations is not None:
+            _check_whole(self.iterations, name="iterations", least=0)
+        _check_whole(self.permutations, name="permutations", least=1)
+        _check_whole(self.seed, name="seed", least=0)
+        _check_whole(self.keep_largest, name="keep_largest", least=0)
         if isinstance(self.noise, Real) and not isinstance(self.noise, bool):
             object.__setattr__(self, "noise", _powers([self.noise], name="noise")[0])
         elif self.noise != "analytic":
@@ -347,15 +350,8 @@ def finished(
     made: dict[str, Any],
 ) -> Distribution | SignedEstimate:
     """Return signed masses as they are, or as the distribution that Norm-Sub makes of them."""
-    kind = Distribution if project else SignedEstimate
-    return kind(
-        channel.domain,
-        simplex(mass) if project else mass,
-        reports=tally.total,
-        guarantee=channel.guarantee,
-        uncertainty=uncertainty,
-        made=made,
-    )
+    kind, held = (Distribution, simplex(mass)) if project else (SignedEstimate, mass)
+    return answer_as(kind, channel, tally, held, made=made, uncertainty=uncertainty)
 
 
 def _uncertainty(channel: Channel, tally: Counts) -> Uncertainty | None:
@@ -389,8 +385,6 @@ def _powers(numbers: Any, *, name: str) -> tuple[float, ...]:
     return powers
 
 
-def _whole(number: Any, *, name: str, least: int) -> None:
-    if number is None and name == "iterations":
-        return
+def _check_whole(number: Any, *, name: str, least: int) -> None:
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise ArgumentError(f"{name} must be a whole number of at least {least}, got {number!r}")

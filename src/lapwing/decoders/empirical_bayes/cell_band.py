@@ -1,42 +1,43 @@
-"""Honest bands of large domains: recipe R on a few hundred cells, carried back to all symbols.
+"""Honest bands of large domains: the widened posterior of a few hundred cells, carried back.
 
 The reports tell little about thousands of bins one by one, and a covariance of all of them would
-cost more than the decode. So neighbouring symbols are put into 192 cells, which are split where an
-atom was found, and the mass of a cell is spread as the pilot has it. What that may be off by is
-added: the floor that the recipe gives to single bins, less what the reports say about it.
+cost more than the decode. So after the last pass of `low_rank_prior.py` neighbouring symbols are
+put into 192 cells, which are split where an atom was found, and the mass of a cell is spread as the
+pilot has it. What that may be off by is added: the floor that `widened_band.py` gives to single
+bins, less what the reports say about it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.empirical_bayes.low_rank_posterior import Likelihood
-from lapwing.decoders.empirical_bayes.low_rank_prior import ReducedAnswer
-from lapwing.decoders.empirical_bayes.normal_posterior import LearntPrior
+from lapwing.decoders.empirical_bayes.low_rank_prior import LowRankAnswer
+from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, Likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.widened_band import (
-    Evidence,
-    local_mass,
-    smooth_floor,
-    widened_band,
+    METHOD,
+    WidenedPosterior,
+    always_allowed,
+    widened_posteriors,
 )
 from lapwing.decoders.unbiased.linear_estimate import RANK, as_stored, triangular
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import running_sums
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, Variants
 
 CELLS = 192
 """Cells of a domain before any is split: a cell for every wave of the answer."""
 
-_FEWEST, _MOST = 128, 320
+_FEWEST, _LIMIT = 128, 320
 """Cells before any is split when there are many atoms, and about the most in all."""
 
 _FREE = 256
-"""Bins of the recipe: each may differ from its neighbours by as much as it holds itself."""
+"""Bins of the floor: each may differ from its neighbours by as much as it holds itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,11 +59,11 @@ class Cells:
     share: Vector
 
     @classmethod
-    def of(cls, answer: ReducedAnswer, apart: NDArray[np.bool_]) -> Cells:
+    def of(cls, answer: LowRankAnswer, apart: NDArray[np.bool_]) -> Cells:
         """Return about 192 cells, split at the ends of atoms and of symbols that stand apart."""
         size = answer.mass.size
         atoms = answer.model.atoms
-        number = max(_FEWEST, min(CELLS, _MOST - 2 * atoms.count))
+        number = max(_FEWEST, min(CELLS, _LIMIT - 2 * atoms.count))
         (places,) = np.nonzero(apart)
         ends = [np.arange(number) * size // number, atoms.start, atoms.stop, places, places + 1]
         start = np.unique(np.concatenate(ends))
@@ -106,12 +107,12 @@ class Cells:
         return self.total(self.share.reshape(-1, *[1] * (rows.ndim - 1)) * rows)
 
 
-def cell_band(answer: ReducedAnswer, scaled: ScaledBasis, reports: int) -> Uncertainty:
+def cell_band(answer: LowRankAnswer, scaled: ScaledBasis, reports: int) -> Uncertainty:
     """Return the error law of a large domain, from the widened posterior of its cells.
 
     Parameters
     ----------
-    answer : ReducedAnswer
+    answer : LowRankAnswer
     scaled : ScaledBasis
     reports : int
 
@@ -133,33 +134,43 @@ def cell_band(answer: ReducedAnswer, scaled: ScaledBasis, reports: int) -> Uncer
         reports,
     )
     columns = cells.total(model.columns.value)
-    fitted = LearntPrior(
-        cells.total(answer.mean), (columns * model.variance) @ columns.T, np.zeros(cells.start.size)
-    )
-    local = local_mass(answer.mass, scaled.joined, blur=scaled.blur)
-    waves = cells.total(smooth_floor(local, scaled.basis, scaled.joined))
-    single = cells.total(local) / _FREE
-    along = cells.along()
+    fitted = NormalPrior(cells.total(answer.mean), (columns * model.variance) @ columns.T)
+    waves, local = always_allowed(answer.mass, scaled)
+    waves, single = cells.total(waves), cells.total(local) / _FREE
     inner = cells.inner_information(likelihood)
-
-    def compress(
-        centre: Vector, covariance: Matrix, share: float
-    ) -> tuple[Vector, Covariance, Vector]:
-        sums = running_sums(running_sums(covariance).T)
-        heights = np.diff(triangular((sums + sums.T) / 2, most=RANK), axis=0, prepend=0.0)
-        factor = as_stored(cells.share[:, None] * heights[cells.cell])
-        explained = (running_sums(factor) ** 2).sum(axis=1)
-        # Of the sum at a place within a cell, by the sums at both of its ends.
-        right = np.diag(sums)[cells.cell]
-        left = np.append(0.0, np.diag(sums))[cells.cell]
-        both = np.append(0.0, np.diag(sums, -1))[cells.cell]
-        variance = (1 - along) ** 2 * left + along**2 * right + 2 * along * (1 - along) * both
-        # And by how the cell's mass is spread, a bridge between its ends.
-        bridge = 1 / (1 / (share * single) + inner)
-        variance += bridge[cells.cell] * along * (1 - along)
-        remainder = np.maximum(variance - explained, 0.0)
-        noise = Covariance(np.zeros(cells.cell.size), factor, np.ones(factor.shape[1]))
-        return cells.share * centre[cells.cell], noise, remainder
-
     floor = waves @ waves.T + np.diag(single)
-    return widened_band(evidence, fitted, floor, compress, answer.pilot)
+    laws = {}
+    for one in widened_posteriors(evidence, fitted, floor):
+        # How a cell's mass is spread is a bridge between its ends.
+        bridge = 1 / (1 / (one.floor * single) + inner)
+        kept = _carried_back(one, cells, bridge)
+        laws[one.name] = Uncertainty(*kept, answer.pilot, reports, METHOD)
+    return replace(laws.pop("empirical_pointwise"), variants=Variants(**laws))
+
+
+def _carried_back(
+    one: WidenedPosterior, cells: Cells, bridge: Vector
+) -> tuple[Vector, Covariance, Vector]:
+    """Return centre, noise and remainder of the symbols, given the posterior of the cells.
+
+    Parameters
+    ----------
+    one : WidenedPosterior
+    cells : Cells
+    bridge : numpy.ndarray
+        float64 [cells]: variance of the mass that moves between the halves of a cell.
+    """
+    sums = running_sums(running_sums(one.covariance).T)
+    heights = np.diff(triangular((sums + sums.T) / 2, limit=RANK), axis=0, prepend=0.0)
+    factor = as_stored(cells.share[:, None] * heights[cells.cell])
+    explained = (running_sums(factor) ** 2).sum(axis=1)
+    # Of the sum at a place within a cell, by the sums at both of its ends.
+    along = cells.along()
+    right = np.diag(sums)[cells.cell]
+    left = np.append(0.0, np.diag(sums))[cells.cell]
+    both = np.append(0.0, np.diag(sums, -1))[cells.cell]
+    variance = (1 - along) ** 2 * left + along**2 * right + 2 * along * (1 - along) * both
+    variance += bridge[cells.cell] * along * (1 - along)
+    remainder = np.maximum(variance - explained, 0.0)
+    noise = Covariance(np.zeros(cells.cell.size), factor, np.ones(factor.shape[1]))
+    return cells.share * one.centre[cells.cell], noise, remainder

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import spread
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
@@ -31,7 +31,7 @@ _STEP = 0.1
 _LOWEST = -8.0
 """Estimates below this many standard deviations count as so low."""
 
-_MOST_GROUPS = 32
+_GROUP_LIMIT = 32
 """Symbols whose estimates have nearly equal variances are binned together; so many groups."""
 
 _FARTHEST = 600.0
@@ -40,20 +40,20 @@ _FARTHEST = 600.0
 _CLOSE = 1e-9
 """Of log x, when lambda is found."""
 
-_MOST_STEPS = 100
+_STEP_LIMIT = 100
 
 _GRID: Vector = np.concatenate([[0.0], np.geomspace(0.02, 1, 24), np.arange(1.25, 12.01, 0.25)])
-"""Shares at which the law may have mass, in standard deviations; above, in steps of 5 %."""
+"""Shares at which the prior may have mass, in standard deviations; above, in steps of 5 %."""
 
 
 @dataclass(frozen=True)
 class MixturePrior:
     """Shrink every unbiased share by what the shares of all symbols are like.
 
-    The shares of all symbols are taken for draws from one unknown law, which is learnt from the
+    The shares of all symbols are taken for draws from one unknown prior, which is learnt from the
     reports: the mixture of point masses on a grid that makes the estimates most probable, with
     the mean that shares must have because they sum to one. Where nearly all symbols are empty, the
-    law says so, and noise is taken for noise; no sparsity and no threshold is asked for.
+    prior says so, and noise is taken for noise; no sparsity and no threshold is asked for.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class MixturePrior:
         :class:`SignedEstimate` whose sum need not be one. In l1 that is better where most of the
         mass lies in a tail that nobody can identify.
     iterations : int
-        Of the EM algorithm that learns the law.
+        Of the EM algorithm that learns the prior.
     band : bool
         Whether to compute the band of the unbiased shares. It belongs to the channel and the
         tally, not to the shrunk estimate: see :meth:`Distribution.share_in_band`.
@@ -79,7 +79,7 @@ class MixturePrior:
 
     Cost
     ----
-    O(size) and some tens of milliseconds for the law.
+    O(size) and some tens of milliseconds for the prior.
 
     Notes
     -----
@@ -140,15 +140,10 @@ class MixturePrior:
         found = unbiased_shares(channel, tally)
         free = shrunk(found.with_total(), estimate=self.estimate, iterations=self.iterations)
         mass = simplex(free) if self.estimate == "mean" else spread(free, kept=free > 0)
-        kind = Distribution if self.total == "one" else SignedEstimate
-        return kind(
-            channel.domain,
-            mass if self.total == "one" else free,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=available_band(channel, tally, mass) if self.band else None,
-            made=decoder_document(self),
-        )
+        band = available_band(channel, tally, mass) if self.band else None
+        kind, held = (Distribution, mass) if self.total == "one" else (SignedEstimate, free)
+        made = decoder_document(self)
+        return answer_as(kind, channel, tally, held, made=made, uncertainty=band)
 
 
 def shrunk(
@@ -175,7 +170,7 @@ def shrunk(
     groups, bins = _binned(found, unsure)
     grid = _grid(groups, left / unsure.size)
     likelihood = np.concatenate([group.likelihood(grid) for group in groups])
-    weights = _law(likelihood, bins / unsure.size, grid, left / unsure.size, iterations)
+    weights = _learnt_weights(likelihood, bins / unsure.size, grid, left / unsure.size, iterations)
     posterior = likelihood * weights
     # A bin between those that are used may be improbable under every point.
     posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
@@ -234,7 +229,7 @@ def _steps_to(share: Vector, empty: float, slope: float) -> Vector:
 def _binned(found: UnbiasedShares, symbols: NDArray[np.int64]) -> tuple[list[_Group], Vector]:
     """Return groups of symbols with bins, and how many estimates are in each bin of them all."""
     spread_of = np.log(found.empty[symbols] / found.empty[symbols].min())
-    width = max(0.04, float(spread_of.max()) / (_MOST_GROUPS - 1))
+    width = max(0.04, float(spread_of.max()) / (_GROUP_LIMIT - 1))
     number = np.rint(spread_of / width).astype(np.int64)
     groups, bins = [], []
     for group in np.unique(number):
@@ -251,7 +246,7 @@ def _binned(found: UnbiasedShares, symbols: NDArray[np.int64]) -> tuple[list[_Gr
 
 
 def _grid(groups: list[_Group], mean: float) -> Vector:
-    """Return the shares at which the law may have mass, from zero to above the largest."""
+    """Return the shares at which the prior may have mass, from zero to above the largest."""
     quiet = min(groups, key=lambda group: group.empty)
     top = max(2 * mean, *(float(group.centres[-1]) for group in groups))
     grid = _share_at(_GRID, quiet.empty, quiet.slope)
@@ -261,7 +256,9 @@ def _grid(groups: list[_Group], mean: float) -> Vector:
     return grid
 
 
-def _law(likelihood: Vector, bins: Vector, grid: Vector, mean: float, iterations: int) -> Vector:
+def _learnt_weights(
+    likelihood: Vector, bins: Vector, grid: Vector, mean: float, iterations: int
+) -> Vector:
     """Return the weights of the grid: EM with a given mean."""
     away = grid - mean
     weights, log_x = _with_mean(np.full(grid.size, 1 / grid.size), away)
@@ -286,7 +283,7 @@ def _with_mean(held: Vector, away: Vector, *, start: float = -1.0) -> tuple[Vect
     same = tilt > 0
     low, high = -_FARTHEST, 0.0
     log_x = min(max(start, low), high)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_STEP_LIMIT):
         x = math.exp(log_x)
         below = base + x * tilt
         part = held * tilt / below

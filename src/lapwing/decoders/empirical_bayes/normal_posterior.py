@@ -1,4 +1,9 @@
-"""The normal posterior of masses under a normal prior, and its nearest distribution."""
+"""The normal posterior of masses under a normal prior, and its nearest distribution.
+
+Last step of a pass. The posterior mean can be negative where the reports say little; here it is
+moved to the distribution nearest to it, as little as the reports notice. The low-rank posterior
+(`low_rank_model.py`) ends in the same :func:`nearest_distribution`.
+"""
 
 from __future__ import annotations
 
@@ -7,84 +12,28 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import cholesky, solve, solve_triangular
-from scipy.linalg.blas import dtrsm
-from scipy.linalg.lapack import dsygst
 
 from lapwing.linear.arrays import Matrix, Vector, Whole
-from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.stacked import dense
-from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.tally import Counts
 
 _BELOW = 1e-6
 """How far below zero a mass may stay, as a part of 1 / size, before it is set to zero: it changes
 the CDF by at most that."""
 
 
-def quadratic_likelihood(channel: Channel, tally: Counts, pilot: Vector) -> tuple[Matrix, Vector]:
-    """Return (H, s) such that the log-likelihood near the pilot is ``s'x - x'Hx / 2 + constant``.
-
-    H is the expected information of all blocks and s the score at the pilot plus ``H pilot``.
-    Blocks without a likelihood contribute their composite one.
-
-    Parameters
-    ----------
-    channel : Channel
-    tally : Counts
-    pilot : numpy.ndarray
-        float64 [size], positive.
-
-    Notes
-    -----
-    O(outputs * size) per structured block, as its operator is applied to a matrix once.
-    """
-    size = channel.domain.size
-    terms, slope = likelihood_terms(channel, tally, pilot)
-    information = np.zeros((size, size))
-    for term in terms:
-        information += dense(term)
-    information = (information + information.T) / 2
-    return information, slope + information @ pilot
-
-
-def likelihood_terms(
-    channel: Channel, tally: Counts, pilot: Vector
-) -> tuple[list[Operator], Vector]:
-    """Return the information of every block with reports, and the score of all at the pilot."""
-    terms: list[Operator] = []
-    slope = np.zeros(channel.domain.size)
-    for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
-        if reports:
-            score, information = block.score_and_information(pilot, counts, reports)
-            slope += score
-            terms.append(information)
-    return terms, slope
-
-
 @dataclass(frozen=True, eq=False)
-class LearntPrior:
+class NormalPrior:
     """A normal prior of the masses.
 
     Parameters
     ----------
     mean : numpy.ndarray
         float64 [size].
-    smooth : numpy.ndarray
-        float64 [size, size]: the part of the covariance from cosines and steps.
-    single : numpy.ndarray
-        float64 [size]: variances of single symbols (spikes).
+    covariance : numpy.ndarray
+        float64 [size, size].
     """
 
     mean: Vector
-    smooth: Matrix
-    single: Vector
-
-    @property
-    def covariance(self) -> Matrix:
-        """The whole covariance: float64 [size, size]."""
-        covariance = self.smooth.copy()
-        covariance[np.diag_indices_from(covariance)] += self.single
-        return covariance
+    covariance: Matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,34 +145,3 @@ def shrunk(information: Matrix, prior: Matrix) -> Matrix:
     # (I + H S)' C = S, because C is symmetric.
     covariance: Matrix = solve(system, prior, transposed=True, check_finite=False)
     return (covariance + covariance.T) / 2
-
-
-def root_of(information: Matrix) -> Matrix:
-    """Return a lower triangular F with ``F F' = information``, which may be singular.
-
-    The diagonal is raised by 1e-13 of its mean, far less than any prior that is not flat.
-    """
-    raised = information.copy()
-    raised[np.diag_indices_from(raised)] += 1e-13 * float(np.trace(raised)) / raised.shape[0]
-    root: Matrix = cholesky(raised, lower=True, overwrite_a=True, check_finite=False)
-    return root
-
-
-def whitener(root: Matrix, prior: Matrix) -> Matrix:
-    """Return W such that ``W'W = H - H C H``, the precision of the pull under the prior.
-
-    With ``H = F F'`` and ``G G' = I + F' S F`` it is ``W = G^-1 F'``: one reduction, one
-    Cholesky factor and one triangular solution, a quarter of the work of C itself.
-
-    Parameters
-    ----------
-    root : numpy.ndarray
-        float64 [size, size], the lower triangular F of :func:`root_of`.
-    prior : numpy.ndarray
-        float64 [size, size], the covariance S.
-    """
-    system, _ = dsygst(prior.T, root, itype=2, lower=1)
-    system[np.diag_indices_from(system)] += 1
-    factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
-    whitened: Matrix = dtrsm(1.0, factor, root, side=1, lower=1, trans_a=1).T
-    return whitened

@@ -1,4 +1,9 @@
-"""Empirical Bayes with a learnt spectrum: the default decoder of numerical columns."""
+"""Empirical Bayes with a learnt spectrum: the default decoder of numerical columns.
+
+Here begins one decode. The waves of the domain are laid out (`wave_basis.py`); then the answer is
+found in passes, with whole matrices (`whole_prior.py`) or with few columns (`low_rank_prior.py`);
+then the band is drawn (`widened_band.py`, `cell_band.py`).
+"""
 
 from __future__ import annotations
 
@@ -7,30 +12,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.empirical_bayes.cell_band import cell_band
-from lapwing.decoders.empirical_bayes.log_density import (
-    Candidate,
-    averaged,
-    baseline,
-    heavy_atoms,
-    log_density,
-)
-from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES, reduced_answer
-from lapwing.decoders.empirical_bayes.normal_posterior import (
-    LearntPrior,
-    Posterior,
-    quadratic_likelihood,
-    root_of,
-    whitener,
-)
-from lapwing.decoders.empirical_bayes.spectrum import averaged_spectrum
-from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
-from lapwing.decoders.empirical_bayes.widened_band import Evidence, floors, widened_band
+from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES, low_rank_answer
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.whole_prior import whole_answer
+from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
 from lapwing.decoders.unbiased.linear_estimate import warn_when_weak
 from lapwing.errors import ArgumentError, UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.operators.sums import running_sums
+from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
@@ -40,13 +30,8 @@ from lapwing.results.uncertainty import Uncertainty
 DENSE = 512
 """Symbols up to which all matrices are kept whole."""
 
-LARGEST = 2**16
-"""Most symbols. The matrices take 35 kB for each, 2.2 GB in all."""
-
-_SPARSITY = 5.0
-"""How much stronger than its noise a spike or step must be before its variance grows."""
-
-_SWEEPS = 8
+SYMBOL_LIMIT = 2**16
+"""More symbols are refused: the matrices take 35 kB for each, 2.2 GB in all."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +47,7 @@ class SpectralPrior:
     passes : int
         Times the likelihood is linearised, at the answer of the pass before; in 1..5.
     band : bool
-        Whether to compute the widened posterior bands (recipes R and R').
+        Whether to compute the bands, from a posterior under a widened prior.
 
     Accuracy
     --------
@@ -111,145 +96,33 @@ class SpectralPrior:
         """
         channel.check(tally)
         size = channel.domain.size
-        if size > LARGEST:
+        if size > SYMBOL_LIMIT:
             raise UnsupportedChannelError(
-                f"the spectral prior decodes at most {LARGEST} symbols, got {size}; decode at "
+                f"the spectral prior decodes at most {SYMBOL_LIMIT} symbols, got {size}; decode at "
                 "fewer bins, or by ExpectationMaximization"
             )
         whole = size <= DENSE
-        mass, uncertainty = self._whole(channel, tally) if whole else self._reduced(channel, tally)
+        mass, uncertainty = self._whole(channel, tally) if whole else self._low_rank(channel, tally)
         if uncertainty is not None:
             widest = uncertainty.about("simultaneous", "population")
             warn_when_weak(widest, what="the 95 % band", stacklevel=3)
-        return Distribution(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=uncertainty,
-            made=decoder_document(self),
-        )
+        made = decoder_document(self)
+        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
 
     def _whole(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
         """Return the answer with its error law, from matrices of all symbols."""
-        size = channel.domain.size
-        prior = _Prior(channel)
-        mass = np.full(size, 1 / size)
-        for number in range(self.passes):
-            pilot = 0.95 * mass + 0.05 / size
-            information, score = quadratic_likelihood(channel, tally, pilot)
-            learnt = prior.learn(information, score, mass if number else None)
-            posterior = Posterior.of(information, score, learnt.mean, learnt.covariance)
-            mass = posterior.distribution()
+        scaled = ScaledBasis(channel.domain)
+        answer = whole_answer(channel, tally, scaled, passes=self.passes)
         if not self.band:
-            return mass, None
-        evidence = Evidence(information, score, pilot, tally.total)
-        floor = floors(mass, prior.scaled.basis, prior.joined)
-        return mass, widened_band(evidence, learnt, floor)
+            return answer.mass, None
+        waves, local = always_allowed(answer.mass, scaled)
+        floor = waves @ waves.T + np.diag(local) / local.size
+        return answer.mass, widened_band(answer.evidence, answer.prior, floor)
 
-    def _reduced(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
+    def _low_rank(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
         """Return the same from matrices of a few hundred columns."""
-        scaled = ScaledBasis(channel.domain, most=WAVES, blur=BLUR * channel.domain.size)
-        answer = reduced_answer(channel, tally, scaled, passes=self.passes)
+        scaled = ScaledBasis(channel.domain, limit=WAVES, blur=BLUR * channel.domain.size)
+        answer = low_rank_answer(channel, tally, scaled, passes=self.passes)
         if not self.band:
             return answer.mass, None
         return answer.mass, cell_band(answer, scaled, tally.total)
-
-
-class _Prior:
-    """What is the same in all passes: the basis on the cells that touch."""
-
-    def __init__(self, channel: Channel) -> None:
-        self.scaled = ScaledBasis(channel.domain)
-        self.size = channel.domain.size
-        self.circular = channel.domain.circular
-        self.joined = self.scaled.joined
-
-    def learn(self, information: Matrix, score: Vector, mass: Vector | None) -> LearntPrior:
-        """Return the prior that the reports support best; `mass` is the answer so far.
-
-        Waves of the density, scaled by a power of the answer so far, and waves of its logarithm
-        are weighed by their evidence, after the heavy atoms of that answer were set aside.
-        """
-        basis = self.scaled.basis
-        uniform = np.full(self.size, 1 / self.size)
-        heavy = np.zeros(self.size) if mass is None else heavy_atoms(mass, self.scaled)
-        # The people are the heavy atoms and this part, a distribution of its own.
-        part = 1 - float(heavy.sum())
-        inner = part**2 * information
-        slope = part * (score - information @ heavy)
-        rest = None if mass is None else (mass - heavy) / part
-        # With a mean that follows the data the evidence would count them twice.
-        pull = slope - inner @ uniform
-        zero = baseline(inner, slope, uniform)
-        candidates = []
-        for power, scale in enumerate(self.scaled.scales(rest)):
-            columns = self.scaled.columns(scale)
-            curvature = columns.T @ inner @ columns
-            spectrum = averaged_spectrum(curvature, columns.T @ pull, basis.frequency)
-            mean = uniform if rest is None or power == 0 else self.scaled.mean(rest)
-            candidates.append(Candidate(mean, columns, spectrum, spectrum.evidence + zero))
-        if rest is not None:
-            density = self.scaled.density(rest)
-            shape, variance = density / density.mean(), candidates[-1].spectrum.variance
-            candidates.append(log_density(inner, slope, self.scaled, shape, variance))
-        mean, spectral = averaged(candidates, inner, slope, basis.half_octave)
-        return self._sparse(information, score, part * mean + heavy, part**2 * spectral, heavy)
-
-    def _sparse(
-        self, information: Matrix, score: Vector, mean: Vector, spectral: Matrix, heavy: Vector
-    ) -> LearntPrior:
-        """Return the prior with spikes and steps whose variances were fitted in turn.
-
-        Heavy atoms keep a variance of their square: nothing pulls them to what they were thought
-        to be.
-        """
-        known = np.where(self.scaled.apart, FREE, heavy**2)
-        single = np.where(known > 0, known, 1e-4)
-        pull = score - information @ mean
-        jump = np.full(self.joined.size - 1, 0.0 if self.circular else 0.02**2)
-        root = root_of(information)
-        for _ in range(_SWEEPS):
-            covariance = LearntPrior(mean, spectral + self._steps(jump), single).covariance
-            whitened = whitener(root, covariance)
-            residual = pull - whitened.T @ (whitened @ (covariance @ pull))
-            expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
-            update = single * residual**2 / (_SPARSITY * expected)
-            single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
-            if not self.circular:
-                jump = self._jumps(jump, residual, whitened)
-        return LearntPrior(mean, spectral + self._steps(jump), single)
-
-    def _steps(self, jump: Vector) -> Matrix:
-        """Return the covariance of centred steps of the density between neighbours."""
-        if self.circular:
-            return np.zeros((self.size, self.size))
-        # Steps shared by two cells are those up to the earlier one.
-        heights = np.concatenate([[0.0], np.cumsum(jump)])
-        block: Matrix = np.minimum.outer(heights, heights)
-        middle = block.mean(axis=0)
-        block -= middle
-        block -= (middle - middle.mean())[:, None]
-        block /= self.size**2
-        if self.joined.size == self.size:
-            return block
-        covariance = np.zeros((self.size, self.size))
-        covariance[np.ix_(self.joined, self.joined)] = block
-        return covariance
-
-    def _jumps(self, jump: Vector, residual: Vector, whitened: Matrix) -> Vector:
-        """Return the fixed-point update of the variances of the steps.
-
-        A centred step is minus the indicator of the cells before it, up to a constant, and
-        centred rows do not feel constants: sums before a step are as good as those after.
-        """
-        pull = _sums_before(residual[self.joined]) / self.size
-        rows = _sums_before(whitened.T[self.joined])
-        expected = np.maximum(np.einsum("ij,ij->i", rows, rows) / self.size**2, 1e-300)
-        updated: Vector = np.clip(jump * pull**2 / (_SPARSITY * expected), 1e-12, 9)
-        return updated
-
-
-def _sums_before(rows: Matrix) -> Matrix:
-    """Return running sums of the centred columns up to each step between two cells: a row less."""
-    return running_sums(rows - rows.mean(axis=0))[:-1]

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from lapwing.linear.arrays import Matrix, Vector
@@ -40,49 +39,6 @@ PSEUDO_COUNT = 4.0
 
 
 @dataclass(frozen=True, eq=False)
-class Basis:
-    """Columns of unit mean square over the cells, and the number of half-waves of each.
-
-    Parameters
-    ----------
-    columns : numpy.ndarray
-        float64 [cells, frequencies].
-    frequency : numpy.ndarray
-        float64 [frequencies]: half-waves per domain, at least 1.
-    """
-
-    columns: Matrix
-    frequency: Vector
-
-    @classmethod
-    def of(cls, cells: int, *, circular: bool, most: int | None = None) -> Basis:
-        """Return cosines, or sines and cosines on a circle; the constant is left out.
-
-        Parameters
-        ----------
-        cells : int
-        circular : bool
-        most : int, optional
-            Frequencies kept; default all but the constant.
-        """
-        place = (np.arange(cells) + 0.5) / cells
-        number = np.arange(1, cells if most is None else min(most + 1, cells))
-        if not circular:
-            columns = np.sqrt(2) * np.cos(np.pi * np.outer(place, number))
-            return cls(columns, number.astype(np.float64))
-        turns = (number + 1) // 2
-        shift = np.where(number % 2 == 1, 0.0, np.pi / 2)
-        columns = np.sqrt(2) * np.cos(2 * np.pi * np.outer(place, turns) - shift)
-        return cls(columns, 2 * turns.astype(np.float64))
-
-    @property
-    def half_octave(self) -> NDArray[np.int64]:
-        """Number of the half-octave of each frequency."""
-        octave: NDArray[np.int64] = np.floor(2 * np.log2(self.frequency)).astype(np.int64)
-        return octave
-
-
-@dataclass(frozen=True, eq=False)
 class Spectrum:
     """Prior variances of the amplitudes, with the evidence for them.
 
@@ -99,7 +55,7 @@ class Spectrum:
     evidence: float
 
 
-def evidence_of(information: Matrix, pull: Vector, variance: Vector) -> float:
+def evidence_of(information: Matrix, score: Vector, variance: Vector) -> float:
     """Return the log-evidence of amplitudes N(0, variance).
 
     ``b'(A + T^-1)^-1 b / 2 - log det(I + T^1/2 A T^1/2) / 2`` with A the information and b the
@@ -114,12 +70,12 @@ def evidence_of(information: Matrix, pull: Vector, variance: Vector) -> float:
     factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
     if failed:
         raise np.linalg.LinAlgError("the information of the amplitudes is not a number")
-    reduced, _ = dtrtrs(factor, root * pull, lower=1)
+    reduced, _ = dtrtrs(factor, root * score, lower=1)
     return float(reduced @ reduced) / 2 - float(np.log(factor.diagonal()).sum())
 
 
 def averaged_spectrum(
-    information: Matrix, pull: Vector, frequency: Vector, others: Vector | None = None
+    information: Matrix, score: Vector, frequency: Vector, others: Vector | None = None
 ) -> Spectrum:
     """Return the grid's spectra averaged in the logarithm, each weighed by its evidence.
 
@@ -127,7 +83,7 @@ def averaged_spectrum(
     ----------
     information : numpy.ndarray
         float64 [columns, columns], of the amplitudes: first the frequencies, then the others.
-    pull : numpy.ndarray
+    score : numpy.ndarray
         float64 [columns], their score at zero.
     frequency : numpy.ndarray
         float64 [frequencies].
@@ -140,7 +96,7 @@ def averaged_spectrum(
     def weigh(place: Place) -> None:
         slope, amplitude, floor = (line[i] for line, i in zip(_GRID, place, strict=True))
         waves = amplitude**2 * frequency ** (-2 * slope) + floor**2
-        evidence = evidence_of(information, pull, np.concatenate([waves, rest]))
+        evidence = evidence_of(information, score, np.concatenate([waves, rest]))
         spectra[place] = (evidence, waves)
 
     for start in _STARTS:
@@ -173,26 +129,26 @@ def _beside(place: Place) -> list[Place]:
 def refined(
     variance: Vector,
     information: Matrix,
-    pull: Vector,
-    group: NDArray[np.int64],
+    score: Vector,
+    frequency: Vector,
     others: Vector | None = None,
 ) -> Vector:
-    """Return variances scaled, a group of frequencies at a time, to what the reports show.
+    """Return variances scaled, a half-octave of frequencies at a time, to what the reports show.
 
-    Expectation maximization for a common factor per group, with the given variances as
+    Expectation maximization for a common factor per half-octave, with the given variances as
     :data:`PSEUDO_COUNT` more amplitudes. Further amplitudes, after the frequencies, have the
     variances `others`, which stay.
     """
     waves = variance.size
     rest = np.zeros(0) if others is None else others
-    number = np.unique(group, return_inverse=True)[1]
+    number = np.unique(np.floor(2 * np.log2(frequency)), return_inverse=True)[1]
     size = np.bincount(number)
     for _ in range(3):
         root = np.sqrt(np.concatenate([variance, rest]))
         matrix = information * root[:, None] * root
         matrix[np.diag_indices_from(matrix)] += 1
         posterior = np.linalg.inv(matrix) * root[:, None] * root
-        second_moment = (posterior @ pull) ** 2 + np.diag(posterior)
+        second_moment = (posterior @ score) ** 2 + np.diag(posterior)
         ratio = second_moment[:waves] / variance
         factor = (PSEUDO_COUNT + np.bincount(number, ratio)) / (PSEUDO_COUNT + size)
         variance = variance * factor[number]

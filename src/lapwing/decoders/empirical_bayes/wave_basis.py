@@ -1,20 +1,60 @@
 """Waves on the cells that touch, their amplitude scaled by a power of the local density.
 
-Where there are many people a density varies more. Which power (0, 1/2 or 1) fits is for the
-evidence to say.
+Where a decode begins: the columns that masses are written with. Where there are many people a
+density varies more; which power of it (0, 1/2 or 1) fits is for the evidence to say, and how large
+the waves of each frequency are for `spectrum.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.spectrum import Basis
 from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.domains.domain import Domain
 
 FREE = 0.25
 """Prior variance of the mass of a declared atom or of the missing symbol: anything goes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Columns of unit mean square over the cells, and the number of half-waves of each.
+
+    Parameters
+    ----------
+    columns : numpy.ndarray
+        float64 [cells, frequencies].
+    frequency : numpy.ndarray
+        float64 [frequencies]: half-waves per domain, at least 1.
+    """
+
+    columns: Matrix
+    frequency: Vector
+
+    @classmethod
+    def of(cls, cells: int, *, circular: bool, limit: int | None = None) -> Basis:
+        """Return cosines, or sines and cosines on a circle; the constant is left out.
+
+        Parameters
+        ----------
+        cells : int
+        circular : bool
+        limit : int, optional
+            Frequencies kept; default all but the constant.
+        """
+        place = (np.arange(cells) + 0.5) / cells
+        number = np.arange(1, cells if limit is None else min(limit + 1, cells))
+        if not circular:
+            columns = np.sqrt(2) * np.cos(np.pi * np.outer(place, number))
+            return cls(columns, number.astype(np.float64))
+        turns = (number + 1) // 2
+        shift = np.where(number % 2 == 1, 0.0, np.pi / 2)
+        columns = np.sqrt(2) * np.cos(2 * np.pi * np.outer(place, turns) - shift)
+        return cls(columns, 2 * turns.astype(np.float64))
 
 
 class ScaledBasis:
@@ -24,7 +64,7 @@ class ScaledBasis:
     ----------
     domain : Domain
         Ordered; else UnsupportedChannelError.
-    most : int, optional
+    limit : int, optional
         Frequencies kept; default all.
     blur : float
         Standard deviation, in cells, of the filter that makes an answer a local density.
@@ -39,7 +79,7 @@ class ScaledBasis:
         On the cells that touch.
     """
 
-    def __init__(self, domain: Domain, *, most: int | None = None, blur: float = 5.0) -> None:
+    def __init__(self, domain: Domain, *, limit: int | None = None, blur: float = 5.0) -> None:
         neighbours = Neighbours.of(domain)
         self.size = domain.size
         self.circular = domain.circular
@@ -47,8 +87,19 @@ class ScaledBasis:
         self.apart = np.ones(domain.size, dtype=np.bool_)
         self.apart[self.joined] = False
         self.width = neighbours.width[self.joined]
-        self.basis = Basis.of(self.joined.size, circular=domain.circular, most=most)
+        self.basis = Basis.of(self.joined.size, circular=domain.circular, limit=limit)
         self.blur = blur
+
+    def shapes(self, mass: Vector | None) -> Iterator[tuple[Vector, Matrix]]:
+        """Return prior mean and waves for each scale to choose from, given the answer so far.
+
+        Before there is an answer there is one: the uniform mean, and waves as they are.
+        """
+        yield np.full(self.size, 1 / self.size), self.columns(np.ones(self.joined.size))
+        if mass is not None:
+            density = self.density(mass)
+            for scale in (np.sqrt(density), density):
+                yield self._mean(density), self.columns(scale)
 
     def density(self, mass: Vector) -> Vector:
         """Return the blurred density of the joined cells, mean 1, at least 0.02."""
@@ -60,14 +111,6 @@ class ScaledBasis:
         smooth: Vector = gaussian_filter1d(density / density.mean(), self.blur, mode=mode)
         return np.maximum(smooth, 0.02)
 
-    def scales(self, mass: Vector | None) -> list[Vector]:
-        """Return the scales to choose from, given the answer so far."""
-        scales = [np.ones(self.joined.size)]
-        if mass is not None:
-            density = self.density(mass)
-            scales += [np.sqrt(density), density]
-        return scales
-
     def columns(self, scale: Vector) -> Matrix:
         """Return the waves as masses, scaled, each with sum zero: float64 [size, frequencies]."""
         columns = np.zeros((self.size, self.basis.frequency.size))
@@ -75,9 +118,9 @@ class ScaledBasis:
         columns[self.joined] = cells - cells.mean(axis=0)
         return columns
 
-    def mean(self, mass: Vector) -> Vector:
-        """Return the blurred answer as masses; symbols that stand apart have 1 / size each."""
+    def _mean(self, density: Vector) -> Vector:
+        """Return the density as masses; symbols that stand apart have 1 / size each."""
         mean = np.full(self.size, 1 / self.size)
-        shape = self.density(mass) * self.width
+        shape = density * self.width
         mean[self.joined] = shape * (self.joined.size / self.size / shape.sum())
         return mean

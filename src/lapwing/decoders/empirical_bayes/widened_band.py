@@ -1,23 +1,23 @@
 """Honest bands from a posterior: the prior is widened on purpose before the band is drawn.
 
-The posterior of a fitted prior is too sure of what it could not see. A band that trusts it
-covers 66 to 91 % on the worst columns where it says 95. Doubling the fitted amplitudes and adding
-a floor of smooth shapes and of single bins costs 20 to 60 % in width and repairs the coverage.
+After the last pass of a decode. The posterior of a fitted prior is too sure of what it could not
+see. A band that trusts it covers 66 to 91 % on the worst columns where it says 95. Doubling the
+fitted amplitudes and adding a floor of smooth shapes and of single bins costs 20 to 60 % in width
+and repairs the coverage. What is found here becomes intervals in `results/uncertainty.py`; large
+domains come here by way of `cell_band.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lapwing.decoders.empirical_bayes.normal_posterior import LearntPrior
-from lapwing.decoders.empirical_bayes.spectrum import Basis
+from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.covariance import Covariance
 from lapwing.results.uncertainty import Uncertainty, Variants
 
 POINTWISE = (4.0, 1.0)
@@ -25,51 +25,55 @@ POINTWISE = (4.0, 1.0)
 SIMULTANEOUS = (10.0, 4.0)
 """Factors of the fitted prior and of the floors, for the two kinds of band."""
 
-METHOD = "posterior under a widened prior (recipe R)"
+METHOD = "posterior under a widened prior"
 
 
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """The quadratic likelihood of a decode, all from one pilot.
+class WidenedPosterior:
+    """Where the masses are under one widened prior, about one target.
 
     Parameters
     ----------
-    information : numpy.ndarray
+    name : str
+        Target and kind of the band it is for, as the fields of :class:`Variants` are named.
+    floor : float
+        Factor of the floor in the prior.
+    centre : numpy.ndarray
+        float64 [size].
+    covariance : numpy.ndarray
         float64 [size, size].
-    score : numpy.ndarray
-        float64 [size].
-    pilot : numpy.ndarray
-        float64 [size].
-    reports : int
     """
 
-    information: Matrix
-    score: Vector
-    pilot: Vector
-    reports: int
+    name: str
+    floor: float
+    centre: Vector
+    covariance: Matrix
 
 
-def widened_band(
-    evidence: Evidence,
-    fitted: LearntPrior,
-    floor: Matrix,
-    compress: Callable[[Vector, Matrix, float], tuple[Vector, Covariance, Vector]] | None = None,
-    plug_in: Vector | None = None,
-) -> Uncertainty:
+def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Uncertainty:
     """Return the error law under the widened prior, for both targets and both kinds of band.
 
     Parameters
     ----------
     evidence : Evidence
-    fitted : LearntPrior
+    fitted : NormalPrior
         The prior that was learnt.
     floor : numpy.ndarray
-        float64 [size, size], from :func:`floors`: what is always allowed.
-    compress : callable, optional
-        Makes of the centre, the covariance and the factor of the floor the centre, columns and
-        remainder that are kept, when the law is kept on other symbols than the evidence has.
-    plug_in : numpy.ndarray, optional
-        float64 [symbols]: the pilot on those symbols.
+        float64 [size, size], what is always allowed; see :func:`always_allowed`.
+    """
+    laws = {
+        one.name: Uncertainty(
+            one.centre, *compressed(one.covariance), evidence.pilot, evidence.reports, METHOD
+        )
+        for one in widened_posteriors(evidence, fitted, floor)
+    }
+    return replace(laws.pop("empirical_pointwise"), variants=Variants(**laws))
+
+
+def widened_posteriors(
+    evidence: Evidence, fitted: NormalPrior, floor: Matrix
+) -> list[WidenedPosterior]:
+    """Return the posteriors of :func:`widened_band`, one for each target and kind.
 
     Notes
     -----
@@ -78,84 +82,28 @@ def widened_band(
     with ``R = (I + H S)^-1`` and ``X = C H D``, centred at ``mean + C h + D R h``. Written
     without cancellation; D, H and the pilot must belong together, or it can turn negative.
     """
-    laws = []
-    for amplify, share in (POINTWISE, SIMULTANEOUS):
+    found = []
+    for kind, (amplify, share) in (("pointwise", POINTWISE), ("simultaneous", SIMULTANEOUS)):
         prior = amplify * fitted.covariance + share * floor
         along = prior.sum(axis=1)
         prior -= np.outer(along, along) / along.sum()
-        for centre, covariance in _error_laws(evidence, fitted.mean, prior):
-            if compress is None:
-                kept = (centre, *compressed(covariance))
-            else:
-                kept = compress(centre, covariance, share)
-            pilot = evidence.pilot if plug_in is None else plug_in
-            laws.append(Uncertainty(*kept, pilot, evidence.reports, METHOD))
-    empirical, population, wider_empirical, wider_population = laws
-    variants = Variants(
-        population_pointwise=population,
-        empirical_simultaneous=wider_empirical,
-        population_simultaneous=wider_population,
-    )
-    return replace(empirical, variants=variants)
-
-
-def local_mass(mass: Vector, joined: NDArray[np.int64], *, blur: float) -> Vector:
-    """Return the masses averaged over neighbours, at least a fiftieth of a uniform one.
-
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [size].
-    joined : numpy.ndarray
-        int64, the symbols that touch.
-    blur : float
-        Standard deviation of the filter, in cells.
-    """
-    from scipy.ndimage import gaussian_filter1d  # slow to import
-
-    local = np.maximum(mass, 0.02 / mass.size)
-    local[joined] = np.maximum(gaussian_filter1d(mass[joined], blur), 0.02 / mass.size)
-    return local
-
-
-def smooth_floor(local: Vector, basis: Basis, joined: NDArray[np.int64]) -> Matrix:
-    """Return columns G such that ``G G'`` is the covariance of shapes that are always allowed."""
-    size = local.size
-    columns = np.zeros((size, basis.frequency.size))
-    cells = basis.columns * np.sqrt(local[joined] * size)[:, None] / size
-    columns[joined] = cells - cells.mean(axis=0)
-    return columns / basis.frequency
-
-
-def floors(mass: Vector, basis: Basis, joined: NDArray[np.int64]) -> Matrix:
-    """Return the covariance of smooth shapes and of single bins that is always allowed.
-
-    Parameters
-    ----------
-    mass : numpy.ndarray
-        float64 [size], the decoded distribution.
-    basis : Basis
-        Of the cells that touch.
-    joined : numpy.ndarray
-        int64, the symbols that touch.
-    """
-    local = local_mass(mass, joined, blur=5)
-    columns = smooth_floor(local, basis, joined)
-    return columns @ columns.T + np.diag(local) / mass.size
+        for target, (centre, covariance) in _error_laws(evidence, fitted.mean, prior).items():
+            found.append(WidenedPosterior(f"{target}_{kind}", share, centre, covariance))
+    return found
 
 
 def _error_laws(
     evidence: Evidence, mean: Vector, prior: Matrix
-) -> tuple[tuple[Vector, Matrix], tuple[Vector, Matrix]]:
-    """Return centre and covariance about the people who reported, and about the population."""
+) -> dict[str, tuple[Vector, Matrix]]:
+    """Return the centre and the covariance about either target."""
     information = evidence.information
-    pull = evidence.score - information @ mean
+    score = evidence.score - information @ mean
     system = information @ prior
     system[np.diag_indices_from(system)] += 1
     inverse = np.linalg.inv(system)
     covariance = prior @ inverse
     covariance = (covariance + covariance.T) / 2
-    centre = mean + covariance @ pull
+    centre = mean + covariance @ score
     p = evidence.pilot
 
     def sampled(rows: Matrix) -> Matrix:
@@ -167,5 +115,33 @@ def _error_laws(
     about = covariance - cross - cross.T - shared
     about[np.diag_indices_from(about)] += p / evidence.reports
     about -= np.outer(p, p) / evidence.reports
-    moved = sampled((inverse @ pull)[None, :])[0]
-    return (centre + moved, (about + about.T) / 2), (centre, covariance)
+    moved = sampled((inverse @ score)[None, :])[0]
+    return {
+        "empirical": (centre + moved, (about + about.T) / 2),
+        "population": (centre, covariance),
+    }
+
+
+def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
+    """Return the floor of a prior: shapes and single bins that are allowed whatever was learnt.
+
+    Columns G such that ``G G'`` is the covariance of smooth shapes, float64 [size, frequencies],
+    and local masses, float64 [size]: averaged over neighbours, at least a fiftieth of a uniform
+    one. A bin's variance is a part of its local mass.
+
+    Parameters
+    ----------
+    mass : numpy.ndarray
+        float64 [size], the decoded distribution.
+    scaled : ScaledBasis
+        Its waves, and its filter.
+    """
+    from scipy.ndimage import gaussian_filter1d  # slow to import
+
+    size, joined, basis = scaled.size, scaled.joined, scaled.basis
+    local = np.maximum(mass, 0.02 / size)
+    local[joined] = np.maximum(gaussian_filter1d(mass[joined], scaled.blur), 0.02 / size)
+    columns = np.zeros((size, basis.frequency.size))
+    cells = basis.columns * np.sqrt(local[joined] * size)[:, None] / size
+    columns[joined] = cells - cells.mean(axis=0)
+    return columns / basis.frequency, local

@@ -6,11 +6,13 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import reduce
+from operator import add
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
@@ -214,12 +216,11 @@ class ExpectationMaximization:
                 stacklevel=2,
             )
         composite = len(rows) > len(channel.blocks)
-        return Distribution(
-            channel.domain,
+        return answer_as(
+            Distribution,
+            channel,
+            tally,
             solution.point,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=self._uncertainty(channel, tally, solution.point),
             made={
                 **decoder_document(self),
                 "likelihood": "composite marginal-binomial" if composite else "full",
@@ -227,6 +228,7 @@ class ExpectationMaximization:
                 "converged": solution.converged,
                 **({"chosen_strength": strength} if self.strength == "held-out" else {}),
             },
+            uncertainty=self._uncertainty(channel, tally, solution.point),
         )
 
     def _climb(self, channel: Channel, rows: Rows, strength: int) -> Solution:
@@ -257,8 +259,7 @@ class ExpectationMaximization:
         parts = folds(channel, tally, seed=self.seed)
         likelihood = dict.fromkeys(STRENGTHS, 0.0)
         for number, held in enumerate(parts):
-            rest = sum(parts[:number] + parts[number + 1 :])
-            assert isinstance(rest, Counts)
+            rest = reduce(add, parts[:number] + parts[number + 1 :])
             if not held.total or not rest.total:
                 continue
             seen, unseen = likelihood_rows(channel, rest), likelihood_rows(channel, held)

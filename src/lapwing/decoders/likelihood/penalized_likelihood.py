@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
 from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
 from lapwing.decoders.unbiased.linear_estimate import available_band
@@ -89,11 +89,11 @@ class PenalizedLikelihood:
             expected, _ = expect(rows, mass)
             density = mass / pairs.width
             meeting = density[pairs.first] + density[pairs.second]
-            pull = np.bincount(pairs.first, meeting, size)
-            pull += np.bincount(pairs.second, meeting, size)
-            # Per symbol: maximise expected log x - scale (degree x^2 - width pull x), total 1.
+            tilt = np.bincount(pairs.first, meeting, size)
+            tilt += np.bincount(pairs.second, meeting, size)
+            # Per symbol: maximise expected log x - scale (degree x^2 - width tilt x), total 1.
             return _quadratic_step(
-                np.maximum(expected, 1e-12), 2 * scale * degree, scale * pairs.width * pull
+                np.maximum(expected, 1e-12), 2 * scale * degree, scale * pairs.width * tilt
             )
 
         solution = accelerated_fixed_point(
@@ -111,35 +111,27 @@ class PenalizedLikelihood:
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        return Distribution(
-            channel.domain,
-            solution.point,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=available_band(channel, tally, solution.point),
-            made={
-                **decoder_document(self),
-                "iterations": solution.iterations,
-                "converged": solution.converged,
-            },
-        )
+        band = available_band(channel, tally, solution.point)
+        steps = {"iterations": solution.iterations, "converged": solution.converged}
+        made = decoder_document(self) | steps
+        return answer_as(Distribution, channel, tally, solution.point, made=made, uncertainty=band)
 
 
-def _quadratic_step(expected: Vector, bend: Vector, pull: Vector) -> Vector:
-    """Return x > 0 with ``expected / x - bend x + pull = level``, the level making the total 1."""
+def _quadratic_step(expected: Vector, bend: Vector, tilt: Vector) -> Vector:
+    """Return x > 0 with ``expected / x - bend x + tilt = level``, the level making the total 1."""
 
     def at(level: float) -> Vector:
-        slope = pull - level
+        slope = tilt - level
         root = np.sqrt(slope**2 + 4 * bend * expected)
         # Two forms of the positive root, each without cancellation where it is used. Without a
-        # bend and with a level below the pull there is none; a huge number says: raise the level.
+        # bend and with a level below the tilt there is none; a huge number says: raise the level.
         rises = (slope > 0) & (bend > 0)
         upward = (slope + root) / np.where(bend > 0, 2 * bend, 1.0)
         downward = 2 * expected / np.where(rises, 1.0, np.maximum(root - slope, 1e-200))
         return np.where(rises, upward, downward)
 
-    high = float((expected / 1e-3 + np.abs(pull)).max()) + float(expected.sum())
-    low = float(pull.min()) - float(bend.max()) - float(expected.sum()) - 1.0
+    high = float((expected / 1e-3 + np.abs(tilt)).max()) + float(expected.sum())
+    low = float(tilt.min()) - float(bend.max()) - float(expected.sum()) - 1.0
     while at(low).sum() < 1:
         low -= 2 * abs(low) + 1
     while at(high).sum() > 1:

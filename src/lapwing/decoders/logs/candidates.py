@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.decoders.decoder import required
 from lapwing.decoders.logs.exhaustive_scan import check_expected_false, heavy_hitters
-from lapwing.errors import ArgumentError, DomainError, UnsupportedChannelError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel
 from lapwing.protocol.domains.domain import check_list
 from lapwing.protocol.messages.observation import Kind
@@ -120,11 +121,12 @@ class Candidates:
         UnsupportedChannelError
             When the channel is not of linear hashing.
         """
-        if not isinstance(channel, LinearChannel):
-            raise UnsupportedChannelError(
-                "candidates are scored in the log of linear hashing; decode counts with a decoder "
-                "of distributions"
-            )
+        required(
+            channel,
+            LinearChannel,
+            "candidates are scored in the log of linear hashing; decode counts with a decoder of "
+            "distributions",
+        )
         symbols = self.symbols(channel)
         supports = self._supports(channel, tally, symbols)
         least = channel.least_supports(

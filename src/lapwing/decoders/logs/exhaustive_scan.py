@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import decoder_document, required
 from lapwing.documents import read, replacing, require, require_format
-from lapwing.errors import ArgumentError, FormatError, MismatchError, UnsupportedChannelError
+from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import ReportLog
@@ -26,9 +26,7 @@ Progress = Callable[[int, int], None]
 TILE_BITS = 22
 """A tile has 2^22 values: larger ones leave the cache, smaller ones fold the points more often."""
 
-MOST_KEY_BITS = 40
-
-_MOST_FOUND = 2**20
+_FOUND_LIMIT = 2**20
 """Most values above the threshold in one tile, and in all."""
 
 _SAVE_SECONDS = 10.0
@@ -61,9 +59,9 @@ class ExhaustiveScan:
 
     Accuracy
     --------
-    The threshold is the smallest number of supports for which the exact binomial law lets at most
-    `expected_false` of all values through that nobody holds. A value whose share is three standard
-    deviations above it is missed once in 740.
+    The threshold is the smallest number of supports for which the exact binomial distribution lets
+    at most `expected_false` of all values through that nobody holds. A value whose share is three
+    standard deviations above it is missed once in 740.
 
     Cost
     ----
@@ -113,11 +111,12 @@ class ExhaustiveScan:
         UnsupportedChannelError
             When the channel is not of linear hashing.
         """
-        if not isinstance(channel, LinearChannel):
-            raise UnsupportedChannelError(
-                "an exhaustive scan needs the log of linear hashing; decode counts with a decoder "
-                "of distributions"
-            )
+        required(
+            channel,
+            LinearChannel,
+            "an exhaustive scan needs the log of linear hashing; decode counts with a decoder of "
+            "distributions",
+        )
         channel.check(tally)
         scan = _Scan(channel, tally, self.expected_false)
         if state is not None:
@@ -172,7 +171,7 @@ class _Scan:
         points = self._sorted_points()
         kind = self.channel.whole_numbers(self.log.total)
         tile = np.empty(2**self.tile_bits, dtype=kind)
-        found = np.empty(min(tile.size, _MOST_FOUND), dtype=np.int64)
+        found = np.empty(min(tile.size, _FOUND_LIMIT), dtype=np.int64)
         high_bits = self.channel.hash.key_bits - self.tile_bits
         parities = np.arange(2**high_bits, dtype=np.uint32)
         base = self.channel.near * self.log.total
@@ -185,9 +184,9 @@ class _Scan:
             walsh(tile)
             held = min(tile.size, self.channel.domain.size - number * tile.size)
             reached = reaching(tile[:held], limit, found)
-            if reached + len(self.symbols) > _MOST_FOUND:
+            if reached + len(self.symbols) > _FOUND_LIMIT:
                 raise ArgumentError(
-                    f"more than {_MOST_FOUND} values are above the threshold; ask for fewer "
+                    f"more than {_FOUND_LIMIT} values are above the threshold; ask for fewer "
                     "false ones"
                 )
             places = found[:reached]

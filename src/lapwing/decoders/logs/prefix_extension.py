@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import decoder_document, required
 from lapwing.decoders.logs.exhaustive_scan import check_expected_false
-from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
+from lapwing.errors import ArgumentError, TallyError
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.channels.prefix_channel import PrefixChannel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import ReportLog
 from lapwing.results.heavy_hitters import HeavyHitters
 
-MOST_KEPT = 2**16
+KEPT_LIMIT = 2**16
 
 
 @dataclass(frozen=True)
@@ -55,8 +55,8 @@ class PrefixExtension:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        if type(self.kept) is not int or not 1 <= self.kept <= MOST_KEPT:
-            raise ArgumentError(f"kept must be in 1..{MOST_KEPT}, got {self.kept!r}")
+        if type(self.kept) is not int or not 1 <= self.kept <= KEPT_LIMIT:
+            raise ArgumentError(f"kept must be in 1..{KEPT_LIMIT}, got {self.kept!r}")
         check_expected_false(self.expected_false)
 
     def decode(self, channel: PrefixChannel, tally: ReportLog) -> HeavyHitters:
@@ -71,10 +71,11 @@ class PrefixExtension:
         TallyError
             When a length has no reports.
         """
-        if not isinstance(channel, PrefixChannel):
-            raise UnsupportedChannelError(
-                "prefix extension needs the log of prefix hashing; scan a log of linear hashing"
-            )
+        required(
+            channel,
+            PrefixChannel,
+            "prefix extension needs the log of prefix hashing; scan a log of linear hashing",
+        )
         logs = channel.split(tally)
         if min(log.total for log in logs) == 0:
             raise TallyError("every length of prefix must have at least one report")

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
-from lapwing.errors import UnsupportedChannelError
+from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.projections import simplex
@@ -56,11 +55,9 @@ class CellCounts:
         """
         channel.check(release)
         block = channel.blocks[0]
-        operator, law = block.operator, block.law
-        if not isinstance(operator, CellSums) or not isinstance(law, AdditiveNoise):
-            raise UnsupportedChannelError(
-                "cell counts are read from a histogram query; use step pursuit for other releases"
-            )
+        refusal = "cell counts are read from a histogram query; use step pursuit for other releases"
+        operator = required(block.operator, CellSums, refusal)
+        law = required(block.law, AdditiveNoise, refusal)
         kept = np.maximum(release.answers.astype(np.float64), 0.0)
         if kept.sum() == 0:
             kept[:] = operator.lengths
@@ -84,11 +81,5 @@ class CellCounts:
         uncertainty = Uncertainty(
             centre, noise, np.zeros(centre.size), simplex(centre), people, method
         )
-        return Distribution(
-            channel.domain,
-            mass,
-            reports=people,
-            guarantee=channel.guarantee,
-            uncertainty=uncertainty,
-            made=decoder_document(self),
-        )
+        made = decoder_document(self)
+        return answer_as(Distribution, channel, release, mass, made=made, uncertainty=uncertainty)

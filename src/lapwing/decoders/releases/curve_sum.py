@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
-from lapwing.errors import UnsupportedChannelError
+from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -52,22 +51,16 @@ class CurveSum:
         from scipy.optimize import isotonic_regression  # slow to import
 
         channel.check(release)
-        operator = channel.blocks[0].operator
-        if not isinstance(operator, CurveAnswers):
-            raise UnsupportedChannelError(
-                "a sum of functions is read from a release of their coefficients; use step "
-                "pursuit for others"
-            )
+        operator = required(
+            channel.blocks[0].operator,
+            CurveAnswers,
+            "a sum of functions is read from a release of their coefficients; use step pursuit "
+            "for others",
+        )
         curve = operator.start + operator.curve @ (release.answers / release.total)
         curve = isotonic_regression(curve).x if self.monotone else np.maximum.accumulate(curve)
         curve = np.clip(curve, 0.0, 1.0)
         curve[-1] = 1.0
         mass = np.zeros(channel.domain.size)
         mass[: curve.size] = np.diff(curve, prepend=0.0)
-        return Distribution(
-            channel.domain,
-            mass,
-            reports=release.total,
-            guarantee=channel.guarantee,
-            made=decoder_document(self),
-        )
+        return answer_as(Distribution, channel, release, mass, made=decoder_document(self))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from lapwing.decoders.decoder import required
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.memoized import memoized
@@ -35,6 +36,11 @@ class PrefixRoot(Operator):
 
     def _rmatmat(self, y: Matrix) -> Matrix:
         return self._strategy._rmatmat(y) / UNIT**2
+
+    def squared_row_sums(self) -> Vector:
+        """Return the sum of the squared entries of each row: float64 [rows]."""
+        # Row k holds the first k + 1 coefficients of the first column.
+        return np.cumsum(self.column(0) ** 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,23 +118,24 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     """
     channel.check(release)
     block = channel.blocks[0]
-    if len(channel.blocks) != 1 or not isinstance(block.law, AdditiveNoise):
-        raise UnsupportedChannelError(
-            "prefix sums are read from one linear release with added noise; reports of a local "
-            "randomizer are decoded by the spectral prior"
-        )
+    law = required(
+        block.law if len(channel.blocks) == 1 else None,
+        AdditiveNoise,
+        "prefix sums are read from one linear release with added noise; reports of a local "
+        "randomizer are decoded by the spectral prior",
+    )
     answers = release.blocks[0].astype(np.float64)
     size = channel.domain.size
     if isinstance(block.operator, SquareRootSums):
         sums = np.cumsum(block.operator.inverse(answers))
-        return PrefixEstimate(sums, _square_root(size), block.law.variance)
+        return PrefixEstimate(sums, _square_root(size), law.variance)
     if size > DENSE:
         raise UnsupportedChannelError(
             f"this strategy is inverted as a matrix, which is limited to {DENSE} symbols, got "
             f"{size}; use prefix-sums, or fewer bins"
         )
     matrix, root = _inverted(block.operator)
-    return PrefixEstimate(matrix @ answers, root, block.law.variance)
+    return PrefixEstimate(matrix @ answers, root, law.variance)
 
 
 @memoized(most=4)

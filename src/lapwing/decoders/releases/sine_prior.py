@@ -23,7 +23,7 @@ _CORNERS = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0)
 
 _DECAYS = (0.5, 1.0, 2.0, 4.0)
 
-MOST_JUMPS = 40
+JUMP_LIMIT = 40
 
 
 def sine_transform(curve: Vector) -> Vector:
@@ -150,7 +150,7 @@ def pursue(observed: Vector, *, noise: Vector, sampling: Vector) -> SmoothedCurv
     columns = np.zeros((size - 1, 0))
     residual = observed
     prior = waves.fitted(residual)
-    while len(places) < MOST_JUMPS:
+    while len(places) < JUMP_LIMIT:
         weights = 1 / (noise + prior)
         scores = waves.jump_scores(residual, weights)
         if places:

@@ -7,8 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
-from lapwing.errors import UnsupportedChannelError
+from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.linear.operators.sums import PrefixCounts
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -37,12 +36,12 @@ class SortedPoints:
             When the release is not one of numbers of rows below places.
         """
         channel.check(release)
-        operator = channel.blocks[0].operator
-        if not isinstance(operator, PrefixCounts):
-            raise UnsupportedChannelError(
-                "sorted points are read from a release of adaptive quantiles; use step pursuit "
-                "for others"
-            )
+        operator = required(
+            channel.blocks[0].operator,
+            PrefixCounts,
+            "sorted points are read from a release of adaptive quantiles; use step pursuit for "
+            "others",
+        )
         held = channel.domain.left.size
         places = np.concatenate([[0], np.sort(operator.places), [held]])
         shares = np.sort(np.clip(release.answers / release.total, 0.0, 1.0))
@@ -50,10 +49,4 @@ class SortedPoints:
         curve = np.interp(np.arange(held + 1), places, heights)
         mass = np.zeros(channel.domain.size)
         mass[:held] = np.diff(curve)
-        return Distribution(
-            channel.domain,
-            mass,
-            reports=release.total,
-            guarantee=channel.guarantee,
-            made=decoder_document(self),
-        )
+        return answer_as(Distribution, channel, release, mass, made=decoder_document(self))

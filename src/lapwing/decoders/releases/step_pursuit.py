@@ -64,7 +64,7 @@ class StepPursuit:
     O(size log size) a wave fit, one fit a jump; the noise of the waves and the columns of the
     band are computed once for a size and kept.
 
-    Source: own ("ebh"); empirical Bayes in a sine basis with greedy jumps.
+    Source: own; empirical Bayes in a sine basis with greedy jumps.
     """
 
     _: KW_ONLY

@@ -9,9 +9,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.decoders.structured.sparse_recovery import check_sparsity
 from lapwing.decoders.unbiased.linear_estimate import available_band
+from lapwing.decoders.unbiased.normalization import clipped
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.basis_pursuit import basis_pursuit
@@ -69,12 +70,11 @@ class CompressiveEstimate:
     def __post_init__(self) -> None:
         """Check the knobs."""
         check_sparsity(self.sparsity)
-        for name, choices in (
-            ("regime", ("high", "medium")),
-            ("recovery", ("omp", "l1")),
-            ("last_step", ("project", "normalise")),
+        for name, value, choices in (
+            ("regime", self.regime, ("high", "medium")),
+            ("recovery", self.recovery, ("omp", "l1")),
+            ("last_step", self.last_step, ("project", "normalise")),
         ):
-            value = getattr(self, name)
             if value not in choices:
                 raise ArgumentError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
@@ -87,12 +87,12 @@ class CompressiveEstimate:
             When the reports were not made by compressive privatization.
         """
         channel.check(tally)
-        operator = channel.blocks[0].operator
-        if len(channel.blocks) != 1 or not isinstance(operator, SignColumns):
-            raise UnsupportedChannelError(
-                "the paper's estimate needs reports of compressive privatization; use "
-                "SparseRecovery, which decodes any channel"
-            )
+        operator = required(
+            channel.blocks[0].operator if len(channel.blocks) == 1 else None,
+            SignColumns,
+            "the paper's estimate needs reports of compressive privatization; use "
+            "SparseRecovery, which decodes any channel",
+        )
         check_sparsity(self.sparsity, channel)
         rows = operator.shape[0]
         far = operator.outside
@@ -117,14 +117,8 @@ class CompressiveEstimate:
         sensing = aslinearoperator((signs - mean) / (deviation * math.sqrt(rows)))
         noise = gain * math.sqrt(rows / tally.total)
         mass = self._last(self._recovered(sensing, target, noise) / weights)
-        return Distribution(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=available_band(channel, tally, mass),
-            made=decoder_document(self),
-        )
+        band, made = available_band(channel, tally, mass), decoder_document(self)
+        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=band)
 
     def _recovered(self, sensing: LinearOperator, target: Vector, noise: float) -> Vector:
         if self.recovery == "l1":
@@ -138,8 +132,4 @@ class CompressiveEstimate:
         return vector
 
     def _last(self, estimate: Vector) -> Vector:
-        if self.last_step == "project":
-            return simplex(estimate)
-        positive: Vector = np.maximum(estimate, 0.0)
-        total = float(positive.sum())
-        return positive / total if total > 0 else np.full(estimate.size, 1 / estimate.size)
+        return simplex(estimate) if self.last_step == "project" else clipped(estimate)

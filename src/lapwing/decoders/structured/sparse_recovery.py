@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.arrays import Vector
@@ -123,14 +123,9 @@ class SparseRecovery:
             sensing, target = sensed(channel, tally, mass)
             found, values = self._found(sensing, target)
             mass = self._completed(size, found, values)
-        return Distribution(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=available_band(channel, tally, mass) if self.band else None,
-            made={**decoder_document(self), "symbols_found": int(found.size)},
-        )
+        made = {**decoder_document(self), "symbols_found": int(found.size)}
+        band = available_band(channel, tally, mass) if self.band else None
+        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=band)
 
     @property
     def _spreads(self) -> bool:
@@ -210,13 +205,13 @@ def check_sparsity(sparsity: int, channel: Channel | None = None) -> None:
     """Raise ArgumentError unless so many symbols can be asked of a channel."""
     if isinstance(sparsity, bool) or not isinstance(sparsity, int):
         raise ArgumentError(f"sparsity must be a whole number, got a {type(sparsity).__name__}")
-    most: float = math.inf
+    limit: float = math.inf
     if channel is not None:
-        most = min(channel.domain.size, sum(block.outputs for block in channel.blocks))
-    if not 1 <= sparsity <= most:
+        limit = min(channel.domain.size, sum(block.outputs for block in channel.blocks))
+    if not 1 <= sparsity <= limit:
         raise ArgumentError(
             "sparsity must be at least 1 and at most the number of symbols and of counts"
-            f"{'' if channel is None else f', {most}'}, got {sparsity}"
+            f"{'' if channel is None else f', {limit}'}, got {sparsity}"
         )
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import (
     ArgumentError,
@@ -126,8 +126,8 @@ def _cell_estimate(
     own, other = two_values
     gap = own - other
     share = (counts / reports - other) / gap
-    law = block.covariance(np.full(size, 1 / size))
-    variance = law.variance() / (gap * gap * reports)
+    one = block.covariance(np.full(size, 1 / size))
+    variance = one.variance() / (gap * gap * reports)
     return share, variance, variance - cells * (1 - cells) / reports
 
 
@@ -313,15 +313,9 @@ class TreeConsistency:
             )
         if self.method == "admm":
             return self._distribution(channel, tally)
-        mass = self._average(channel, tally)
-        return SignedEstimate(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=self._uncertainty(channel, tally, None),
-            made=decoder_document(self),
-        )
+        mass, made = self._average(channel, tally), decoder_document(self)
+        band = self._uncertainty(channel, tally, None)
+        return answer_as(SignedEstimate, channel, tally, mass, made=made, uncertainty=band)
 
     def _average(self, channel: Channel, tally: Counts) -> Vector:
         if _agreements(channel):
@@ -350,18 +344,10 @@ class TreeConsistency:
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return Distribution(
-            channel.domain,
-            solution.point,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=self._uncertainty(channel, tally, solution.point),
-            made={
-                **decoder_document(self),
-                "iterations": solution.iterations,
-                "converged": solution.converged,
-            },
-        )
+        band = self._uncertainty(channel, tally, solution.point)
+        steps = {"iterations": solution.iterations, "converged": solution.converged}
+        made = decoder_document(self) | steps
+        return answer_as(Distribution, channel, tally, solution.point, made=made, uncertainty=band)
 
     def _uncertainty(
         self, channel: Channel, tally: Counts, plug_in: Vector | None

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -158,15 +158,9 @@ class WaveletClip:
         uncertainty = None
         if self.band and cells.size == size <= DENSE and all(tally.reports):
             uncertainty = linear_estimate(channel, tally, plug_in=mass if self.clip else None)
-        answer = Distribution if self.clip else SignedEstimate
-        return answer(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=uncertainty,
-            made=decoder_document(self),
-        )
+        made = decoder_document(self)
+        kind = Distribution if self.clip else SignedEstimate
+        return answer_as(kind, channel, tally, mass, made=made, uncertainty=uncertainty)
 
 
 def _levels(channel: Channel, tally: Counts) -> list[Level]:
@@ -174,12 +168,13 @@ def _levels(channel: Channel, tally: Counts) -> list[Level]:
     channel.check(tally)
     found: list[Level] = []
     for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
-        if not isinstance(block.law, SignedSubset):
-            raise UnsupportedChannelError(
-                "the wavelet's decoder needs blocks of signed subsets, one for each level, got "
-                f"{type(block.law).__name__}; use the decoder that is recommended for this survey"
-            )
-        found.append((block.law, counts, reports))
+        law = required(
+            block.law,
+            SignedSubset,
+            "the wavelet's decoder needs blocks of signed subsets, one for each level, got "
+            f"{type(block.law).__name__}; use the decoder that is recommended for this survey",
+        )
+        found.append((law, counts, reports))
     found.sort(key=lambda level: level[0].coordinates)
     sizes = [law.coordinates for law, _, _ in found]
     if sizes != [2**j for j in range(len(sizes))]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate, hadamard_operator
 from lapwing.decoders.unbiased.linear_estimate import available_band, linear_estimate
 from lapwing.errors import ConvergenceWarning
@@ -73,13 +73,9 @@ class LeastSquares:
         made = decoder_document(self)
         if not self.simplex:
             estimate = linear_estimate(channel, tally)
-            return SignedEstimate(
-                channel.domain,
-                estimate.centre,
-                reports=tally.total,
-                guarantee=channel.guarantee,
-                uncertainty=estimate,
-                made=made,
+            signed = estimate.centre
+            return answer_as(
+                SignedEstimate, channel, tally, signed, made=made, uncertainty=estimate
             )
         mass, uncertainty, solution = self._on_simplex(channel, tally)
         if solution is not None:
@@ -90,14 +86,7 @@ class LeastSquares:
                     ConvergenceWarning,
                     stacklevel=2,
                 )
-        return Distribution(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=uncertainty,
-            made=made,
-        )
+        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
 
     def _on_simplex(
         self, channel: Channel, tally: Counts

@@ -154,10 +154,10 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
     covariance = np.zeros((size, size))
     for block, _, reports, matrix, weights in parts:
         inverse = constrained(matrix.T * weights)
-        law = block.covariance(plug_in)
-        covariance += (inverse * law.diagonal) @ inverse.T / reports
-        columns = inverse @ law.factor
-        covariance += (columns * law.signs) @ columns.T / reports
+        one = block.covariance(plug_in)
+        covariance += (inverse * one.diagonal) @ inverse.T / reports
+        columns = inverse @ one.factor
+        covariance += (columns * one.signs) @ columns.T / reports
     reports = tally.total
     covariance -= (np.diag(plug_in) - np.outer(plug_in, plug_in)) / reports
     if channel.domain.ordered:
@@ -252,18 +252,18 @@ def as_stored(columns: Vector) -> Vector:
     return np.asfortranarray(columns.astype(np.float32).astype(np.float64))
 
 
-def triangular(covariance: Vector, *, most: int | None = None) -> Vector:
+def triangular(covariance: Vector, *, limit: int | None = None) -> Vector:
     """Return columns G with ``G G' = covariance``: a tenth of the time of eigenvectors.
 
     Parameters
     ----------
     covariance : numpy.ndarray
         float64 [size, size], positive semidefinite but for rounding.
-    most : int, optional
-        Columns kept, each of which explains one more of the largest variances left.
+    limit : int, optional
+        Columns kept at the most, each of which explains one more of the largest variances left.
     """
     factor, pivots, rank, _ = dpstrf(covariance, lower=1)
-    kept = rank if most is None else min(rank, most)
+    kept = rank if limit is None else min(rank, limit)
     # One column of zeros when nothing varies.
     columns = np.zeros((covariance.shape[0], max(kept, 1)))
     columns[pivots - 1, :kept] = np.tril(factor)[:, :kept]

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
@@ -88,16 +88,11 @@ class Normalization:
             mass = mass if signed else spread(mass, kept=kept)
         else:
             mass = clipped(found.shares)
-        law = simplex(mass) if signed else mass
+        plug_in = simplex(mass) if signed else mass
+        band = available_band(channel, tally, plug_in) if self.band else None
         kind = SignedEstimate if signed else Distribution
-        return kind(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=available_band(channel, tally, law) if self.band else None,
-            made=decoder_document(self),
-        )
+        made = decoder_document(self)
+        return answer_as(kind, channel, tally, mass, made=made, uncertainty=band)
 
 
 def clipped(shares: Vector) -> Vector:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import projected, spread
 from lapwing.decoders.unbiased.significance import Control, check_test, critical_score
@@ -96,13 +96,8 @@ class Threshold:
             mass = spread(found.shares, kept=kept)
         else:
             mass = projected(found.shares, kept=kept)
-        law = simplex(mass) if signed else mass
+        plug_in = simplex(mass) if signed else mass
+        band = available_band(channel, tally, plug_in) if self.band else None
         kind = SignedEstimate if signed else Distribution
-        return kind(
-            channel.domain,
-            mass,
-            reports=tally.total,
-            guarantee=channel.guarantee,
-            uncertainty=available_band(channel, tally, law) if self.band else None,
-            made=decoder_document(self),
-        )
+        made = decoder_document(self)
+        return answer_as(kind, channel, tally, mass, made=made, uncertainty=band)

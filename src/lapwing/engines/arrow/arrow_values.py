@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unchecked_texts
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
-from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.domains.text_values import EXAMPLES, Texts, Unit, check_texts
 from lapwing.protocol.domains.units import to_numbers
 
@@ -48,7 +46,7 @@ _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _CALENDAR_SECONDS = 2.5e11
 """Time zones are known for moments within this distance of 1970, the years -5900 to 9800."""
 
-_MOST_TICKS = 9.22e18
+_TICK_LIMIT = 9.22e18
 """A month less than 64 bits hold: a zone's offset can be added."""
 
 
@@ -166,16 +164,14 @@ def values_of(
             nulls = [text for text in NULL_TEXTS if text not in labels]
             found = pc.is_in(array, value_set=pa.array(nulls, pa.large_string()))
             array = pc.if_else(found, None, array)
-    if isinstance(domain, HashedTexts):
+    if domain.name == "hashed-texts":
         return _texts(array, column=column)
-    assert isinstance(domain, Categories)
     return _labels(array, domain, column=column)
 
 
-def _text_labels(domain: Domain) -> set[str]:
-    if isinstance(domain, Categories) and not isinstance(domain.labels, int):
-        return set(map(str, domain.labels))
-    return set()
+def _text_labels(domain: Any) -> set[str]:
+    listed = domain.listed  # a range where labels are only counted, as texts' hashes are
+    return set() if isinstance(listed, range) else set(map(str, listed))
 
 
 def _kind(kind: Any) -> str:
@@ -256,7 +252,7 @@ def _on_the_wall(array: Any, *, column: str) -> Any:
         ) from None
     # Far moments overflow in Arrow, and would come out on the other side of 1970.
     ticks = _PER_SECOND[array.type.unit]
-    most = min(_CALENDAR_SECONDS * ticks, _MOST_TICKS)
+    most = min(_CALENDAR_SECONDS * ticks, _TICK_LIMIT)
     far = pc.greater(pc.abs(_floats_of(array.cast(pa.int64()))), most)
     near = pc.local_timestamp(pc.if_else(far, None, array))
     return pc.if_else(far, array.cast(plain), near)
@@ -300,7 +296,7 @@ def _texts(array: Any, *, column: str) -> Values:
     return texts
 
 
-def _labels(array: Any, domain: Categories, *, column: str) -> Values:
+def _labels(array: Any, domain: Any, *, column: str) -> Values:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of, values_of
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table, open_table
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Texts
 
@@ -86,11 +86,11 @@ class ColumnValues:
         first = 0
         columns = [self.name] if self.by is None else [self.name, self.by]
         for batch in self.table.batches(columns):
-            with at_rows(self.table.path, first):
+            with at_rows(self.table.path.name, first):
                 labels = [] if self.by is None else labels_of(batch.column(1), column=self.by)
             for start in range(0, batch.num_rows, rows):
                 part = batch.column(0).slice(start, rows)
-                with at_rows(self.table.path, first):
+                with at_rows(self.table.path.name, first):
                     values = values_of(
                         part,
                         self.domain,
@@ -105,7 +105,7 @@ class ColumnValues:
         if first == 0 and self.table.typed:
             # What is said of a column's type is said of one without rows, too: else it would tell
             # that there is a row.
-            with at_rows(self.table.path, first):
+            with at_rows(self.table.path.name, first):
                 values_of(
                     self.table.empty(self.name),
                     self.domain,
@@ -135,7 +135,7 @@ class ColumnValues:
             Most values in a batch.
         """
         for first, values, labels in self.batches(rows=rows):
-            with at_rows(self.table.path, first):
+            with at_rows(self.table.path.name, first):
                 result = work(values)
             yield result if self.by is None else (result, labels)
             advance(values.shape[0])
@@ -150,16 +150,28 @@ class ColumnValues:
 
 
 @contextmanager
-def at_rows(path: Path, first: int) -> Iterator[None]:
-    """Let a DomainError name the row of the file instead of the position in a batch.
+def at_rows(
+    name: str, first: int, *, of: type[DomainError] | type[ReportError] = DomainError
+) -> Iterator[None]:
+    """Let an error name the row of the file instead of the position in a batch.
 
     Rows count from 1, without the header and, in a CSV of several columns, blank lines.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    first : int
+        Rows before the batch.
+    of : class
+        What the error is about: values (default), or reports.
     """
     try:
         yield
-    except DomainError as error:
+    except of as error:
         if error.position is None:
-            raise DomainError(f"{path.name}: {error}") from None
+            raise of(f"{name}: {error}") from None
         row = first + error.position
         message = str(error).replace(f"position {error.position} ", f"row {row + 1} ")
-        raise DomainError(f"{path.name}: {message}", position=row) from None
+        message = message.replace("the batch was not counted", "nothing was counted")
+        raise of(f"{name}: {message}", position=row) from None

@@ -24,7 +24,8 @@ _CSV_BLOCK = 4 * 2**20
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-_MOST_NAMES = 20
+_NAME_LIMIT = 20
+"""Columns that a message names; a file may have thousands."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +134,8 @@ class Table:
         return name
 
     def _listed(self) -> str:
-        names = ", ".join(name[:60] for name in self.names[:_MOST_NAMES])
-        left = len(self.names) - _MOST_NAMES
+        names = ", ".join(name[:60] for name in self.names[:_NAME_LIMIT])
+        left = len(self.names) - _NAME_LIMIT
         return f"{names} and {left} more" if left > 0 else names
 
     def _check_header(self) -> None:

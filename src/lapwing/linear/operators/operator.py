@@ -88,6 +88,11 @@ class Operator(LinearOperator):  # type: ignore[misc]  # SciPy has no stubs
         """Return the matrix of squared entries."""
         return _Squared(self)
 
+    def squared_row_sums(self) -> Vector:
+        """Return the sum of the squared entries of each row: float64 [rows]."""
+        sums: Vector = (self.matmat(np.eye(self.shape[1])) ** 2).sum(axis=1)
+        return sums
+
     def weighted_gram(self, weights: Vector, lags: int) -> Matrix:
         """Return the entries (i, i + lag) of ``A' diag(weights) A``: float64 [lags, columns].
 

@@ -70,23 +70,6 @@ class ToeplitzHash:
             hashes |= parity << np.uint8(number)
         return hashes
 
-    def combinations(self, seeds: Words, parities: int) -> Words:
-        """Return ``M' c`` of every matrix, the sum of the rows whose bit is set in c: uint64 [n].
-
-        Parameters
-        ----------
-        seeds : numpy.ndarray
-            uint64 [n].
-        parities : int
-            c, in 0..2^hash_bits - 1.
-        """
-        total = np.zeros(seeds.size, dtype=np.uint64)
-        for number in range(self.hash_bits):
-            if parities >> number & 1:
-                total ^= seeds >> np.uint64(number)
-        total &= np.uint64(2**self.key_bits - 1)
-        return total
-
 
 def block_spectrum(near: int, hash_bits: int) -> NDArray[np.int64]:
     """Return the Walsh-Hadamard transform of the set 0..near-1 of hashes: int64 [2^hash_bits].

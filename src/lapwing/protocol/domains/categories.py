@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, Literal, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -171,10 +171,13 @@ class Categories:
             position=position,
         )
 
+    name: ClassVar[str] = "categories"
+    """Of its class, in documents."""
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         labels = self.labels if isinstance(self.labels, int) else list(self.labels)
-        return {"class": "categories", "labels": labels, "missing": self.missing}
+        return {"class": self.name, "labels": labels, "missing": self.missing}
 
 
 def _is_unicode(text: str) -> bool:

@@ -9,7 +9,7 @@ line: an interval's bins have width, an atom or an integer has ``left == right``
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -74,6 +74,9 @@ class Domain(Protocol):
     def index(self, values: ArrayLike) -> NDArray[np.int64]:
         """Return the symbol of each value."""
         ...
+
+    name: ClassVar[str]
+    """Of its class, in documents: interval, integers, categories or hashed-texts."""
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -136,6 +136,9 @@ class HashedTexts:
             )
         return int.from_bytes(hashlib.sha256(text).digest()[:8], "big") >> (64 - self.bits)
 
+    name: ClassVar[str] = "hashed-texts"
+    """Of its class, in documents."""
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {"class": "hashed-texts", "bits": self.bits, "missing": self.missing}
+        return {"class": self.name, "bits": self.bits, "missing": self.missing}

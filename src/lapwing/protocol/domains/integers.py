@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -139,10 +139,13 @@ class Integers:
             symbols[missing] = self.size - 1
         return symbols
 
+    name: ClassVar[str] = "integers"
+    """Of its class, in documents."""
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "class": "integers",
+            "class": self.name,
             "low": self.low,
             "high": self.high,
             "outside": self.outside,

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -327,10 +327,13 @@ class Interval:
         nearest = np.minimum(np.searchsorted(atoms, numbers), atoms.size - 1)
         return np.where(atoms[nearest] == numbers, atom_symbols[nearest], symbols)
 
+    name: ClassVar[str] = "interval"
+    """Of its class, in documents."""
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "class": "interval",
+            "class": self.name,
             "low": self.low,
             "high": self.high,
             "bins": self.bins,

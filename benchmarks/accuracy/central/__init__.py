@@ -1,0 +1,1 @@
+"""The central model: the paper's methods and figures beside the default."""

@@ -1,0 +1,1 @@
+"""Categories: sparse ones, clicks, heavy hitters in domains too large to list."""

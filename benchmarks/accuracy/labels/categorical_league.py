@@ -1,0 +1,194 @@
+"""Decoders of categories on eight sparse or heavy-tailed populations at three numbers of people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import lapwing as lw
+from benchmarks.markdown import figure, table
+from benchmarks.summaries import geometric, ratio_of_means
+
+TITLE = "League of categorical decoders"
+FULL: dict[str, Any] = {
+    "repeats": 8,
+    "size": 10_000,
+    "epsilon": 0.5,
+    "people": [50_000, 200_000, 1_000_000],
+    "populations": [
+        "uniform on 10",
+        "uniform on 25",
+        "uniform on 100",
+        "geometric, first .8",
+        "geometric, first .2",
+        "Zipf .8",
+        "Zipf 1",
+        "Zipf 1.5",
+    ],
+}
+QUICK: dict[str, Any] = {
+    "repeats": 2,
+    "size": 2000,
+    "epsilon": 0.5,
+    "people": [50_000],
+    "populations": ["uniform on 10", "Zipf 1"],
+}
+
+ASKED = {"geometric": 1.15, "worst": 2.0}
+STUDY = {"geometric": 1.14, "worst": 2.0}
+"""Of the default decoder's squared error against the best of each cell."""
+
+DEFAULT = "MixturePrior, mean"
+
+DECODERS: dict[str, Any] = {
+    DEFAULT: lw.MixturePrior(band=False),
+    "MixturePrior, median": lw.MixturePrior(estimate="median", band=False),
+    "MixturePrior, median, free total": lw.MixturePrior(
+        estimate="median", total="free", band=False
+    ),
+    "simplex projection": lw.LeastSquares(),
+    "threshold, rest dropped": lw.Threshold(rest="drop", band=False),
+    "threshold, rest spread": lw.Threshold(band=False),
+    "threshold, projected": lw.Threshold(rest="project", band=False),
+    "false discovery .1, rest spread": lw.Threshold(
+        alpha=0.1, control="false-discovery", band=False
+    ),
+    "false discovery .1, projected": lw.Threshold(
+        alpha=0.1, control="false-discovery", rest="project", band=False
+    ),
+    "norm-cut": lw.Normalization(method="norm-cut", band=False),
+    "clip and normalise": lw.Normalization(band=False),
+}
+"""All of them see the same tallies."""
+
+_HEAVIEST = 10
+
+
+def population(name: str, size: int) -> NDArray[np.float64]:
+    """Return the shares of a population by its name: float64 [size], the largest first."""
+    kind, _, number = name.rpartition(" ")
+    place = np.arange(size)
+    shapes: dict[str, Callable[[float], Any]] = {
+        "uniform on": lambda held: (place < held).astype(np.float64),
+        "geometric, first": lambda first: first * (1 - first) ** place,
+        "Zipf": lambda power: (place + 1.0) ** -power,
+    }
+    shares: NDArray[np.float64] = shapes[kind](float(number))
+    shares /= shares.sum()
+    return shares
+
+
+def measure(
+    *, repeats: int, size: int, epsilon: Any, people: Sequence[int], populations: Sequence[str]
+) -> dict[str, Any]:
+    """Return the errors of every decoder in every cell, and what the band covers."""
+    randomizer = lw.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
+    cells = []
+    for number, name in enumerate(populations):
+        law = population(name, size)
+        for users in people:
+            rng = np.random.default_rng([number, users])
+            errors: dict[str, dict[str, list[float]]] = {
+                decoder: {"l1": [], "mse": []} for decoder in DECODERS
+            }
+            covered, covered_heavy = [], []
+            for _ in range(repeats):
+                counts = rng.multinomial(users, law)
+                held = counts / users
+                tally = lw.simulate(randomizer, counts, rng=rng)
+                for decoder, how in DECODERS.items():
+                    mass = how.decode(randomizer.channel, tally).mass
+                    errors[decoder]["l1"].append(float(np.abs(mass - held).sum()))
+                    errors[decoder]["mse"].append(float(np.mean((mass - held) ** 2)))
+                band = lw.MixturePrior().decode(randomizer.channel, tally).confidence_band(0.95)
+                assert band is not None
+                inside = (held >= band.low - 1e-12) & (held <= band.high + 1e-12)
+                covered.append(float(inside.mean()))
+                covered_heavy.append(float(inside[:_HEAVIEST].mean()))
+            cells.append(
+                {
+                    "population": name,
+                    "people": users,
+                    "errors": errors,
+                    "covered": float(np.mean(covered)),
+                    "covered_heaviest": float(np.mean(covered_heavy)),
+                }
+            )
+    return {"cells": cells}
+
+
+def _ratios(cell: dict[str, Any], error: str) -> dict[str, dict[str, float]]:
+    """Return each decoder's error against that of the best in the cell, paired."""
+    by_name = {name: one[error] for name, one in cell["errors"].items()}
+    best = min(by_name, key=lambda name: sum(by_name[name]))
+    return {name: ratio_of_means(one, by_name[best]) for name, one in by_name.items()}
+
+
+def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Return the standing of every decoder, and the default's ratio in every cell."""
+    cells = measured["cells"]
+    ratios = {error: [_ratios(cell, error) for cell in cells] for error in ("mse", "l1")}
+    rows = []
+    for name in DECODERS:
+        row = [name]
+        for error in ("mse", "l1"):
+            found = [one[name]["ratio"] for one in ratios[error]]
+            row += [f"{geometric(found):.2f}", figure(max(found))]
+        rows.append(row)
+    rows.sort(key=lambda row: float(row[1]))
+    default = [one[DEFAULT] for one in ratios["mse"]]
+    worst = max(range(len(cells)), key=lambda i: default[i]["ratio"])
+    summary = (
+        f"Squared error of {DEFAULT} against the best of each of {len(cells)} cells: geometric "
+        f"mean {geometric([one['ratio'] for one in default]):.3f} (asked at most "
+        f"{ASKED['geometric']}, the study {STUDY['geometric']}), worst cell "
+        f"{default[worst]['ratio']:.2f} ± {default[worst]['standard_error']:.2f} "
+        f"({cells[worst]['population']}, {cells[worst]['people']:,} people; asked at most "
+        f"{ASKED['worst']:g}). The best of a cell is picked by these same repeats, which favours "
+        "it."
+    )
+    lines = []
+    for cell, ratio in zip(cells, ratios["mse"], strict=True):
+        best = min(ratio, key=lambda name: ratio[name]["ratio"])
+        simple = ratio["simplex projection"]["ratio"]
+        lines.append(
+            [
+                cell["population"],
+                best,
+                f"{cell['people']:,}",
+                f"{ratio[DEFAULT]['ratio']:.2f} ± {ratio[DEFAULT]['standard_error']:.2f}",
+                f"{simple:.1f}",
+                f"{100 * cell['covered']:.1f}",
+                f"{100 * cell['covered_heaviest']:.1f}",
+            ]
+        )
+    return "\n\n".join(
+        [
+            f"{settings['size']:,} symbols, optimised unary encoding at epsilon "
+            f"{settings['epsilon']:g}, {settings['repeats']} repeats; all decoders see the same "
+            "reports. Errors are about the people who reported, each divided by that of the best "
+            "decoder of the cell; geometric mean and worst of the cells.",
+            table(["decoder", "MSE", "worst", "L1", "worst"], rows),
+            summary,
+            "By cell: the ratio of the default and of the projection, and per cent of the symbols "
+            "that a nominal 95 % pointwise band of the shares covers, of all and of the ten "
+            "largest. The band is cut at zero, where empty symbols lie, so it covers those more "
+            "often.",
+            table(
+                [
+                    "population",
+                    "best",
+                    "people",
+                    "default",
+                    "simplex",
+                    "covered",
+                    "ten largest",
+                ],
+                lines,
+                texts=2,
+            ),
+        ]
+    )

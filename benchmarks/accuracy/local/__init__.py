@@ -1,0 +1,1 @@
+"""Randomizers of numbers with their decoders, on made-up and on real columns."""

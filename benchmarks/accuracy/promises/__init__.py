@@ -1,0 +1,1 @@
+"""What is told beforehand: predicted errors, and what shuffled reports promise."""

@@ -1,0 +1,103 @@
+"""Groups of options: a dataclass of options is one parameter of each command that takes them."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+
+def option(help: str, metavar: str | None = None, *, flags: str = "", default: Any = None) -> Any:
+    """Return a field of a group: an option of the command line.
+
+    Parameters
+    ----------
+    help : str
+        What it is, for the person who types it.
+    metavar : str, optional
+        What stands for its value in the help; a switch has none.
+    flags : str
+        Its flags, with spaces between. Default: the name of the field; where it may be true, false
+        or left open, its opposite too.
+    default : Any
+        ``dataclasses.MISSING`` for an option that must be given.
+    """
+    said = {"flags": flags, "metavar": metavar, "help": help}
+    return dataclasses.field(default=default, metadata=said)
+
+
+def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes the options of its groups one by one, as typer reads them.
+
+    Parameters
+    ----------
+    command : callable
+        A parameter that is declared as a dataclass stands for the fields of it, which are declared
+        as options are; the command is called with the dataclass.
+
+    Examples
+    --------
+    >>> @dataclasses.dataclass
+    ... class Ends:
+    ...     low: int = option("Where it starts.", "N", default=0)
+    ...     high: int = option("Where it ends.", "N", default=1)
+    >>> def width(ends: Ends, *, times: int) -> None:
+    ...     print(times * (ends.high - ends.low))
+    >>> list(inspect.signature(ungrouped(width)).parameters)
+    ['low', 'high', 'times']
+    >>> ungrouped(width)(low=2, high=5, times=10)
+    30
+    """
+    hints = get_type_hints(command, include_extras=True)
+    shown: list[inspect.Parameter] = []
+    groups: dict[str, Any] = {}
+    for name, parameter in inspect.signature(command).parameters.items():
+        if isinstance(hints[name], type) and dataclasses.is_dataclass(hints[name]):
+            groups[name] = hints[name]
+            shown += _parameters(hints[name])
+        else:
+            kind = inspect.Parameter.KEYWORD_ONLY
+            shown.append(parameter.replace(annotation=hints[name], kind=kind))
+
+    def called(**given: Any) -> None:
+        made = {
+            name: group(**{one.name: given.pop(one.name) for one in _parameters(group)})
+            for name, group in groups.items()
+        }
+        command(**given, **made)
+
+    run: Any = called
+    run.__name__, run.__doc__ = command.__name__, command.__doc__
+    run.__annotations__ = {one.name: one.annotation for one in shown}
+    run.__signature__ = inspect.Signature(shown)
+    found: Callable[..., None] = run
+    return found
+
+
+def _parameters(group: Any) -> list[inspect.Parameter]:
+    """Return the options of a group, in the order of its fields."""
+    hints = get_type_hints(group, include_extras=True)
+    missing = dataclasses.MISSING
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if field.default is missing else field.default,
+            annotation=_annotation(field, hints[field.name]),
+        )
+        for field in dataclasses.fields(group)
+        if field.init
+    ]
+
+
+def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
+    """Return the type of a field with its option, as typer reads it; one that is shared has it."""
+    if "flags" not in field.metadata:
+        return hint
+    said = dict(field.metadata)
+    word = field.name.replace("_", "-")
+    flags = said.pop("flags") or (f"--{word}/--no-{word}" if hint == bool | None else f"--{word}")
+    return Annotated[hint, typer.Option(*flags.split(), **said)]

@@ -1,0 +1,59 @@
+"""The rule that one place says which decoder goes with what: a rule of `test_layout.py`."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from tests.package_imports import Source, read_sources
+
+PACKAGE = Path(__file__).parent.parent / "src" / "lapwing"
+
+HOMES = {"planning/defaults", "planning/release_defaults"}
+REGISTRY = "survey/registry"
+"""It lists all of them by name, and joins nothing."""
+
+
+def _public(*folders: str) -> set[str]:
+    """Return the classes that the stubs of folders make public, and their names in documents."""
+    classes = {
+        alias.name
+        for folder in folders
+        for source in read_sources(PACKAGE / folder)
+        if source.name == "__init__"
+        for node in source.stub_tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+        if alias.name[0].isupper()
+    }
+    return classes | {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower() for name in classes}
+
+
+OBSERVED = _public("local", "central")
+"""Randomizers and mechanisms."""
+
+DECODERS = _public("decoders") - {"threshold", "candidates"}  # words with other meanings, too
+
+
+def _named(source: Source) -> dict[str, ast.AST]:
+    """Return names and whole texts of a file; not those of the classes that it defines."""
+    return {
+        name: node
+        for node in ast.walk(source.tree)
+        if not isinstance(node, ast.ClassDef)
+        for key in ("id", "attr", "name", "value")
+        if isinstance(name := getattr(node, key, None), str)
+    }
+
+
+def pairs_at_home(sources: list[Source]) -> list[str]:
+    """No other file speaks of a randomizer or mechanism and of a decoder, by class or by name."""
+    wrong = []
+    for source in sources:
+        named = _named(source)
+        observed, decoders = sorted(OBSERVED & named.keys()), sorted(DECODERS & named.keys())
+        if observed and decoders and source.name not in {*HOMES, REGISTRY}:
+            pair = f"{observed[0]} and {decoders[0]} are joined in {' and '.join(sorted(HOMES))}"
+            wrong.append(source.says(named[decoders[0]], f"{pair} only"))
+    return wrong

@@ -1,0 +1,18 @@
+"""Hadamard response, as the contract suites run over them."""
+
+from __future__ import annotations
+
+from lapwing import HadamardResponse
+from tests.contracts.randomizer_rows import ALL, CODES, RandomizerRow
+
+ROWS = {
+    "hadamard-response": RandomizerRow(
+        HadamardResponse, ALL, *CODES, near_sets=lambda response: {"blocks": response.block_count}
+    ),
+    "hadamard-response, two blocks": RandomizerRow(
+        lambda domain, epsilon: HadamardResponse(domain, epsilon, blocks=2),
+        ("linear", "categories", "categories-missing"),
+        *CODES,
+        near_sets=lambda response: {"blocks": response.block_count},
+    ),
+}

@@ -1,0 +1,45 @@
+"""The encodings of one bit a symbol, as the contract suites run over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lapwing import OptimizedUnaryEncoding, Rappor, UnaryEncoding
+from lapwing.privacy.sampling.randomness import WORD
+from tests.contracts.randomizer_rows import (
+    ALL,
+    RandomizerRow,
+    set_bits,
+    spare_bits,
+    with_attributes,
+)
+
+
+def _loosen_second_round(randomizer: Any) -> Any:
+    keep, again = randomizer._thresholds
+    return with_attributes(randomizer, _thresholds=(keep, again + 1))
+
+
+def _loosen_symmetric(randomizer: Any) -> Any:
+    own = randomizer.thresholds["own"] + 1
+    return with_attributes(randomizer, _thresholds=(own, WORD - own))
+
+
+def _loosen_optimized(randomizer: Any) -> Any:
+    own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
+    return with_attributes(randomizer, _thresholds=(own, other - 1))
+
+
+ROWS = {
+    "unary-encoding": RandomizerRow(UnaryEncoding, ALL, _loosen_symmetric, spare_bits, set_bits),
+    "optimized-unary-encoding": RandomizerRow(
+        OptimizedUnaryEncoding, ALL, _loosen_optimized, spare_bits, set_bits
+    ),
+    "rappor": RandomizerRow(
+        Rappor,
+        ("linear", "categories", "categories-missing"),
+        _loosen_second_round,
+        spare_bits,
+        set_bits,
+    ),
+}

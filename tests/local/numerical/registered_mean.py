@@ -1,0 +1,10 @@
+"""Reports of which a mean is made, as the contract suites run over them."""
+
+from __future__ import annotations
+
+from lapwing import Piecewise
+from tests.contracts.randomizer_rows import CODES, RandomizerRow
+
+ROWS = {
+    "piecewise": RandomizerRow(Piecewise, ("linear", "integers"), *CODES),
+}
