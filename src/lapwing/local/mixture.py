@@ -145,10 +145,6 @@ class Mixture(ABC):
             for name, threshold in part.randomizer.thresholds.items()
         }
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio: that of the worst part."""
         return Certificate(

@@ -450,7 +450,7 @@ accept it by name with accept_epsilon="1.308846"
             bounds = np.where(near, sizes[place], self.outputs - sizes[place]).astype(np.uint64)
             return self.locate(part, near, uniform_below(source, bounds=bounds, count=part.size))
 
-        return self.codes.make(points, encode, self.fingerprint)
+        return self.layout.make(points, encode, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -463,4 +463,4 @@ accept it by name with accept_epsilon="1.308846"
         near = next(words) < self._by_size[size]
         offset = scalar_below(words, size if near else self.outputs - size)
         code = self.locate(np.array([value]), np.array([near]), np.array([offset]))
-        return self.codes.one(int(code[0]))
+        return self.layout.one(int(code[0]))

@@ -268,7 +268,7 @@ class LocalHashing(TwoLevel):
             other = uniform_below(source, bounds=size - 1, count=part.size)
             other += other >= own
             rows[:, :_SEED_BYTES] = pack_codes(seeds.view(np.int64), width=_SEED_BYTES)
-            rows[:, _SEED_BYTES:] = pack_codes(np.where(near, own, other), width=self.codes.width)
+            rows[:, _SEED_BYTES:] = pack_codes(np.where(near, own, other), width=self.layout.width)
 
         return fill_reports(symbols, fill, width=self.report_width, fingerprint=self.fingerprint)
 
@@ -300,7 +300,7 @@ class LocalHashing(TwoLevel):
             )[0]
         )
         told = own if near else offset + (offset >= own)
-        return seed.to_bytes(_SEED_BYTES, "little") + self.codes.one(told)
+        return seed.to_bytes(_SEED_BYTES, "little") + self.layout.one(told)
 
     def tally(self, reports: Reports) -> Counts:
         """Return the exact counts of a batch, entirely or not at all.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
 from lapwing.local.categorical.rappor_memory import Memory
+from lapwing.local.counted import Counted
 from lapwing.privacy.exact_numbers import (
     exact_epsilon,
     exponential_bounds,
@@ -27,15 +28,11 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
-    channel_of_counts,
     check_domain,
     check_symbol,
     derived_values,
     local_guarantee,
-    randomizer_document,
-    randomizer_fingerprint,
 )
 
 LARGEST_REPORT = 2**24
@@ -46,7 +43,7 @@ MOST_EXACT = 256
 
 
 @dataclass(frozen=True)
-class Rappor:
+class Rappor(Counted):
     """Ask the same people again and again, at a cost that does not grow without end.
 
     A device flips every bit of its value's unary code once and for ever (the permanent round), and
@@ -117,8 +114,6 @@ class Rappor:
     lifetime: Fraction | None = None
 
     name: ClassVar[str] = "rappor"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
     unshufflable: ClassVar[str] = (
         "its permanent round is drawn once for all reports of a person, so what shuffling adds to "
         "several rounds does not add up"
@@ -170,9 +165,6 @@ class Rappor:
     def derived(self) -> dict[str, Any]:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, bits=self.domain.size)
-
-    fingerprint = cached_property(randomizer_fingerprint)
-    to_document = randomizer_document
 
     @property
     def guarantee(self) -> Guarantee:
@@ -253,14 +245,9 @@ class Rappor:
         return local_guarantee(more) if more > 0 else None
 
     @property
-    def bits(self) -> BitReports:
+    def layout(self) -> BitReports:
         """How a report is laid out, checked and counted."""
         return BitReports(self.domain.size)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report: symbol s is bit ``s % 8`` of byte ``s // 8``; spare bits are 0."""
-        return self.bits.width
 
     @cached_property
     def channel(self) -> Channel:
@@ -309,7 +296,7 @@ class Rappor:
 
     def _instantaneous(self, permanent: list[bool], words: Iterator[int]) -> bytes:
         again = self._thresholds[1]
-        return self.bits.one(
+        return self.layout.one(
             symbol for symbol, bit in enumerate(permanent) if (next(words) < again) == bit
         )
 
@@ -346,13 +333,9 @@ class Rappor:
         keep, again = self._thresholds
 
         def fill(held: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            rows[:] = self.bits.draw(source, threshold=WORD - keep, count=held.size)
+            rows[:] = self.layout.draw(source, threshold=WORD - keep, count=held.size)
             write_bits(rows, held, bernoulli(source, threshold=keep, count=held.size))
             # Keeping a bit with probability Q is changing it with the rest, whatever it is.
-            rows ^= self.bits.draw(source, threshold=WORD - again, count=held.size)
+            rows ^= self.layout.draw(source, threshold=WORD - again, count=held.size)
 
-        return self.bits.make(symbols, fill, self.fingerprint)
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return how often every bit is set in a batch, entirely or not at all."""
-        return self.bits.count(reports, self.fingerprint)
+        return self.layout.make(symbols, fill, self.fingerprint)

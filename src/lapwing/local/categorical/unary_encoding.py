@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.errors import PrivacyError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
+from lapwing.local.counted import Counted
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds, square_root_below
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
@@ -21,15 +22,10 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
-    channel_of_counts,
     check_domain,
     check_symbol,
     derived_values,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
 )
 
 LARGEST_REPORT = 2**24
@@ -37,7 +33,7 @@ LARGEST_REPORT = 2**24
 
 
 @dataclass(frozen=True)
-class UnaryEncoding:
+class UnaryEncoding(Counted):
     """Send a bit per symbol: the own one is 1 with probability p, every other with q = 1 - p.
 
     With symmetric flips this is the one-round (basic) RAPPOR.
@@ -79,11 +75,6 @@ class UnaryEncoding:
     epsilon: Any
 
     name: ClassVar[str] = "unary-encoding"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
@@ -113,10 +104,6 @@ class UnaryEncoding:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, bits=self.domain.size)
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
         own, other = self._thresholds
@@ -132,14 +119,9 @@ class UnaryEncoding:
         return Fraction(own - other, WORD)
 
     @property
-    def bits(self) -> BitReports:
+    def layout(self) -> BitReports:
         """How a report is laid out, checked and counted."""
         return BitReports(self.domain.size)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report: symbol s is bit ``s % 8`` of byte ``s // 8``; spare bits are 0."""
-        return self.bits.width
 
     @cached_property
     def channel(self) -> Channel:
@@ -162,10 +144,10 @@ class UnaryEncoding:
         own, other = self._thresholds
 
         def fill(chosen: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            rows[:] = self.bits.draw(source, threshold=other, count=chosen.size)
+            rows[:] = self.layout.draw(source, threshold=other, count=chosen.size)
             write_bits(rows, chosen, bernoulli(source, threshold=own, count=chosen.size))
 
-        return self.bits.make(symbols, fill, self.fingerprint)
+        return self.layout.make(symbols, fill, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -182,15 +164,11 @@ class UnaryEncoding:
         """
         check_symbol(value, self.domain.size)
         own, other = self._thresholds
-        return self.bits.one(
+        return self.layout.one(
             symbol
             for symbol in range(self.domain.size)
             if next(words) < (own if symbol == value else other)
         )
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return how often every bit is set in a batch, entirely or not at all."""
-        return self.bits.count(reports, self.fingerprint)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.circulant import Circulant
 from lapwing.linear.operators.toeplitz import SlidingTable
 from lapwing.local.code_reports import CodeReports
+from lapwing.local.counted import Counted
 from lapwing.local.numerical.square_wave import half_window
 from lapwing.local.window_counts import spread_evenly
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
@@ -36,14 +37,9 @@ from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
-    channel_of_counts,
     check_symbol,
     derived_values,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
 )
 
 LARGEST_WINDOW = 2**16
@@ -54,7 +50,7 @@ _PEOPLE_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
-class GeneralWave:
+class GeneralWave(Counted):
     """Put the value on a grid, then report a point of a longer grid by a public table.
 
     The table holds an integer for every offset from the value, from the left to the right end of
@@ -125,11 +121,6 @@ class GeneralWave:
     width: float | None = None
 
     name: ClassVar[str] = "general-wave"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the shape and the sizes."""
@@ -245,10 +236,6 @@ class GeneralWave:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, points=self.points, window=self.window, outputs=self.outputs)
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
@@ -276,14 +263,9 @@ class GeneralWave:
         return Certificate(self.epsilon, Fraction(high, low))
 
     @property
-    def codes(self) -> CodeReports:
+    def layout(self) -> CodeReports:
         """How an output is packed, checked and counted."""
         return CodeReports(self.outputs)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report."""
-        return self.codes.width
 
     @property
     def probabilities(self) -> tuple[NDArray[np.float64], float]:
@@ -341,7 +323,7 @@ class GeneralWave:
             slot[outside] = uniform_below(source, bounds=self.far, count=count)
             return self._locate(part, outside, slot)
 
-        return self.codes.make(points, encode, self.fingerprint)
+        return self.layout.make(points, encode, self.fingerprint)
 
     def _locate(
         self, point: NDArray[np.int64], outside: NDArray[np.bool_], slot: NDArray[np.int64]
@@ -372,11 +354,7 @@ class GeneralWave:
         if outside:
             slot = scalar_below(words, self.far)
         code = self._locate(np.array([value]), np.array([outside]), np.array([slot]))
-        return self.codes.one(int(code[0]))
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return the exact counts of a batch, entirely or not at all."""
-        return self.codes.count(reports, self.fingerprint)
+        return self.layout.one(int(code[0]))
 
 
 def _unit(number: Any, *, name: str) -> float:
