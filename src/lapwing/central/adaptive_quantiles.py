@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_mechanism import part_of
+from lapwing.central.linear_mechanism import check_noise, check_part, part_of
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.operators.sums import PrefixCounts
 from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, secure
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
@@ -119,8 +119,7 @@ class AdaptiveQuantiles(Mechanism):
         """Check the knobs."""
         if isinstance(self.steps, bool) or self.steps not in range(1, MOST_STEPS + 1):
             raise ArgumentError(f"steps must be in 1..{MOST_STEPS}, got {self.steps}")
-        if self.noise not in (None, "normal", "laplace"):
-            raise ArgumentError(f"noise must be 'normal' or 'laplace', got {self.noise!r}")
+        check_noise(self.noise)
 
     @property
     def _sensitivity(self) -> Sensitivity:
@@ -175,10 +174,9 @@ class AdaptiveQuantiles(Mechanism):
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its promise."""
         for part in release.parts:
-            if part.loss != part.noise.loss(self._sensitivity):
-                raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
-            if not kept(part.promise, part.loss) or release.answers.size > self.steps:
-                raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+            check_part(part, part.noise.loss(self._sensitivity))
+        if release.answers.size > self.steps:
+            raise PrivacyError("this release has more answers than were paid for")
 
     def places(self, release: Release) -> list[int]:
         """Return the places that were asked about: they follow from the answers alone."""

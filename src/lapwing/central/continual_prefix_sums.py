@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_mechanism import part_of
+from lapwing.central.linear_mechanism import check_part, part_of
 from lapwing.central.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.memoized import memoized
@@ -19,7 +19,7 @@ from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, secure
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
@@ -234,8 +234,7 @@ class RunningPrefixSums(Mechanism):
         """Raise PrivacyError unless the noise of a release keeps its promise."""
         for part in release.parts:
             _, sensitivity = self._noise(release.domain.size, part.promise)
-            if part.loss != part.noise.loss(sensitivity) or not kept(part.promise, part.loss):
-                raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+            check_part(part, part.noise.loss(sensitivity))
         if len(release.parts) > self.rounds:
             raise PrivacyError("this release has more rounds than were paid for")
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from lapwing.central.exponential_mechanism import exponential_mechanism, noisy_maximum
+from lapwing.central.linear_mechanism import check_part
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.dictionaries import UNIT, Dictionary
 from lapwing.linear.function_families import (
@@ -27,7 +28,7 @@ from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
-from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, iterate, secure
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
@@ -206,12 +207,11 @@ class MatchingPursuit(Mechanism):
         self._chosen(release)
         for part in release.parts:
             plan = self.plan(release.domain, part.promise)
-            if part.loss != plan.loss or part.noise != plan.record:
+            if part.noise != plan.record:
                 raise PrivacyError(
                     "the noise of a part is not that of its promise; do not trust it"
                 )
-            if not kept(part.promise, part.loss):
-                raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+            check_part(part, plan.loss)
 
     def _chosen(self, release: Release) -> list[int]:
         atoms = release.choices.get("atoms")
