@@ -21,7 +21,6 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import DomainError
 from lapwing.local.code_reports import CodeReports
-from lapwing.local.counted import Counted
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
 from lapwing.local.window_counts import spread_evenly
 from lapwing.privacy.exact_numbers import exact_epsilon
@@ -39,6 +38,7 @@ from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import (
+    Counted,
     check_symbol,
     derived_values,
 )

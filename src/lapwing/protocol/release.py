@@ -21,7 +21,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.observation import Kind, Summed
 from lapwing.protocol.messages.summary import MOST_PEOPLE, Summary
 
 VERSION = 1
@@ -159,7 +159,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Summed):
     """Noisy answers, public; releases of different people by one mechanism add with ``+``.
 
     Parameters
@@ -294,12 +294,6 @@ class Release:
         return Release(
             self.mechanism, self.domain, self.answers + other.answers, [*self.parts, *other.parts]
         )
-
-    def __radd__(self, other: object) -> Release:
-        """Let ``sum(releases)`` start from 0."""
-        if isinstance(other, int) and other == 0:
-            return self
-        return NotImplemented
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -15,7 +15,6 @@ from lapwing.errors import ArgumentError, PrivacyError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
 from lapwing.local.categorical.rappor_memory import Memory
-from lapwing.local.counted import Counted
 from lapwing.privacy.exact_numbers import (
     exact_epsilon,
     exponential_bounds,
@@ -29,6 +28,7 @@ from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import (
+    Counted,
     check_domain,
     check_symbol,
     derived_values,

@@ -15,7 +15,6 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, drawn_in_order, random_sets
-from lapwing.local.counted import Counted
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
@@ -24,6 +23,7 @@ from lapwing.protocol.channels.laws import FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import (
+    Counted,
     check_domain,
     check_symbol,
     derived_values,

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.errors import PrivacyError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
-from lapwing.local.counted import Counted
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds, square_root_below
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
@@ -23,6 +22,7 @@ from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import (
+    Counted,
     check_domain,
     check_symbol,
     derived_values,

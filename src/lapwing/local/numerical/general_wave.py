@@ -20,7 +20,6 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.circulant import Circulant
 from lapwing.linear.operators.toeplitz import SlidingTable
 from lapwing.local.code_reports import CodeReports
-from lapwing.local.counted import Counted
 from lapwing.local.numerical.square_wave import half_window
 from lapwing.local.window_counts import spread_evenly
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
@@ -38,6 +37,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import (
+    Counted,
     check_symbol,
     derived_values,
 )

@@ -27,7 +27,6 @@ from lapwing.local.bit_reports import (
     rows_at_once,
     write_bits,
 )
-from lapwing.local.counted import Counted
 from lapwing.local.near_and_far import near_certificate, near_threshold
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
 from lapwing.privacy.sampling.randomness import (
@@ -44,6 +43,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
+    Counted,
     check_batch,
     check_symbol,
     derived_values,

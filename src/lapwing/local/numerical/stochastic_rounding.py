@@ -19,7 +19,6 @@ from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.operators.operator import Operator
 from lapwing.local.code_reports import CodeReports
-from lapwing.local.counted import Counted
 from lapwing.local.near_and_far import near_certificate, near_threshold
 from lapwing.local.numerical.mean_estimate import MeanEstimate, grid_points, mean_of, own_counts
 from lapwing.privacy.exact_numbers import exact_epsilon
@@ -31,6 +30,7 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
+    Counted,
     check_symbol,
     derived_values,
 )
