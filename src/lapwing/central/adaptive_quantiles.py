@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lapwing.central.linear_mechanism import check_noise, check_part, part_of
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.operators.sums import PrefixCounts
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
@@ -117,8 +118,7 @@ class AdaptiveQuantiles(Mechanism):
 
     def __post_init__(self) -> None:
         """Check the knobs."""
-        if isinstance(self.steps, bool) or self.steps not in range(1, MOST_STEPS + 1):
-            raise ArgumentError(f"steps must be in 1..{MOST_STEPS}, got {self.steps}")
+        check_whole_field(self, "steps", low=1, high=MOST_STEPS)
         check_noise(self.noise)
 
     @property

@@ -15,6 +15,7 @@ from lapwing.central.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.square_root_sums import UNIT, coefficients
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.ledger_file import LedgerFile
@@ -95,8 +96,7 @@ class RunningPrefixSums(Mechanism):
 
     def __post_init__(self) -> None:
         """Check the number of rounds."""
-        if isinstance(self.rounds, bool) or self.rounds not in range(1, MOST_ROUNDS + 1):
-            raise ArgumentError(f"rounds must be in 1..{MOST_ROUNDS}, got {self.rounds}")
+        check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
 
     @property
     def weights(self) -> NDArray[np.int64]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lapwing.central.linear_mechanism import LinearMechanism
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.sums import CellSums
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain
@@ -95,8 +96,7 @@ class HistogramQuery(LinearMechanism):
 
     def __post_init__(self) -> None:
         """Check the number of cells."""
-        if isinstance(self.bins, bool) or not isinstance(self.bins, int) or self.bins < 1:
-            raise ArgumentError(f"bins must be a whole number of at least 1, got {self.bins!r}")
+        check_whole_field(self, "bins", low=1)
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when there are more cells than symbols."""

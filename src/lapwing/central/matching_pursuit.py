@@ -25,6 +25,7 @@ from lapwing.linear.function_families import (
 )
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
@@ -121,12 +122,8 @@ class MatchingPursuit(Mechanism):
             check_functions(given)
             object.__setattr__(self, "dictionary", given)
             object.__setattr__(self, "atoms", len(given))
-        if isinstance(self.atoms, bool) or self.atoms not in range(1, MOST_ATOMS + 1):
-            raise ArgumentError(f"atoms must be in 1..{MOST_ATOMS}, got {self.atoms}")
-        if isinstance(self.terms, bool) or self.terms not in range(1, min(64, self.atoms) + 1):
-            raise ArgumentError(
-                f"terms must be in 1..{min(64, self.atoms)}, at most the atoms, got {self.terms}"
-            )
+        check_whole_field(self, "atoms", low=1, high=MOST_ATOMS)
+        check_whole_field(self, "terms", low=1, high=min(64, self.atoms))
         if self.form not in ("repaired", "published"):
             raise ArgumentError(f"form must be 'repaired' or 'published', got {self.form!r}")
         if not 0 <= self.degree <= 5:

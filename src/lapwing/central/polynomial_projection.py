@@ -26,6 +26,7 @@ from lapwing.linear.function_families import (
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.linear.whole_columns import LARGEST_ENTRY, most_moved, whole
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Kind, Sensitivity
 from lapwing.protocol.domains.domain import Domain
@@ -156,8 +157,7 @@ class PolynomialProjection(LinearMechanism):
 
     def __post_init__(self) -> None:
         """Check the knobs."""
-        if isinstance(self.functions, bool) or self.functions not in range(1, MOST_FUNCTIONS + 1):
-            raise ArgumentError(f"functions must be in 1..{MOST_FUNCTIONS}, got {self.functions}")
+        check_whole_field(self, "functions", low=1, high=MOST_FUNCTIONS)
         if isinstance(self.basis, str):
             if self.basis not in FAMILIES:
                 raise ArgumentError(f"basis must be one of {', '.join(FAMILIES)}")

@@ -16,6 +16,7 @@ from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.stacked import Stacked
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.whole_columns import most_moved, whole
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Kind, Sensitivity
 from lapwing.protocol.domains.domain import Domain
@@ -165,10 +166,7 @@ class SumTree(LinearMechanism):
 
     def __post_init__(self) -> None:
         """Check the knobs."""
-        if isinstance(self.branching, bool) or not isinstance(self.branching, int):
-            raise ArgumentError("branching must be a whole number")
-        if self.branching < 2:
-            raise ArgumentError(f"branching must be at least 2, got {self.branching}")
+        check_whole_field(self, "branching", low=2)
         if self.strategy not in ("counts", "haar"):
             raise ArgumentError(f"strategy must be 'counts' or 'haar', got {self.strategy!r}")
         check_noise(self.noise)

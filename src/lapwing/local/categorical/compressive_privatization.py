@@ -36,7 +36,12 @@ from lapwing.local.categorical.uneven_near_sets import (
 )
 from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_evenly
-from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds, least_epsilon
+from lapwing.privacy.exact_numbers import (
+    check_whole_field,
+    exact_epsilon,
+    exponential_bounds,
+    least_epsilon,
+)
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, secure, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel
@@ -184,14 +189,8 @@ accept it by name with accept_epsilon="1.308846"
             ("weight", 1, LARGEST_MATRIX),
             ("seed", 0, LARGEST_SEED),
         ):
-            number = getattr(self, name)
-            if number is None:
-                continue
-            if isinstance(number, bool) or not isinstance(number, int | np.integer):
-                raise ArgumentError(f"{name} must be a whole number, got a {type(number).__name__}")
-            if not least <= number <= most:
-                raise ArgumentError(f"{name} must be in {least}..{most}, got {number}")
-            object.__setattr__(self, name, int(number))
+            if getattr(self, name) is not None:
+                check_whole_field(self, name, low=least, high=most)
 
     def _check_choices(self) -> None:
         if self.uneven not in ("refuse", "banded", "scaled"):

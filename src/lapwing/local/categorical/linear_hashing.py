@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import DomainError
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash
 from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
@@ -157,9 +157,8 @@ class LinearHashing:
                 f"linear hashing takes at most 2^40 values, got {self.domain.size}; map them to "
                 "fewer by a public hash first"
             )
-        bits = self.hash_bits
-        if bits is not None and (type(bits) is not int or not 1 <= bits <= MOST_HASH_BITS):
-            raise ArgumentError(f"hash_bits must be in 1..{MOST_HASH_BITS}, got {bits!r}")
+        if self.hash_bits is not None:
+            check_whole_field(self, "hash_bits", low=1, high=MOST_HASH_BITS)
         if self.domain.size < 2:
             raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
         check_near(self)

@@ -22,6 +22,7 @@ from lapwing.linear.operators.multiply_shift import (
     keys_of,
 )
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
@@ -141,13 +142,8 @@ class LocalHashing(TwoLevel):
             ("size", 2, LARGEST_HASH),
             ("seed", 0, 2**32 - 1),
         ):
-            given = getattr(self, name)
-            if given is None and name != "seed":
-                continue
-            if type(given) is not int or not least <= given <= most:
-                raise ArgumentError(
-                    f"{name} must be a whole number in {least}..{most}, got {given!r}"
-                )
+            if name == "seed" or getattr(self, name) is not None:
+                check_whole_field(self, name, low=least, high=most)
         if self.hashes is None and self.seed:
             raise ArgumentError("a seed names a pool; give hashes, or leave the seed out")
         super().__post_init__()

@@ -16,6 +16,7 @@ from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
 from lapwing.local.categorical.rappor_memory import Memory
 from lapwing.privacy.exact_numbers import (
+    check_whole,
     exact_epsilon,
     exponential_bounds,
     least_epsilon,
@@ -200,10 +201,7 @@ class Rappor(Counted):
         lost, changed = WORD - keep, WORD - again
         if reports is None:
             return Certificate(self.total, Fraction(keep, lost) ** 2)
-        if isinstance(reports, bool) or not isinstance(reports, int):
-            raise ArgumentError(f"reports must be a whole number, got a {type(reports).__name__}")
-        if not 1 <= reports <= MOST_EXACT:
-            raise ArgumentError(f"reports must be in 1..{MOST_EXACT}, or None for any number")
+        reports = check_whole("reports", reports, low=1, high=MOST_EXACT)
         same, other = again**reports, changed**reports
         one = Fraction(keep * same + lost * other, lost * same + keep * other)
         return Certificate(min(reports * self.epsilon, self.total), one**2)

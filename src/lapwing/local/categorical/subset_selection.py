@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, drawn_in_order, random_sets
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
@@ -114,12 +113,7 @@ class SubsetSelection(Counted):
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         check_domain(self.domain, "subset selection", LARGEST_REPORT)
         if self.size is not None:
-            if isinstance(self.size, bool) or not isinstance(self.size, int):
-                raise ArgumentError(
-                    f"size must be a whole number, got a {type(self.size).__name__}"
-                )
-            if not 1 <= self.size < self.domain.size:
-                raise ArgumentError(f"size must be in 1..{self.domain.size - 1}, got {self.size}")
+            check_whole_field(self, "size", low=1, high=self.domain.size - 1)
         check_near(self)
 
     @property

@@ -6,9 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import DomainError
 from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.numerical.binning import quieter_randomizer
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.categories import Categories
 
 
@@ -90,12 +91,7 @@ class Hierarchical(Mixture):
         """Check the tree, then what all mixtures check."""
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a hierarchy needs an Interval or Integers of at least 2 symbols")
-        if isinstance(self.branching, bool) or not isinstance(self.branching, int):
-            raise ArgumentError(
-                f"branching must be a whole number, got a {type(self.branching).__name__}"
-            )
-        if self.branching < 2:
-            raise ArgumentError(f"branching must be at least 2, got {self.branching}")
+        check_whole_field(self, "branching", low=2)
         super().__post_init__()
 
     @cached_property

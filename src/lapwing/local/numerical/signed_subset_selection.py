@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import DomainError
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.local.bit_reports import (
     BitReports,
@@ -28,7 +28,7 @@ from lapwing.local.bit_reports import (
     write_bits,
 )
 from lapwing.local.near_and_far import near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
+from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon, exponential_bounds
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
@@ -231,12 +231,7 @@ class SignedSubsetSelection(Counted):
                 f"2..{2 * MOST_COORDINATES}, two for each coordinate, got {self.domain.size}"
             )
         if self.size is not None:
-            if isinstance(self.size, bool) or not isinstance(self.size, int):
-                raise ArgumentError(
-                    f"size must be a whole number, got a {type(self.size).__name__}"
-                )
-            if not 1 <= self.size <= self.coordinates:
-                raise ArgumentError(f"size must be in 1..{self.coordinates}, got {self.size}")
+            check_whole_field(self, "size", low=1, high=self.coordinates)
 
     @property
     def coordinates(self) -> int:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
-from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_count, check_list
+from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_list
 from lapwing.protocol.domains.units import check_some, one_dimensional
 from lapwing.protocol.domains.unordered import Unordered
 
@@ -45,8 +46,7 @@ class Categories(Unordered):
         """Check the labels."""
         check_choice(self.missing, name="missing", choices=("refuse", "category"))
         if isinstance(self.labels, int | np.integer):
-            number = check_count(self.labels, name="the number of labels", most=MAXIMUM_CATEGORIES)
-            object.__setattr__(self, "labels", number)
+            check_whole_field(self, "labels", low=1, high=MAXIMUM_CATEGORIES, error=DomainError)
             return
         check_list(self.labels, name="labels, unless their number,")
         labels = tuple(

@@ -7,7 +7,8 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 from lapwing.errors import DomainError
-from lapwing.protocol.domains.domain import check_choice, check_count
+from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.protocol.domains.domain import check_choice
 from lapwing.protocol.domains.unordered import Unordered
 
 MOST_BITS = 40
@@ -48,7 +49,7 @@ class HashedTexts(Unordered):
     def __post_init__(self) -> None:
         """Check the bits."""
         check_choice(self.missing, name="missing", choices=("refuse", "category"))
-        object.__setattr__(self, "bits", check_count(self.bits, name="bits", most=MOST_BITS))
+        check_whole_field(self, "bits", low=1, high=MOST_BITS, error=DomainError)
 
     @property
     def listed(self) -> range:
