@@ -15,7 +15,7 @@ from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -143,17 +143,11 @@ class AdaptiveQuantiles(Mechanism):
         self.check(domain)
         return self._noise(promise).loss(self._sensitivity)
 
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the private release of a summary; fewer answers where all gaps are symbols."""
+        """Return the release; it has fewer answers where all gaps are symbols."""
         self.check(summary.domain)
-        source = secure() if rng is None else rng
         noise = self._noise(promise)
         people = max(1, summary.people)
         part = part_of(

@@ -127,18 +127,13 @@ class RunningPrefixSums(Mechanism):
         noise, sensitivity = self._noise(domain.size, promise)
         return noise.loss(sensitivity)
 
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
         """Return the release of the first round; pay for all of them, see :meth:`following`."""
         self._check([summary])
         noise, sensitivity = self._noise(summary.domain.size, promise)
-        return self._drawn([summary], promise, noise, sensitivity, None, rng, identifier)
+        return self._answered([summary], promise, noise, sensitivity, None, source, identifier)
 
     def following(
         self,
@@ -189,7 +184,8 @@ class RunningPrefixSums(Mechanism):
         file.begin_round(
             before.parts[0].identifier, after=len(before.parts), loss=noise.loss(sensitivity)
         )
-        return self._drawn(summaries, promise, noise, sensitivity, before, rng, None)
+        source = secure() if rng is None else rng
+        return self._answered(summaries, promise, noise, sensitivity, before, source, None)
 
     def _check(self, summaries: Sequence[Summary]) -> None:
         domain = summaries[-1].domain
@@ -199,18 +195,17 @@ class RunningPrefixSums(Mechanism):
         if people > self.most_people:
             raise ArgumentError("exact answers over rounds are limited to fewer than 2^34 people")
 
-    def _drawn(
+    def _answered(
         self,
         summaries: Sequence[Summary],
         promise: Promise,
         noise: Noise,
         sensitivity: Sensitivity,
         before: Release | None,
-        rng: RandomSource | None,
+        source: RandomSource,
         identifier: str | None,
     ) -> Release:
         domain = summaries[-1].domain
-        source = secure() if rng is None else rng
         part = part_of(
             noise,
             promise,

@@ -17,7 +17,7 @@ from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise, kept
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -127,34 +127,14 @@ class LinearMechanism(Mechanism):
         noise, sensitivity = fitted_noise(strategy, promise, kind=self.noise)
         return noise.loss(sensitivity)
 
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the answers of the strategy with the least noise that keeps the promise.
-
-        Parameters
-        ----------
-        summary : Summary
-        promise : Promise
-        rng : RandomSource, optional
-            Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded one is for tests
-            and simulation only.
-        identifier : str, optional
-            32 hex digits under which it was paid for; default: random ones.
-
-        Notes
-        -----
-        All noise is drawn before the counts are looked at: the time it takes tells nothing of
-        them.
-        """
+        """Return the answers of the strategy with the least noise that keeps the promise."""
+        # All noise is drawn before the counts are looked at: the time it takes tells nothing of
+        # them.
         strategy = self.strategy_for(summary.domain, promise.neighbours)
         noise, sensitivity = fitted_noise(strategy, promise, kind=self.noise)
-        source = secure() if rng is None else rng
         part = part_of(
             noise, promise, sensitivity, summary.people, source=source, identifier=identifier
         )

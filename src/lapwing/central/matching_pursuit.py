@@ -30,7 +30,7 @@ from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, iterate, secure
+from lapwing.privacy.sampling.randomness import RandomSource, iterate
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -179,18 +179,11 @@ class MatchingPursuit(Mechanism):
         facts = _facts(self, domain.left.size)
         return 2 * self.terms * facts.published / self.plan(domain, promise).selection
 
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the private release of a summary."""
         dictionary = self.curves(summary.domain)
         plan = self.plan(summary.domain, promise)
-        source = secure() if rng is None else rng
         exact = dictionary.products @ summary.counts
         drawn = source.words(2).astype("<u8").tobytes().hex()
         part = Part(identifier or drawn, promise, plan.record, plan.loss, summary.people)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
-from lapwing.privacy.sampling.word_supply import Words
+from lapwing.privacy.sampling.word_supply import Words, drawn_from
 
 LARGEST_PART = 2**48
 """Of a scale's numerator and denominator, so that compiled products fit a word."""
@@ -62,23 +63,18 @@ def discrete_laplace(
     a draw.
     """
     numerator, denominator = check_scale(scale)
-    words = Words(source, expected=10 * count)
-    drawn = np.empty(count, dtype=np.int64)
-    done = 0
-    while done < count:
-        if compiled:
-            from lapwing.privacy.sampling.noise_kernels import discrete_laplaces  # imports numba
+    many = None
+    if compiled:
+        from lapwing.privacy.sampling.noise_kernels import discrete_laplaces  # imports numba
 
-            done, words.used = discrete_laplaces(
-                words.held, words.used, numerator, denominator, drawn, done
-            )
-            if done < count and words.held.size - words.used < _PLENTY:
-                words.more()
-                continue
-        if done < count:
-            drawn[done] = one_discrete_laplace(words.iterate(), numerator, denominator)
-            done += 1
-    return drawn
+        many = partial(discrete_laplaces, numerator, denominator)
+    return drawn_from(
+        Words(source, expected=10 * count),
+        count,
+        lambda words: one_discrete_laplace(words, numerator, denominator),
+        compiled=many,
+        plenty=_PLENTY,
+    )
 
 
 def one_discrete_laplace(words: Iterator[int], numerator: int, denominator: int) -> int:

@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
-from lapwing.privacy.sampling.word_supply import Words
+from lapwing.privacy.sampling.word_supply import Words, drawn_from
 
 _DIGIT = 1 << 64
 
 LARGEST_SCALE = 2**52
 SMALLEST_SCALE = Fraction(1, 2**16)
+
+_PLENTY = 512
+"""Words that a draw practically never exceeds; with fewer left, the supply is extended first."""
 
 
 def check_scale(scale: Fraction) -> tuple[int, int]:
@@ -69,28 +73,18 @@ def rounded_normal(
     Cost: 0.7 us a draw compiled, 12 us in Python.
     """
     numerator, shift = check_scale(scale)
-    words = Words(source, expected=18 * count)
-    drawn = np.empty(count, dtype=np.int64)
-    done = 0
-    while done < count:
-        if compiled:
-            from lapwing.privacy.sampling.noise_kernels import rounded_normals  # imports numba
+    many = None
+    if compiled:
+        from lapwing.privacy.sampling.noise_kernels import rounded_normals  # imports numba
 
-            done, words.used = rounded_normals(
-                words.held, words.used, numerator, shift, drawn, done
-            )
-            if done == count:
-                break
-            if words.held.size - words.used < _PLENTY:
-                words.more()
-                continue
-        drawn[done] = one_rounded_normal(words.iterate(), numerator, shift)
-        done += 1
-    return drawn
-
-
-_PLENTY = 512
-"""Words that a draw practically never exceeds; with fewer left, the supply is extended first."""
+        many = partial(rounded_normals, numerator, shift)
+    return drawn_from(
+        Words(source, expected=18 * count),
+        count,
+        lambda words: one_rounded_normal(words, numerator, shift),
+        compiled=many,
+        plenty=_PLENTY,
+    )
 
 
 def one_rounded_normal(words: Iterator[int], numerator: int, shift: int) -> int:

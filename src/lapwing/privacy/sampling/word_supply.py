@@ -6,7 +6,7 @@ short samples of the normal law are small ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,3 +43,43 @@ class Words:
                 self.more()
             self.used += 1
             yield int(self.held[self.used - 1])
+
+
+Compiled = Callable[[NDArray[np.uint64], int, NDArray[np.int64], int], tuple[int, int]]
+"""Fills numbers from a place on, from words from a place on; returns how far it came in both."""
+
+
+def drawn_from(
+    words: Words,
+    count: int,
+    one: Callable[[Iterator[int]], int],
+    *,
+    compiled: Compiled | None,
+    plenty: int,
+) -> NDArray[np.int64]:
+    """Return draws, each exactly as `one` makes it from the words in their order: int64 [count].
+
+    Parameters
+    ----------
+    words : Words
+    count : int
+    one : callable
+        One draw from an iterator of words: the definition.
+    compiled : callable or None
+        The same for many draws; it stops before one that it cannot finish.
+    plenty : int
+        Words that a draw practically never exceeds; with fewer left, the supply is extended.
+    """
+    drawn = np.empty(count, dtype=np.int64)
+    done = 0
+    while done < count:
+        if compiled is not None:
+            done, words.used = compiled(words.held, words.used, drawn, done)
+            if done == count:
+                break
+            if words.held.size - words.used < plenty:
+                words.more()
+                continue
+        drawn[done] = one(words.iterate())
+        done += 1
+    return drawn
