@@ -18,6 +18,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Release
 
 MOST_SYMBOLS = 2**14
+"""The exact answers take a time in proportion to its square."""
 
 
 @dataclass(frozen=True)

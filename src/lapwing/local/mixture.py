@@ -39,6 +39,7 @@ COIN = 2**32
 """Shares of the groups are whole parts of this, so that the coin is exact."""
 
 MOST_GROUPS = 255
+"""A report names its group in one byte."""
 
 
 @dataclass(frozen=True)

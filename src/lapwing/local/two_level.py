@@ -37,11 +37,7 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import (
-    Counted,
-    check_symbol,
-    derived_values,
-)
+from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
 
 LARGEST_TABLE = 2**26
 """Most outputs that are counted one by one."""

@@ -24,6 +24,7 @@ SLACK = Fraction(101, 100)
 rounding of noise does."""
 
 MOST_ROUNDS = 10_000
+"""Rounds of one person that a payment may cover; more only make its exact fractions long."""
 
 
 @dataclass(frozen=True)

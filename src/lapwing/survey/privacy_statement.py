@@ -12,10 +12,8 @@ from lapwing.errors import ArgumentError
 from lapwing.local.categorical.rappor import Rappor
 from lapwing.privacy.exact_numbers import check_whole_field, epsilon_text
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger import Ledger
+from lapwing.privacy.ledger import MOST_ROUNDS, Ledger
 from lapwing.survey.survey import Survey
-
-MOST_ROUNDS = 10_000
 
 
 @dataclass(frozen=True)

@@ -47,10 +47,7 @@ from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, secu
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import (
-    check_symbol,
-    derived_values,
-)
+from lapwing.protocol.randomizer import check_symbol, derived_values
 
 LARGEST_MATRIX = 2**30
 """Most entries of the matrix: 128 MB of bits."""

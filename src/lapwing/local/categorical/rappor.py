@@ -312,19 +312,6 @@ class Rappor(Counted):
 
         For simulation, and for surveys that ask once. A device that will be asked again uses
         :meth:`report`.
-
-        Parameters
-        ----------
-        values : array_like [n]
-            Values of the domain.
-        rng : RandomSource, optional
-            Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded source is for
-            tests only.
-
-        Raises
-        ------
-        DomainError
-            With the position of the first value that the domain refuses. Nothing is randomised.
         """
         source = secure() if rng is None else rng
         symbols = self.domain.index(values)

@@ -21,12 +21,7 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import (
-    Counted,
-    check_domain,
-    check_symbol,
-    derived_values,
-)
+from lapwing.protocol.randomizer import Counted, check_domain, check_symbol, derived_values
 
 LARGEST_REPORT = 2**20
 """Most symbols."""

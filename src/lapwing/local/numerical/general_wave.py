@@ -36,11 +36,7 @@ from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import (
-    Counted,
-    check_symbol,
-    derived_values,
-)
+from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
 
 LARGEST_WINDOW = 2**16
 """Most points in a window: each has an integer in the survey document."""
@@ -380,22 +376,22 @@ def _heights(shape: Any) -> tuple[float, ...]:
 
 
 def _spread(
-    people: NDArray[np.int64], law: NDArray[np.float64], rng: np.random.Generator
+    people: NDArray[np.int64], chances: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return how often each point is hit when person i is at i + an offset drawn by the law.
+    """Return how often each point is hit when person i is at i + an offset of these chances.
 
     At an input that has more people than there are offsets their counts are drawn together,
     elsewhere people are drawn one by one: the same joint law, and the less work.
     """
-    counts = np.zeros(people.size + law.size - 1, dtype=np.int64)
-    many = people > law.size
+    counts = np.zeros(people.size + chances.size - 1, dtype=np.int64)
+    many = people > chances.size
     for start in np.flatnonzero(many):
-        counts[start : start + law.size] += rng.multinomial(people[start], law)
+        counts[start : start + chances.size] += rng.multinomial(people[start], chances)
     (starts,) = np.nonzero(~many & (people > 0))
     batch = np.cumsum(people[starts]) // _PEOPLE_AT_ONCE
     for number in np.unique(batch):
         group = starts[batch == number]
         each = np.repeat(group, people[group])
-        offsets = rng.choice(law.size, size=each.size, p=law)
+        offsets = rng.choice(chances.size, size=each.size, p=chances)
         counts += np.bincount(each + offsets, minlength=counts.size)
     return counts

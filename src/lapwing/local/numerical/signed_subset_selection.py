@@ -134,14 +134,7 @@ def optimal_members(coordinates: int, epsilon: Any) -> int:
 def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -> float:
     """Return the sum over k of the variances of unbiased differences, per report.
 
-    Parameters
-    ----------
-    coordinates : int
-        d, at least 1.
-    members : int
-        m, in 1..d.
-    epsilon : Fraction or float
-        In (0, 24].
+    Parameters are those of :func:`closed_forms`.
 
     Notes
     -----

@@ -29,11 +29,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts
-from lapwing.protocol.randomizer import (
-    Counted,
-    check_symbol,
-    derived_values,
-)
+from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
 
 LARGEST_GRID = 2**20
 """Most symbols of a stochastic rounding, each with its own threshold."""

@@ -1,4 +1,4 @@
-"""The two-sided geometric law, sampled exactly from random words: noise for pure epsilon."""
+"""Two-sided geometric noise for pure epsilon, sampled exactly from random words."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LARGEST_PART = 2**48
 _PLENTY = 4096
 
 
-def check_scale(scale: Fraction) -> tuple[int, int]:
+def laplace_fraction(scale: Fraction) -> tuple[int, int]:
     """Return numerator and denominator, or raise ArgumentError."""
     if scale <= 0 or max(scale.numerator, scale.denominator) > LARGEST_PART:
         # Not as a floating-point number, which those of a document may not fit.
@@ -62,7 +62,7 @@ def discrete_laplace(
     run of coins of bias ``a / (b j)``, j = 1, 2, ..., first fails at an odd place. About 9 words
     a draw.
     """
-    numerator, denominator = check_scale(scale)
+    numerator, denominator = laplace_fraction(scale)
     many = None
     if compiled:
         from lapwing.privacy.sampling.noise_kernels import discrete_laplaces  # imports numba

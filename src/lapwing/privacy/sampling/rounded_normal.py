@@ -1,4 +1,4 @@
-"""The normal law rounded to whole numbers, sampled exactly from random words.
+"""The normal distribution rounded to whole numbers, sampled exactly from random words.
 
 Adding `round(sigma Z)` to an integer is rounding the integer plus `sigma Z`, so a release is a
 fixed function of the continuous Gaussian mechanism and inherits its guarantee exactly.
@@ -26,7 +26,7 @@ _PLENTY = 512
 """Words that a draw practically never exceeds; with fewer left, the supply is extended first."""
 
 
-def check_scale(scale: Fraction) -> tuple[int, int]:
+def normal_fraction(scale: Fraction) -> tuple[int, int]:
     """Return (P, s) with ``scale = P / 2^s`` and P below 2^32, or raise ArgumentError."""
     denominator = scale.denominator
     if scale <= 0 or denominator & (denominator - 1):
@@ -45,7 +45,7 @@ def check_scale(scale: Fraction) -> tuple[int, int]:
 def rounded_normal(
     scale: Fraction, *, count: int, source: RandomSource, compiled: bool = True
 ) -> NDArray[np.int64]:
-    """Return independent draws of ``round(scale * Z)``, Z standard normal, of exactly that law.
+    """Return independent draws of ``round(scale * Z)``, Z standard normal, exactly so distributed.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def rounded_normal(
 
     Cost: 0.7 us a draw compiled, 12 us in Python.
     """
-    numerator, shift = check_scale(scale)
+    numerator, shift = normal_fraction(scale)
     many = None
     if compiled:
         from lapwing.privacy.sampling.noise_kernels import rounded_normals  # imports numba

@@ -1,7 +1,7 @@
 """Random words that can be taken again: a sample whose words ran out starts over with more.
 
 Throwing the words of an interrupted sample away would condition on samples that are short, and
-short samples of the normal law are small ones.
+short samples of the normal distribution are small ones.
 """
 
 from __future__ import annotations
