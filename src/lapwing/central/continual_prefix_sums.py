@@ -179,7 +179,7 @@ class RunningPrefixSums(Mechanism):
         self._check(summaries)
         promise = before.parts[0].promise
         noise, sensitivity = self._noise(summary.domain.size, promise)
-        file = ledger if isinstance(ledger, LedgerFile) else LedgerFile(Path(ledger))
+        file = LedgerFile.of(ledger)
         # Everything else that can fail was before this.
         file.begin_round(
             before.parts[0].identifier, after=len(before.parts), loss=noise.loss(sensitivity)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
-from lapwing.privacy.sampling.word_supply import Words, drawn_from
+from lapwing.privacy.sampling.word_supply import drawn_from
 
 LARGEST_PART = 2**48
 """Of a scale's numerator and denominator, so that compiled products fit a word."""
@@ -62,18 +62,14 @@ def discrete_laplace(
     run of coins of bias ``a / (b j)``, j = 1, 2, ..., first fails at an odd place. About 9 words
     a draw.
     """
-    numerator, denominator = laplace_fraction(scale)
-    many = None
+    parts = laplace_fraction(scale)
+    kernel: Any = None
     if compiled:
-        from lapwing.privacy.sampling.noise_kernels import discrete_laplaces  # imports numba
-
-        many = partial(discrete_laplaces, numerator, denominator)
+        from lapwing.privacy.sampling.noise_kernels import (
+            discrete_laplaces as kernel,  # imports numba
+        )
     return drawn_from(
-        Words(source, expected=10 * count),
-        count,
-        lambda words: one_discrete_laplace(words, numerator, denominator),
-        compiled=many,
-        plenty=_PLENTY,
+        source, count, one_discrete_laplace, parts, compiled=kernel, each=10, plenty=_PLENTY
     )
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
-from lapwing.privacy.sampling.word_supply import Words, drawn_from
+from lapwing.privacy.sampling.word_supply import drawn_from
 
 _DIGIT = 1 << 64
 
@@ -72,18 +72,14 @@ def rounded_normal(
 
     Cost: 0.7 us a draw compiled, 12 us in Python.
     """
-    numerator, shift = normal_fraction(scale)
-    many = None
+    parts = normal_fraction(scale)
+    kernel: Any = None
     if compiled:
-        from lapwing.privacy.sampling.noise_kernels import rounded_normals  # imports numba
-
-        many = partial(rounded_normals, numerator, shift)
+        from lapwing.privacy.sampling.noise_kernels import (
+            rounded_normals as kernel,  # imports numba
+        )
     return drawn_from(
-        Words(source, expected=18 * count),
-        count,
-        lambda words: one_rounded_normal(words, numerator, shift),
-        compiled=many,
-        plenty=_PLENTY,
+        source, count, one_rounded_normal, parts, compiled=kernel, each=18, plenty=_PLENTY
     )
 
 

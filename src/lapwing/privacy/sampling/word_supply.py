@@ -45,41 +45,45 @@ class Words:
             yield int(self.held[self.used - 1])
 
 
-Compiled = Callable[[NDArray[np.uint64], int, NDArray[np.int64], int], tuple[int, int]]
-"""Fills numbers from a place on, from words from a place on; returns how far it came in both."""
-
-
 def drawn_from(
-    words: Words,
+    source: RandomSource,
     count: int,
-    one: Callable[[Iterator[int]], int],
+    one: Callable[[Iterator[int], int, int], int],
+    parts: tuple[int, int],
     *,
-    compiled: Compiled | None,
+    compiled: Callable[..., tuple[int, int]] | None,
+    each: int,
     plenty: int,
 ) -> NDArray[np.int64]:
     """Return draws, each exactly as `one` makes it from the words in their order: int64 [count].
 
     Parameters
     ----------
-    words : Words
+    source : RandomSource
     count : int
     one : callable
-        One draw from an iterator of words: the definition.
+        One draw from an iterator of words and the two parts: the definition.
+    parts : tuple of int
+        The two whole numbers that a scale is made of.
     compiled : callable or None
-        The same for many draws; it stops before one that it cannot finish.
+        The same for many draws: fills numbers from a place on, from words from a place on, and
+        returns how far it came in both. It stops before a draw that it cannot finish.
+    each : int
+        About how many words a draw uses.
     plenty : int
         Words that a draw practically never exceeds; with fewer left, the supply is extended.
     """
+    words = Words(source, expected=each * count)
     drawn = np.empty(count, dtype=np.int64)
     done = 0
     while done < count:
         if compiled is not None:
-            done, words.used = compiled(words.held, words.used, drawn, done)
+            done, words.used = compiled(*parts, words.held, words.used, drawn, done)
             if done == count:
                 break
             if words.held.size - words.used < plenty:
                 words.more()
                 continue
-        drawn[done] = one(words.iterate())
+        drawn[done] = one(words.iterate(), *parts)
         done += 1
     return drawn

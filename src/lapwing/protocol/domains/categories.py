@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
-from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_list
 from lapwing.protocol.domains.units import check_some, one_dimensional
 from lapwing.protocol.domains.unordered import Unordered
@@ -46,7 +46,9 @@ class Categories(Unordered):
         """Check the labels."""
         check_choice(self.missing, name="missing", choices=("refuse", "category"))
         if isinstance(self.labels, int | np.integer):
-            check_whole_field(self, "labels", low=1, high=MAXIMUM_CATEGORIES, error=DomainError)
+            limits = {"low": 1, "high": MAXIMUM_CATEGORIES}
+            number = check_whole("the number of labels", self.labels, **limits, error=DomainError)
+            object.__setattr__(self, "labels", number)
             return
         check_list(self.labels, name="labels, unless their number,")
         labels = tuple(
