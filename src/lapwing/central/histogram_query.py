@@ -80,7 +80,7 @@ class HistogramQuery(LinearMechanism):
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing import Interval, Promise, Summary
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=64))
     >>> release = HistogramQuery(4).release(

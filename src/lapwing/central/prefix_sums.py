@@ -100,7 +100,7 @@ class PrefixSums(LinearMechanism):
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing import Interval, Promise, Summary
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=16))
     >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
