@@ -200,9 +200,6 @@ def randomizer_document(randomizer: Any) -> dict[str, Any]:
     for field in dataclasses.fields(randomizer):
         if field.init:
             value = getattr(randomizer, field.name)
-            if field.name == "epsilon":
-                # What its law is built on, where that is not what it promises.
-                value = getattr(randomizer, "design_epsilon", value)
             if field.name == "domain":
                 value = value.to_document()
             elif isinstance(value, Fraction):
@@ -227,7 +224,7 @@ def derived_values(randomizer: Any, **values: Any) -> dict[str, Any]:
 
 def randomizer_fingerprint(randomizer: Any) -> str:
     """SHA-256 of its canonical document, with all that derives from it."""
-    document = {"randomizer": randomizer_document(randomizer), "derived": randomizer.derived}
+    document = {"randomizer": randomizer.to_document(), "derived": randomizer.derived}
     return fingerprint(document)
 
 

@@ -38,6 +38,7 @@ from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_evenly
 from lapwing.privacy.exact_numbers import (
     check_whole_field,
+    epsilon_text,
     exact_epsilon,
     exponential_bounds,
     least_epsilon,
@@ -47,7 +48,7 @@ from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, secu
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import check_symbol, derived_values
+from lapwing.protocol.randomizer import check_symbol, derived_values, randomizer_document
 
 LARGEST_MATRIX = 2**30
 """Most entries of the matrix: 128 MB of bits."""
@@ -363,6 +364,10 @@ accept it by name with accept_epsilon="1.308846"
         return found
 
     # The promise.
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form; its epsilon is the one that was given."""
+        return randomizer_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
 
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""

@@ -170,12 +170,7 @@ class UnaryEncoding(Counted):
 class OptimizedUnaryEncoding(UnaryEncoding):
     """Unary encoding with p = 1/2 and the smallest q: least variance for rare symbols.
 
-    Parameters
-    ----------
-    domain : Domain
-        Any, of 2..2^24 symbols.
-    epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+    Parameters and cost are those of :class:`UnaryEncoding`.
 
     Privacy
     -------
@@ -185,10 +180,6 @@ class OptimizedUnaryEncoding(UnaryEncoding):
     Accuracy
     --------
     Variance of an unbiased share near 0: ``4 e^epsilon / ((e^epsilon - 1)^2 n)``.
-
-    Cost
-    ----
-    ceil(k / 8) bytes per report; O(k) to randomise and tally one, 64 bits at a time.
 
     Source: Wang et al. 2017 (OUE); Fang et al. 2023, section II-A.
 
