@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier, Event
@@ -11,6 +12,7 @@ import scipy.linalg  # noqa: F401
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
 from lapwing.linear.blas_threads import OneThread, one_thread
+from lapwing.survey.registry import DECODERS
 
 
 def threads() -> set[int]:
@@ -87,9 +89,15 @@ def test_a_decode_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
     entered: list[bool] = []
     enter = OneThread.__enter__
     monkeypatch.setattr(OneThread, "__enter__", lambda self: (entered.append(True), enter(self))[1])
-    wave = lw.SquareWave(lw.Interval(0, 1, bins=16), 1)
+    wave = lw.SquareWave(lw.Interval(0, 1, bins=16, circular=True), 1)
     tally = wave.tally(wave.randomize([0.5] * 100, rng=lw.seeded(1)))
     for decoder in (lw.SpectralPrior(), lw.LeastSquares(), lw.Wiener()):
         entered.clear()
         decoder.decode(wave.channel, tally)
         assert entered
+
+
+@pytest.mark.parametrize("name", [name for name, one in DECODERS.items() if one.reads != "log"])
+def test_every_decoder_that_multiplies_matrices_has_one(name: str) -> None:
+    """Logs are scanned by compiled loops of our own."""
+    assert inspect.unwrap(DECODERS[name].decode) is not DECODERS[name].decode

@@ -142,6 +142,14 @@ def test_values_find_their_own_bins(closed: Any) -> None:
         assert held or (outermost and start <= value <= stop)
 
 
+def test_quantiles_of_an_earlier_release_are_edges() -> None:
+    earlier = Distribution.of_values(np.arange(1000.0), Interval(0, 1000, bins=100))
+    edges = earlier.quantile(np.linspace(0, 1, 5))
+    domain = Interval(edges=edges)
+    assert domain == Interval(edges=edges.tolist()) and domain.bins == 4
+    assert np.abs(np.bincount(domain.index(np.arange(1000.0))) - 250).max() <= 1
+
+
 def test_bins_of_ones_own_are_not_cut_anew() -> None:
     domain = Interval(edges=AGES)
     assert not domain.regular and domain.refined(7) is not None

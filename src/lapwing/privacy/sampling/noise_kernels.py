@@ -152,7 +152,7 @@ def _nearest(high, low, shift):  # pragma: no cover
 
 
 @compiled()
-def rounded_normals(words, at, numerator, shift, out, done):  # pragma: no cover
+def rounded_normals(numerator, shift, words, at, out, done):  # pragma: no cover
     """Fill `out` from `done` on; return how far it came and the first unused word."""
     scale = np.uint64(numerator)
     while done < out.size:
@@ -174,7 +174,7 @@ def rounded_normals(words, at, numerator, shift, out, done):  # pragma: no cover
 
 
 @compiled()
-def discrete_laplaces(words, at, numerator, denominator, out, done):  # pragma: no cover
+def discrete_laplaces(numerator, denominator, words, at, out, done):  # pragma: no cover
     """Fill `out` from `done` on; return how far it came and the first unused word."""
     top, bottom = np.uint64(numerator), np.uint64(denominator)
     while done < out.size:

@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
     MAXIMUM_BINS,
     Closed,
     check_choice,
-    check_count,
     check_list,
     read_numbers,
     refuse_outside,
@@ -107,7 +107,9 @@ class Interval:
                 f"circular must be True or False, got a {type(self.circular).__name__}"
             )
         if self.edges is not None:
-            self._take_ends()
+            self._take_ends(self.edges)
+        elif any(given is None for given in (self.low, self.high, self.bins)):
+            raise DomainError("an interval needs low, high and bins, or else edges")
         low = to_number(self.low, unit=self.unit, name="low")
         high = to_number(self.high, unit=self.unit, name="high")
         if not (math.isfinite(high - low) and low < high):
@@ -120,7 +122,7 @@ class Interval:
             raise DomainError("every atom must lie between low and high")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        object.__setattr__(self, "bins", check_count(self.bins, name="bins", most=MAXIMUM_BINS))
+        check_whole_field(self, "bins", low=1, high=MAXIMUM_BINS, error=DomainError)
         if self.circular and high in atoms:
             # The end of a circle is its start, and values there are numbered so.
             atoms = atoms - {high} | {low}
@@ -137,10 +139,10 @@ class Interval:
         if np.any(np.diff(self.bin_edges) <= 0) or not math.isfinite(self.bins / (high - low)):
             raise DomainError(f"{self.bins} bins are too narrow for float64 here; use fewer")
 
-    def _take_ends(self) -> None:
+    def _take_ends(self, given_edges: Sequence[Any]) -> None:
         """Read edges of one's own; what else is said of the bins must be what they say."""
-        check_list(self.edges, name="edges")
-        edges = tuple(to_number(one, unit=self.unit, name="an edge") for one in self.edges or ())
+        check_list(given_edges, name="edges")
+        edges = tuple(to_number(one, unit=self.unit, name="an edge") for one in given_edges)
         if len(edges) < 2 or not all(map(math.isfinite, edges)):
             raise DomainError(f"edges must be at least two finite values, got {len(edges)}")
         if not all(one < next_one for one, next_one in pairwise(edges)):
