@@ -210,7 +210,7 @@ class TestPrivacyOfTheNoise:
         assert order[0] == "words" and order[-1] == "counts" and order.count("counts") == 1
 
     def test_the_default_source_is_secure(self, monkeypatch):
-        import lapwing.central.linear_mechanism as module
+        import lapwing.protocol.release as module
 
         asked = []
         monkeypatch.setattr(module, "secure", lambda: asked.append(1) or seeded(1))

@@ -42,7 +42,7 @@ def summary(people=20_000, seed=1):
 
 def without_noise(mechanism, held, promise=APPROXIMATE):
     found = mechanism.release(held, promise, rng=seeded(1))
-    strategy = mechanism.strategy(found.domain, promise.neighbours)
+    strategy = mechanism.strategy_for(found.domain, promise.neighbours)
     return Release(mechanism, found.domain, strategy.answers(held.counts), found.parts)
 
 
@@ -117,10 +117,10 @@ class TestNoise:
     @pytest.mark.parametrize(("count", "exact"), [(4, 2.828), (6, 3.464)])
     def test_sensitivities_of_moments(self, count, exact):
         mechanism = PolynomialProjection(count, shape="moments")
-        squared = mechanism.strategy(Interval(-1, 1, bins=4000), "replace-one").matrix
+        squared = mechanism.strategy_for(Interval(-1, 1, bins=4000), "replace-one").matrix
         ends = squared[:, [0, 3999]].astype(float)
         assert np.linalg.norm(ends[:, 0] - ends[:, 1]) / UNIT == pytest.approx(exact, abs=5e-3)
-        small = mechanism.strategy(DOMAIN, "replace-one").sensitivity("replace-one")
+        small = mechanism.strategy_for(DOMAIN, "replace-one").sensitivity("replace-one")
         assert np.sqrt(small.squared) / UNIT <= exact
 
     def test_lemma_7_of_the_paper_fails(self):

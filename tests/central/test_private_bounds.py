@@ -60,7 +60,7 @@ def test_powers_of_two_end_their_steps() -> None:
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
 def test_no_row_changes_more_than_the_noise_hides(neighbours: str) -> None:
     kept = [0.0, 1e-9, 1.0, 1.5, -1.5, 1e300, np.inf, np.nan]
-    query = HistogramQuery(2 * STEPS + 1).strategy(SCALES)
+    query = HistogramQuery(2 * STEPS + 1).strategy_for(SCALES, "replace-one")
 
     def answers(values):
         return query.answers(count_steps(values).counts)

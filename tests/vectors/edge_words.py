@@ -134,8 +134,8 @@ def edges(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[in
         return _two_rounds(randomizer, points)
     if randomizer.simulation == "users":
         return _seeded(randomizer, points)
-    if hasattr(randomizer, "near"):
-        return _two_level(randomizer, points)
+    if hasattr(randomizer, "members"):
+        return _sets(randomizer, points)
     return (
-        _sets(randomizer, points) if hasattr(randomizer, "members") else _bits(randomizer, points)
+        _two_level(randomizer, points) if hasattr(randomizer, "near") else _bits(randomizer, points)
     )

@@ -114,8 +114,8 @@ def without_noise(release: Release, summary: Summary) -> Release:
         found = noisy_answers(below, steps, people=summary.people, guarded=mechanism.guarded)
         return replace(release, answers=np.array(found))
     if isinstance(mechanism, HistogramQuery):
-        exact = mechanism.strategy(summary.domain).answers(summary.counts)
+        exact = mechanism.strategy_for(summary.domain, "replace-one").answers(summary.counts)
     else:
         assert isinstance(mechanism, PolynomialProjection)
-        exact = mechanism.strategy(summary.domain, "replace-one").answers(summary.counts)
+        exact = mechanism.strategy_for(summary.domain, "replace-one").answers(summary.counts)
     return replace(release, answers=exact)

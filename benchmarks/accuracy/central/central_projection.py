@@ -114,7 +114,7 @@ def _noise(column: People, functions: int, epsilon: float, repeats: int) -> dict
         drawn[name] = math.sqrt(float(np.mean(squares)))
     mechanism = PolynomialProjection(functions, shape="moments")
     exact = math.sqrt(
-        mechanism.strategy(column.domain, "replace-one").sensitivity("replace-one").squared
+        mechanism.strategy_for(column.domain, "replace-one").sensitivity("replace-one").squared
     )
     lemma = math.sqrt((5 * (functions - 1) + 8) / 2)
     ratio = theory["published"] / theory["repaired"]

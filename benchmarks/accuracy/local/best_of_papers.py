@@ -14,7 +14,7 @@ from benchmarks.accuracy.local.paired_errors import FIGURES, OURS, Crowd
 from benchmarks.accuracy.papers import square_wave_figures, wavelet_figures
 from benchmarks.markdown import listed, table, uncertain
 from benchmarks.summaries import mean_and_error
-from lapwing.local.numerical.binning import quieter_randomizer
+from lapwing.local.numerical.binning import least_variance_randomizer
 
 TITLE = "The default against the best of the papers' methods"
 FULL: dict[str, Any] = {
@@ -38,7 +38,7 @@ def papers_methods(people: int, bins: int) -> list[Method]:
     """Return the methods of the three papers on numerical domains, none with our own decoders."""
     wavelets = wavelet_figures.methods(people, bins)
     haar = [one for one in square_wave_figures.METHODS if one.name == square_wave_figures.HAAR]
-    smooth = Method(GF3_DW, quieter_randomizer, lw.GaussianSmoothing(sigma=3, wiener=True))
+    smooth = Method(GF3_DW, least_variance_randomizer, lw.GaussianSmoothing(sigma=3, wiener=True))
     return [one for one in wavelets if one.name != wavelet_figures.LITERAL] + [*haar, smooth]
 
 

@@ -27,7 +27,7 @@ from benchmarks.accuracy.papers.figure_runs import (
 )
 from benchmarks.markdown import listed, table
 from benchmarks.summaries import geometric
-from lapwing.local.numerical.binning import binned, quieter_randomizer
+from lapwing.local.numerical.binning import binned, least_variance_randomizer
 from lapwing.local.numerical.wavelet import error_bound, paper_levels
 
 TITLE = "The wavelet paper: figures 2 to 7"
@@ -144,7 +144,7 @@ def methods(people: int, bins: int) -> list[Method]:
     """Return all methods for so many people; all but the wavelet see at most `bins` bins."""
     wave = partial(_at, bins, lw.SquareWave)
     tree = partial(_at, bins, lw.Hierarchical)
-    categorical = partial(_at, min(bins, PAPER_GRID), quieter_randomizer)
+    categorical = partial(_at, min(bins, PAPER_GRID), least_variance_randomizer)
     paper = partial(_wavelet, people)
     return [
         Method(WAVELET, paper, lw.WaveletClip(mass_sums=False, band=False)),

@@ -8,13 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_mechanism import part_of
+from lapwing.central.linear_mechanism import check_noise, check_part, part_of
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.operators.sums import PrefixCounts
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise, kept
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -117,10 +118,8 @@ class AdaptiveQuantiles(Mechanism):
 
     def __post_init__(self) -> None:
         """Check the knobs."""
-        if isinstance(self.steps, bool) or self.steps not in range(1, MOST_STEPS + 1):
-            raise ArgumentError(f"steps must be in 1..{MOST_STEPS}, got {self.steps}")
-        if self.noise not in (None, "normal", "laplace"):
-            raise ArgumentError(f"noise must be 'normal' or 'laplace', got {self.noise!r}")
+        check_whole_field(self, "steps", low=1, high=MOST_STEPS)
+        check_noise(self.noise)
 
     @property
     def _sensitivity(self) -> Sensitivity:
@@ -144,17 +143,11 @@ class AdaptiveQuantiles(Mechanism):
         self.check(domain)
         return self._noise(promise).loss(self._sensitivity)
 
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the private release of a summary; fewer answers where all gaps are symbols."""
+        """Return the release; it has fewer answers where all gaps are symbols."""
         self.check(summary.domain)
-        source = secure() if rng is None else rng
         noise = self._noise(promise)
         people = max(1, summary.people)
         part = part_of(
@@ -175,10 +168,9 @@ class AdaptiveQuantiles(Mechanism):
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its promise."""
         for part in release.parts:
-            if part.loss != part.noise.loss(self._sensitivity):
-                raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
-            if not kept(part.promise, part.loss) or release.answers.size > self.steps:
-                raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+            check_part(part, part.noise.loss(self._sensitivity))
+        if release.answers.size > self.steps:
+            raise PrivacyError("this release has more answers than were paid for")
 
     def places(self, release: Release) -> list[int]:
         """Return the places that were asked about: they follow from the answers alone."""

@@ -10,16 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_mechanism import part_of
+from lapwing.central.linear_mechanism import check_part, part_of
 from lapwing.central.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.square_root_sums import UNIT, coefficients
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, secure
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
@@ -95,8 +96,7 @@ class RunningPrefixSums(Mechanism):
 
     def __post_init__(self) -> None:
         """Check the number of rounds."""
-        if isinstance(self.rounds, bool) or self.rounds not in range(1, MOST_ROUNDS + 1):
-            raise ArgumentError(f"rounds must be in 1..{MOST_ROUNDS}, got {self.rounds}")
+        check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
 
     @property
     def weights(self) -> NDArray[np.int64]:
@@ -127,18 +127,13 @@ class RunningPrefixSums(Mechanism):
         noise, sensitivity = self._noise(domain.size, promise)
         return noise.loss(sensitivity)
 
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
         """Return the release of the first round; pay for all of them, see :meth:`following`."""
         self._check([summary])
         noise, sensitivity = self._noise(summary.domain.size, promise)
-        return self._drawn([summary], promise, noise, sensitivity, None, rng, identifier)
+        return self._answered([summary], promise, noise, sensitivity, None, source, identifier)
 
     def following(
         self,
@@ -184,12 +179,13 @@ class RunningPrefixSums(Mechanism):
         self._check(summaries)
         promise = before.parts[0].promise
         noise, sensitivity = self._noise(summary.domain.size, promise)
-        file = ledger if isinstance(ledger, LedgerFile) else LedgerFile(Path(ledger))
+        file = LedgerFile.of(ledger)
         # Everything else that can fail was before this.
         file.begin_round(
             before.parts[0].identifier, after=len(before.parts), loss=noise.loss(sensitivity)
         )
-        return self._drawn(summaries, promise, noise, sensitivity, before, rng, None)
+        source = secure() if rng is None else rng
+        return self._answered(summaries, promise, noise, sensitivity, before, source, None)
 
     def _check(self, summaries: Sequence[Summary]) -> None:
         domain = summaries[-1].domain
@@ -199,18 +195,17 @@ class RunningPrefixSums(Mechanism):
         if people > self.most_people:
             raise ArgumentError("exact answers over rounds are limited to fewer than 2^34 people")
 
-    def _drawn(
+    def _answered(
         self,
         summaries: Sequence[Summary],
         promise: Promise,
         noise: Noise,
         sensitivity: Sensitivity,
         before: Release | None,
-        rng: RandomSource | None,
+        source: RandomSource,
         identifier: str | None,
     ) -> Release:
         domain = summaries[-1].domain
-        source = secure() if rng is None else rng
         part = part_of(
             noise,
             promise,
@@ -234,8 +229,7 @@ class RunningPrefixSums(Mechanism):
         """Raise PrivacyError unless the noise of a release keeps its promise."""
         for part in release.parts:
             _, sensitivity = self._noise(release.domain.size, part.promise)
-            if part.loss != part.noise.loss(sensitivity) or not kept(part.promise, part.loss):
-                raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+            check_part(part, part.noise.loss(sensitivity))
         if len(release.parts) > self.rounds:
             raise PrivacyError("this release has more rounds than were paid for")
 

@@ -8,23 +8,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_mechanism import (
-    linear_channel,
-    linear_loss,
-    release_linear,
-    verify_linear,
-)
+from lapwing.central.linear_mechanism import LinearMechanism
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.sums import CellSums
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Sensitivity
-from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.summary import Summary
-from lapwing.protocol.release import Mechanism, Release
+from lapwing.protocol.release import Release
 
 
 @dataclass(frozen=True)
@@ -63,7 +54,7 @@ class CellStrategy:
 
 
 @dataclass(frozen=True)
-class HistogramQuery(Mechanism):
+class HistogramQuery(LinearMechanism):
     """Noisy counts of equal cells; negative counts become 0 when they are decoded.
 
     Parameters
@@ -89,7 +80,7 @@ class HistogramQuery(Mechanism):
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing import Interval, Promise, Summary
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=64))
     >>> release = HistogramQuery(4).release(
@@ -102,12 +93,10 @@ class HistogramQuery(Mechanism):
     interpolate: bool = True
 
     name: ClassVar[str] = "histogram-query"
-    linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the number of cells."""
-        if isinstance(self.bins, bool) or not isinstance(self.bins, int) or self.bins < 1:
-            raise ArgumentError(f"bins must be a whole number of at least 1, got {self.bins!r}")
+        check_whole_field(self, "bins", low=1)
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when there are more cells than symbols."""
@@ -117,7 +106,7 @@ class HistogramQuery(Mechanism):
                 f"{self.bins}; use fewer, or a domain with more bins"
             )
 
-    def strategy(self, domain: Domain) -> CellStrategy:
+    def strategy_for(self, domain: Domain, neighbours: Neighbours) -> CellStrategy:
         """Return the cells of a domain; the missing symbol is one of its own."""
         self.check(domain)
         held = domain.left.size
@@ -126,31 +115,6 @@ class HistogramQuery(Mechanism):
         if domain.missing_index is not None:
             starts.append(held)
         return CellStrategy(tuple(starts), domain.size)
-
-    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what a release will cost, before anything is drawn."""
-        return linear_loss(self.strategy(domain), promise)
-
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
-    ) -> Release:
-        """Return the private release of a summary."""
-        return release_linear(
-            self, self.strategy(summary.domain), summary, promise, rng=rng, identifier=identifier
-        )
-
-    def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promises."""
-        verify_linear(release, self.strategy(release.domain))
-
-    def channel_for(self, release: Release) -> Channel:
-        """Return what a decoder knows of a release."""
-        return linear_channel(release, self.strategy(release.domain))
 
     def estimated_people(self, release: Release) -> int:
         """Return the sum of the noisy counts."""

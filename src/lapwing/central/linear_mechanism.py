@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import abstractmethod
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +17,12 @@ from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise, kept
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.summary import Summary
-from lapwing.protocol.release import Part, Release
+from lapwing.protocol.release import Mechanism, Part, Release
 
 Counts = NDArray[np.int64]
 
@@ -88,74 +90,70 @@ def fitted_noise(
     return calibrated(promise, sensitivity, kind=kind), sensitivity
 
 
-def release_linear(
-    mechanism: Any,
-    strategy: Strategy,
-    summary: Summary,
-    promise: Promise,
-    *,
-    kind: Kind | None = None,
-    rng: RandomSource | None = None,
-    identifier: str | None = None,
-) -> Release:
-    """Return the answers of a strategy with the least noise that keeps the promise.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Recorded in the release.
-    strategy : Strategy
-    summary : Summary
-    promise : Promise
-    kind : {"normal", "laplace"}, optional
-        Default: the better one.
-    rng : RandomSource, optional
-        Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded one is for tests and
-        simulation only.
-    identifier : str, optional
-        32 hex digits under which it was paid for; default: random ones.
-
-    Notes
-    -----
-    All noise is drawn before the counts are looked at: the time it takes tells nothing of them.
-    """
-    noise, sensitivity = fitted_noise(strategy, promise, kind=kind)
-    source = secure() if rng is None else rng
-    part = part_of(
-        noise, promise, sensitivity, summary.people, source=source, identifier=identifier
-    )
-    drawn = noise.draw(strategy.operator.shape[0], source)
-    return Release(mechanism, summary.domain, strategy.answers(summary.counts) + drawn, [part])
+def check_part(part: Part, loss: PrivacyLoss) -> None:
+    """Raise PrivacyError unless a part has the loss of its noise and keeps its promise."""
+    if part.loss != loss:
+        raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
+    if not kept(part.promise, part.loss):
+        raise PrivacyError("a part has less noise than its promise needs; do not trust it")
 
 
-def linear_loss(strategy: Strategy, promise: Promise, *, kind: Kind | None = None) -> PrivacyLoss:
-    """Return what a release will cost, before anything is drawn; refuse what it would refuse."""
-    noise, sensitivity = fitted_noise(strategy, promise, kind=kind)
-    return noise.loss(sensitivity)
+def check_noise(noise: Any, kinds: tuple[str, ...] = ("normal", "laplace")) -> None:
+    """Raise ArgumentError unless noise is one of the kinds, or None: the better for the promise."""
+    if noise is not None and noise not in kinds:
+        raise ArgumentError(f"noise must be one of {', '.join(kinds)}, got {noise!r}")
 
 
-def verify_linear(release: Release, strategy: Strategy) -> None:
-    """Raise PrivacyError unless every part has the loss of its noise and keeps its promise.
+class LinearMechanism(Mechanism):
+    """A mechanism that asks a strategy and adds noise; a concrete one says which strategy."""
 
-    A document is not believed: the sensitivity is computed anew, exactly.
-    """
-    for part in release.parts:
-        sensitivity = strategy.sensitivity(part.promise.neighbours)
-        if part.loss != part.noise.loss(sensitivity):
-            raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
-        if not kept(part.promise, part.loss):
-            raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+    linear: ClassVar[bool] = True
 
+    @property
+    def noise(self) -> Kind | None:
+        """The kind of the noise; None for the better one."""
+        return None
 
-def linear_channel(release: Release, strategy: Strategy) -> Channel:
-    """Return one block: the strategy's operator with the noise of all parts."""
-    law = AdditiveNoise(release.variance)
-    return Channel(
-        release.domain,
-        [Block(_operator(strategy), law)],
-        release.fingerprint,
-        release.guarantee,
-    )
+    @abstractmethod
+    def strategy_for(self, domain: Domain, neighbours: Neighbours) -> Strategy:
+        """Return what is asked on a domain; ArgumentError where the domain does not suit it."""
+
+    def _strategy_of(self, release: Release) -> Strategy:
+        return self.strategy_for(release.domain, release.parts[0].promise.neighbours)
+
+    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
+        """Return what a release will cost, before anything is drawn; refuse what it would."""
+        strategy = self.strategy_for(domain, promise.neighbours)
+        noise, sensitivity = fitted_noise(strategy, promise, kind=self.noise)
+        return noise.loss(sensitivity)
+
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
+    ) -> Release:
+        """Return the answers of the strategy with the least noise that keeps the promise."""
+        # All noise is drawn before the counts are looked at: the time it takes tells nothing of
+        # them.
+        strategy = self.strategy_for(summary.domain, promise.neighbours)
+        noise, sensitivity = fitted_noise(strategy, promise, kind=self.noise)
+        part = part_of(
+            noise, promise, sensitivity, summary.people, source=source, identifier=identifier
+        )
+        drawn = noise.draw(strategy.operator.shape[0], source)
+        return Release(self, summary.domain, strategy.answers(summary.counts) + drawn, [part])
+
+    def verify(self, release: Release) -> None:
+        """Raise PrivacyError unless every part has the loss of its noise and keeps its promise.
+
+        A document is not believed: the sensitivity is computed anew, exactly.
+        """
+        strategy = self._strategy_of(release)
+        for part in release.parts:
+            check_part(part, part.noise.loss(strategy.sensitivity(part.promise.neighbours)))
+
+    def channel_for(self, release: Release) -> Channel:
+        """Return one block: the strategy's operator with the noise of all parts."""
+        block = Block(_operator(self._strategy_of(release)), AdditiveNoise(release.variance))
+        return Channel(release.domain, [block], release.fingerprint, release.guarantee)
 
 
 @memoized(most=4)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from lapwing.central.exponential_mechanism import exponential_mechanism, noisy_maximum
+from lapwing.central.linear_mechanism import check_part
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.dictionaries import UNIT, Dictionary
 from lapwing.linear.function_families import (
@@ -24,11 +25,12 @@ from lapwing.linear.function_families import (
 )
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
-from lapwing.privacy.promise import Promise, kept
-from lapwing.privacy.sampling.randomness import RandomSource, iterate, secure
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import RandomSource, iterate
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
@@ -120,12 +122,8 @@ class MatchingPursuit(Mechanism):
             check_functions(given)
             object.__setattr__(self, "dictionary", given)
             object.__setattr__(self, "atoms", len(given))
-        if isinstance(self.atoms, bool) or self.atoms not in range(1, MOST_ATOMS + 1):
-            raise ArgumentError(f"atoms must be in 1..{MOST_ATOMS}, got {self.atoms}")
-        if isinstance(self.terms, bool) or self.terms not in range(1, min(64, self.atoms) + 1):
-            raise ArgumentError(
-                f"terms must be in 1..{min(64, self.atoms)}, at most the atoms, got {self.terms}"
-            )
+        check_whole_field(self, "atoms", low=1, high=MOST_ATOMS)
+        check_whole_field(self, "terms", low=1, high=min(64, self.atoms))
         if self.form not in ("repaired", "published"):
             raise ArgumentError(f"form must be 'repaired' or 'published', got {self.form!r}")
         if not 0 <= self.degree <= 5:
@@ -181,18 +179,11 @@ class MatchingPursuit(Mechanism):
         facts = _facts(self, domain.left.size)
         return 2 * self.terms * facts.published / self.plan(domain, promise).selection
 
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the private release of a summary."""
         dictionary = self.curves(summary.domain)
         plan = self.plan(summary.domain, promise)
-        source = secure() if rng is None else rng
         exact = dictionary.products @ summary.counts
         drawn = source.words(2).astype("<u8").tobytes().hex()
         part = Part(identifier or drawn, promise, plan.record, plan.loss, summary.people)
@@ -206,12 +197,11 @@ class MatchingPursuit(Mechanism):
         self._chosen(release)
         for part in release.parts:
             plan = self.plan(release.domain, part.promise)
-            if part.loss != plan.loss or part.noise != plan.record:
+            if part.noise != plan.record:
                 raise PrivacyError(
                     "the noise of a part is not that of its promise; do not trust it"
                 )
-            if not kept(part.promise, part.loss):
-                raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+            check_part(part, plan.loss)
 
     def _chosen(self, release: Release) -> list[int]:
         atoms = release.choices.get("atoms")

@@ -9,12 +9,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_mechanism import (
-    linear_channel,
-    linear_loss,
-    release_linear,
-    verify_linear,
-)
+from lapwing.central.linear_mechanism import LinearMechanism, check_noise
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.ellipsoid import least_trace
@@ -31,15 +26,11 @@ from lapwing.linear.function_families import (
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.linear.whole_columns import LARGEST_ENTRY, most_moved, whole
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Kind, Sensitivity
-from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.summary import Summary
-from lapwing.protocol.release import Mechanism, Release
+from lapwing.protocol.release import Release
 
 Integers = NDArray[np.int64]
 
@@ -102,7 +93,7 @@ def _sensitivity(content: bytes, shape: tuple[int, ...], neighbours: Neighbours)
 
 
 @dataclass(frozen=True)
-class PolynomialProjection(Mechanism):
+class PolynomialProjection(LinearMechanism):
     """Release the coefficients of the distribution function in a few functions.
 
     Parameters
@@ -147,7 +138,7 @@ class PolynomialProjection(Mechanism):
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing import Interval, Promise, Summary
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=64))
     >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -163,12 +154,10 @@ class PolynomialProjection(Mechanism):
     noise: Kind | None = None
 
     name: ClassVar[str] = "polynomial-projection"
-    linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the knobs."""
-        if isinstance(self.functions, bool) or self.functions not in range(1, MOST_FUNCTIONS + 1):
-            raise ArgumentError(f"functions must be in 1..{MOST_FUNCTIONS}, got {self.functions}")
+        check_whole_field(self, "functions", low=1, high=MOST_FUNCTIONS)
         if isinstance(self.basis, str):
             if self.basis not in FAMILIES:
                 raise ArgumentError(f"basis must be one of {', '.join(FAMILIES)}")
@@ -187,8 +176,7 @@ class PolynomialProjection(Mechanism):
             )
         if self.shape == "moments" and self.basis != "legendre":
             raise ArgumentError("raw moments are those of the Legendre basis; use another shape")
-        if self.noise not in (None, "normal", "laplace"):
-            raise ArgumentError(f"noise must be 'normal' or 'laplace', got {self.noise!r}")
+        check_noise(self.noise)
         if not 0 <= self.degree <= 5:
             raise ArgumentError(f"the degree of splines must be in 0..5, got {self.degree}")
 
@@ -206,39 +194,10 @@ class PolynomialProjection(Mechanism):
                 f"{len(self.basis[0])}"
             )
 
-    def strategy(self, domain: Domain, neighbours: Neighbours) -> CurveStrategy:
+    def strategy_for(self, domain: Domain, neighbours: Neighbours) -> CurveStrategy:
         """Return the matrix of whole numbers and the way back."""
         self.check(domain)
         return _strategy(self, domain.left.size, domain.size, neighbours)
-
-    def _strategy_of(self, release: Release) -> CurveStrategy:
-        return self.strategy(release.domain, release.parts[0].promise.neighbours)
-
-    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what a release will cost, before anything is drawn."""
-        return linear_loss(self.strategy(domain, promise.neighbours), promise, kind=self.noise)
-
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
-    ) -> Release:
-        """Return the private release of a summary."""
-        strategy = self.strategy(summary.domain, promise.neighbours)
-        return release_linear(
-            self, strategy, summary, promise, kind=self.noise, rng=rng, identifier=identifier
-        )
-
-    def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promises."""
-        verify_linear(release, self._strategy_of(release))
-
-    def channel_for(self, release: Release) -> Channel:
-        """Return what a decoder knows of a release."""
-        return linear_channel(release, self._strategy_of(release))
 
     def estimated_people(self, release: Release) -> int:
         """Return the noisy number of rows, which is the last answer where it is hidden."""

@@ -8,26 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.linear_mechanism import (
-    linear_channel,
-    linear_loss,
-    release_linear,
-    verify_linear,
-)
+from lapwing.central.linear_mechanism import LinearMechanism, check_noise
 from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums, coefficients
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import KINDS, Kind, Sensitivity
-from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.summary import Summary
-from lapwing.protocol.release import Mechanism, Release
+from lapwing.protocol.release import Release
 
 MOST_SYMBOLS = 2**14
+"""The exact answers take a time in proportion to its square."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +70,7 @@ def _sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
 
 
 @dataclass(frozen=True)
-class PrefixSums(Mechanism):
+class PrefixSums(LinearMechanism):
     """All prefix sums of the counts at once, by the square-root factorisation.
 
     Parameters
@@ -109,7 +100,7 @@ class PrefixSums(Mechanism):
 
     Examples
     --------
-    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing import Interval, Promise, Summary
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = Summary.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=16))
     >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -121,12 +112,10 @@ replace-one, central model>
     noise: Kind | None = None
 
     name: ClassVar[str] = "prefix-sums"
-    linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the noise."""
-        if self.noise is not None and self.noise not in KINDS:
-            raise ArgumentError(f"noise must be one of {', '.join(KINDS)}, got {self.noise!r}")
+        check_noise(self.noise, KINDS)
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has 2..2^14 symbols."""
@@ -136,33 +125,10 @@ replace-one, central model>
                 "fewer bins, or a sum tree"
             )
 
-    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what a release will cost, before anything is drawn."""
+    def strategy_for(self, domain: Domain, neighbours: Neighbours) -> SquareRootStrategy:
+        """Return the square root of the prefix sums."""
         self.check(domain)
-        return linear_loss(SquareRootStrategy(domain.size), promise, kind=self.noise)
-
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
-    ) -> Release:
-        """Return the private release of a summary."""
-        self.check(summary.domain)
-        strategy = SquareRootStrategy(summary.domain.size)
-        return release_linear(
-            self, strategy, summary, promise, kind=self.noise, rng=rng, identifier=identifier
-        )
-
-    def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promises."""
-        verify_linear(release, SquareRootStrategy(release.domain.size))
-
-    def channel_for(self, release: Release) -> Channel:
-        """Return what a decoder knows of a release."""
-        return linear_channel(release, SquareRootStrategy(release.domain.size))
+        return SquareRootStrategy(domain.size)
 
     def estimated_people(self, release: Release) -> int:
         """Return the last prefix sum: the private number of people."""

@@ -168,7 +168,7 @@ def private_bounds(
         raise MismatchError("the summary must be one of steps; make it with count_steps")
     if ledger is None:
         return _bounds(query.release(summary, promise, rng=rng), confidence)
-    file = ledger if isinstance(ledger, LedgerFile) else LedgerFile(Path(ledger))
+    file = LedgerFile.of(ledger)
     identifier = secrets.token_hex(16)
     with file.paying(name, promise.guarantee(loss), loss=loss, release=identifier):
         made = query.release(summary, promise, rng=rng, identifier=identifier)

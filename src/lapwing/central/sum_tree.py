@@ -10,26 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.central.linear_mechanism import (
-    linear_channel,
-    linear_loss,
-    release_linear,
-    verify_linear,
-)
+from lapwing.central.linear_mechanism import LinearMechanism, check_noise
 from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.stacked import Stacked
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.whole_columns import most_moved, whole
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Kind, Sensitivity
-from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.summary import Summary
-from lapwing.protocol.release import Mechanism, Release
+from lapwing.protocol.release import Release
 
 HAAR_UNIT = 2**20
 
@@ -137,7 +128,7 @@ def _haar_sensitivity(size: int, neighbours: Neighbours) -> Sensitivity:
 
 
 @dataclass(frozen=True)
-class SumTree(Mechanism):
+class SumTree(LinearMechanism):
     """Noisy counts of the nodes of a tree over the symbols, or of its Haar differences.
 
     Parameters
@@ -172,18 +163,13 @@ class SumTree(Mechanism):
     noise: Kind | None = None
 
     name: ClassVar[str] = "sum-tree"
-    linear: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the knobs."""
-        if isinstance(self.branching, bool) or not isinstance(self.branching, int):
-            raise ArgumentError("branching must be a whole number")
-        if self.branching < 2:
-            raise ArgumentError(f"branching must be at least 2, got {self.branching}")
+        check_whole_field(self, "branching", low=2)
         if self.strategy not in ("counts", "haar"):
             raise ArgumentError(f"strategy must be 'counts' or 'haar', got {self.strategy!r}")
-        if self.noise not in (None, "normal", "laplace"):
-            raise ArgumentError(f"noise must be 'normal' or 'laplace', got {self.noise!r}")
+        check_noise(self.noise)
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has 2..2048 symbols."""
@@ -193,7 +179,8 @@ class SumTree(Mechanism):
                 "prefix sums"
             )
 
-    def _strategy(self, domain: Domain, neighbours: Neighbours) -> TreeStrategy | HaarStrategy:
+    def strategy_for(self, domain: Domain, neighbours: Neighbours) -> TreeStrategy | HaarStrategy:
+        """Return the tree of a domain, or its Haar differences."""
         self.check(domain)
         if self.strategy == "haar":
             return HaarStrategy(domain.size)
@@ -201,35 +188,6 @@ class SumTree(Mechanism):
         inner = [self.branching**level for level in range(1, levels)]
         cells = [cells for cells in inner if cells < domain.size] + [domain.size]
         return TreeStrategy((*([1] if neighbours == "add-or-remove-one" else []), *cells))
-
-    def _strategy_of(self, release: Release) -> TreeStrategy | HaarStrategy:
-        return self._strategy(release.domain, release.parts[0].promise.neighbours)
-
-    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
-        """Return what a release will cost, before anything is drawn."""
-        return linear_loss(self._strategy(domain, promise.neighbours), promise, kind=self.noise)
-
-    def release(
-        self,
-        summary: Summary,
-        promise: Promise,
-        *,
-        rng: RandomSource | None = None,
-        identifier: str | None = None,
-    ) -> Release:
-        """Return the private release of a summary."""
-        strategy = self._strategy(summary.domain, promise.neighbours)
-        return release_linear(
-            self, strategy, summary, promise, kind=self.noise, rng=rng, identifier=identifier
-        )
-
-    def verify(self, release: Release) -> None:
-        """Raise PrivacyError unless the noise of a release keeps its promises."""
-        verify_linear(release, self._strategy_of(release))
-
-    def channel_for(self, release: Release) -> Channel:
-        """Return what a decoder knows of a release."""
-        return linear_channel(release, self._strategy_of(release))
 
     def estimated_people(self, release: Release) -> int:
         """Return the noisy count of the root, or of the last level's sum for Haar differences."""

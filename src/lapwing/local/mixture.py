@@ -39,6 +39,7 @@ COIN = 2**32
 """Shares of the groups are whole parts of this, so that the coin is exact."""
 
 MOST_GROUPS = 255
+"""A report names its group in one byte."""
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,6 @@ class Mixture(ABC):
             for number, part in enumerate(self.groups)
             for name, threshold in part.randomizer.thresholds.items()
         }
-
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio: that of the worst part."""

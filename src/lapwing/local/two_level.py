@@ -8,12 +8,12 @@ randomizer says where its near sets are and nothing about probabilities.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,22 +37,14 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
-from lapwing.protocol.randomizer import (
-    channel_of_counts,
-    check_symbol,
-    derived_values,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
-)
+from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
 
 LARGEST_TABLE = 2**26
 """Most outputs that are counted one by one."""
 
 
 @dataclass(frozen=True)
-class TwoLevel(ABC):
+class TwoLevel(Counted):
     """What the two-level randomizers share; not used by itself.
 
     Parameters
@@ -75,11 +67,6 @@ class TwoLevel(ABC):
     epsilon: Any
 
     name: ClassVar[str]
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check that the sizes can carry it."""
@@ -96,7 +83,7 @@ class TwoLevel(ABC):
                 f"at most {LARGEST_TABLE} outputs can be counted, got {self.outputs}; "
                 "use fewer bins, or a hashing randomizer"
             )
-        check_near(self.threshold, self.near, self.far)
+        check_near(self)
 
     # What a concrete randomizer says.
 
@@ -143,7 +130,11 @@ class TwoLevel(ABC):
     @cached_property
     def threshold(self) -> int:
         """T: a report is near with probability T / 2^64."""
-        return near_threshold(self.epsilon, self.near, self.far)
+        return near_threshold(self)
+
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        return near_certificate(self)
 
     @property
     def thresholds(self) -> dict[str, int]:
@@ -155,23 +146,10 @@ class TwoLevel(ABC):
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, points=self.points, near=self.near, outputs=self.outputs)
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self.epsilon, self.threshold, self.near, self.far)
-
     @property
-    def codes(self) -> CodeReports:
+    def layout(self) -> CodeReports:
         """How an output is packed, checked and counted."""
         return CodeReports(self.outputs)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report."""
-        return self.codes.width
 
     @property
     def probabilities(self) -> tuple[float, float]:
@@ -208,7 +186,7 @@ class TwoLevel(ABC):
             offset = uniform_below(source, bounds=bounds, count=part.size)
             return self.locate(part, near, offset)
 
-        return self.codes.make(points, encode, self.fingerprint)
+        return self.layout.make(points, encode, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
@@ -228,8 +206,4 @@ class TwoLevel(ABC):
         near = next(words) < self.threshold
         offset = scalar_below(words, self.near if near else self.far)
         code = self.locate(np.array([value]), np.array([near]), np.array([offset]))
-        return self.codes.one(int(code[0]))
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return the exact counts of a batch, entirely or not at all."""
-        return self.codes.count(reports, self.fingerprint)
+        return self.layout.one(int(code[0]))

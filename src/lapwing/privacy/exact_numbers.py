@@ -6,10 +6,10 @@ import math
 import re
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Integral, Rational, Real
 from typing import Any
 
-from lapwing.errors import PrivacyError
+from lapwing.errors import ArgumentError, LapwingError, PrivacyError
 from lapwing.linear.memoized import memoized
 
 MAXIMUM_EPSILON = 24
@@ -115,6 +115,58 @@ def shown_number(exact: Fraction) -> str:
     if abs(exact) > 10**9:
         return "a number beyond 10^9"
     return str(exact) if exact.denominator == 1 else f"{float(exact):g}"
+
+
+def check_whole(
+    name: str,
+    value: Any,
+    *,
+    low: int,
+    high: int | None = None,
+    error: type[LapwingError] = ArgumentError,
+) -> int:
+    """Return a whole number as an int: also NumPy's, but no bool and no float.
+
+    Parameters
+    ----------
+    name : str
+        What it is, for the message.
+    value : Any
+    low, high : int
+        The least and, unless None, the largest that is legal.
+    error : type
+        What is raised.
+
+    Examples
+    --------
+    >>> check_whole("users", 1000, low=1)
+    1000
+    >>> check_whole("bins", 0, low=1, high=4)
+    Traceback (most recent call last):
+    lapwing.errors.ArgumentError: bins must be in 1..4, got 0
+    """
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise error(f"{name} must be a whole number, got a {type(value).__name__}")
+    whole = int(value)
+    if whole < low or (high is not None and whole > high):
+        legal = f"at least {low}" if high is None else f"in {_limit(low)}..{_limit(high)}"
+        raise error(f"{name} must be {legal}, got {shown_number(Fraction(whole))}")
+    return whole
+
+
+def _limit(number: int) -> str:
+    """Return a limit as people read it: a large power of two, or 1 less than one, as such."""
+    for less in (0, 1):
+        power = abs(number) + less
+        if power > 2**20 and power & (power - 1) == 0:
+            text = f"2^{power.bit_length() - 1}" + "-1" * less
+            return text if number > 0 else f"-({text})"
+    return str(number)
+
+
+def check_whole_field(made: Any, name: str, **limits: Any) -> None:
+    """Make a field of a frozen dataclass an int; limits and errors as of :func:`check_whole`."""
+    object.__setattr__(made, name, check_whole(name, getattr(made, name), **limits))
 
 
 def exact_delta(delta: Any) -> Fraction:

@@ -15,11 +15,9 @@ from lapwing.errors import ArgumentError, FormatError, MissingExtraError, Privac
 from lapwing.privacy.gaussian_dp import noise_scale, scale_up
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.discrete_laplace import check_scale as check_laplace
-from lapwing.privacy.sampling.discrete_laplace import discrete_laplace
+from lapwing.privacy.sampling.discrete_laplace import discrete_laplace, laplace_fraction
 from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.privacy.sampling.rounded_normal import check_scale as check_normal
-from lapwing.privacy.sampling.rounded_normal import rounded_normal
+from lapwing.privacy.sampling.rounded_normal import normal_fraction, rounded_normal
 
 Kind = Literal["normal", "laplace", "discrete-normal"]
 
@@ -34,6 +32,7 @@ epsilon or mu of at most 24 is kept by less."""
 
 LEAST_DISCRETE_SCALE = 2**10
 MOST_DISCRETE_NUMBERS = 2**20
+"""The least scale and the most numbers for which SMOOTHING is a bound."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +58,15 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class Noise:
-    """A law of independent noise on whole numbers.
+    """A distribution of independent noise on whole numbers.
 
     Parameters
     ----------
     kind : {"normal", "laplace", "discrete-normal"}
-        The rounded normal, or the discrete Laplace law; or the discrete normal law as drawn by
+        The rounded normal, or discrete Laplace; or the discrete normal distribution as drawn by
         OpenDP, an optional dependency.
     scale : Fraction
-        Standard deviation before rounding, or the scale of the discrete Laplace law.
+        Standard deviation before rounding, or the scale of the discrete Laplace.
     """
 
     kind: Kind
@@ -75,7 +74,7 @@ class Noise:
 
     @property
     def variance(self) -> float:
-        """The exact variance of the law, to floating point."""
+        """The exact variance, to floating point."""
         scale = float(self.scale)
         if self.kind == "discrete-normal":
             return scale**2
@@ -90,12 +89,12 @@ class Noise:
         return 2 * (half + 1) / half**2
 
     def check(self) -> None:
-        """Raise PrivacyError unless noise of this law can be drawn exactly, and in bounded time."""
+        """Raise PrivacyError unless this noise can be drawn exactly, and in bounded time."""
         try:
             if self.kind == "laplace":
-                check_laplace(self.scale)
+                laplace_fraction(self.scale)
             else:
-                check_normal(self.scale)
+                normal_fraction(self.scale)
         except ArgumentError as error:
             raise PrivacyError(
                 f"{error}; such noise cannot be drawn, so promise a larger epsilon (or mu, or "
@@ -111,8 +110,8 @@ class Noise:
     def loss(self, sensitivity: Sensitivity) -> PrivacyLoss:
         """Return what answers of this sensitivity cost under this noise, exactly.
 
-        The discrete normal law of scale sigma is covered by the Gaussian mechanism of variance
-        ``sigma^2 - 4``, but for factors ``e^zeta`` between the two laws' probabilities: smoothing
+        Discrete normal noise of scale sigma is covered by the Gaussian mechanism of variance
+        ``sigma^2 - 4``, but for factors ``e^zeta`` between the two probabilities: smoothing
         the whole numbers by a normal of width 2 leaves a ripple below 1e-34 a number (Poisson
         summation; the proof stands in `docs/privacy.md`).
         """
@@ -127,7 +126,7 @@ class Noise:
         return PrivacyLoss(epsilon=sensitivity.absolute / self.scale)
 
     def draw(self, count: int, source: RandomSource) -> NDArray[np.int64]:
-        """Return independent noise of exactly this law: int64 [count]."""
+        """Return independent noise of exactly this distribution: int64 [count]."""
         if self.kind == "normal":
             return rounded_normal(self.scale, count=count, source=source)
         if self.kind == "discrete-normal":

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from lapwing.documents import require_plain
 from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError, PrivacyError
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.numerical_composition import tight_epsilon
 from lapwing.privacy.privacy_loss import PrivacyLoss
@@ -23,6 +24,7 @@ SLACK = Fraction(101, 100)
 rounding of noise does."""
 
 MOST_ROUNDS = 10_000
+"""Rounds of one person that a payment may cover; more only make its exact fractions long."""
 
 
 @dataclass(frozen=True)
@@ -72,10 +74,8 @@ class Entry:
             raise ArgumentError("an entry of a ledger needs a name and a Guarantee")
         if self.state not in ("reserved", "released"):
             raise ArgumentError("the state of an entry must be 'reserved' or 'released'")
-        if type(self.rounds) is not int or type(self.drawn) is not int:
-            raise ArgumentError("the rounds of an entry must be whole numbers")
-        if not 1 <= self.drawn <= self.rounds <= MOST_ROUNDS:
-            raise ArgumentError(f"an entry must pay for 1..{MOST_ROUNDS} rounds, one of them drawn")
+        check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
+        check_whole_field(self, "drawn", low=1, high=self.rounds)
         if self.loss is not None:
             if not isinstance(self.loss, PrivacyLoss):
                 raise ArgumentError("the loss of an entry must be a PrivacyLoss, or left out")

@@ -64,6 +64,11 @@ class LedgerFile:
         if not 0 <= self.wait < 10**6:
             raise ArgumentError("wait must be a number of seconds, 0 or more")
 
+    @classmethod
+    def of(cls, ledger: LedgerFile | Path | str) -> LedgerFile:
+        """Return the file itself, or the one at a path."""
+        return ledger if isinstance(ledger, LedgerFile) else cls(Path(ledger))
+
     def read(self) -> Ledger:
         """Return the ledger; FormatError when the file holds none."""
         return _ledger(self.path.read_bytes(), self.path)

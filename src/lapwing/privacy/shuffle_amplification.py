@@ -27,7 +27,7 @@ import numpy as np
 
 from lapwing.errors import PrivacyError
 from lapwing.linear.arrays import Vector
-from lapwing.privacy.exact_numbers import exact_delta
+from lapwing.privacy.exact_numbers import check_whole, exact_delta
 from lapwing.privacy.guarantee import Guarantee
 
 MARGIN = 1e-9
@@ -134,8 +134,7 @@ def amplified_epsilon(
         Total variation distance between the reports of two values, when it is the same for every
         two. Without it only the first theorem is used.
     """
-    if not isinstance(users, int) or isinstance(users, bool) or users < 1:
-        raise PrivacyError(f"users must be a whole number of at least 1, got {users!r}")
+    users = check_whole("users", users, low=1, error=PrivacyError)
     if not 0 < delta < 1:
         raise PrivacyError(f"delta must be in (0, 1), got {delta}")
     if not 0 < local_epsilon <= 64:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -19,7 +21,7 @@ from lapwing.protocol.channels.channel import Channel, ObservedChannel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Tally
+from lapwing.protocol.messages.tally import Counts, Tally
 
 CHUNK = 2**16
 """People randomised at a time: the temporary arrays stay in cache."""
@@ -198,9 +200,6 @@ def randomizer_document(randomizer: Any) -> dict[str, Any]:
     for field in dataclasses.fields(randomizer):
         if field.init:
             value = getattr(randomizer, field.name)
-            if field.name == "epsilon":
-                # What its law is built on, where that is not what it promises.
-                value = getattr(randomizer, "design_epsilon", value)
             if field.name == "domain":
                 value = value.to_document()
             elif isinstance(value, Fraction):
@@ -225,8 +224,50 @@ def derived_values(randomizer: Any, **values: Any) -> dict[str, Any]:
 
 def randomizer_fingerprint(randomizer: Any) -> str:
     """SHA-256 of its canonical document, with all that derives from it."""
-    document = {"randomizer": randomizer_document(randomizer), "derived": randomizer.derived}
+    document = {"randomizer": randomizer.to_document(), "derived": randomizer.derived}
     return fingerprint(document)
+
+
+class Layout(Protocol):
+    """How a report is laid out, checked and counted."""
+
+    @property
+    def width(self) -> int:
+        """Bytes per report."""
+        ...
+
+    def count(self, reports: Reports, fingerprint: str) -> Counts:
+        """Return the exact counts of a batch; errors as of `Randomizer.tally`."""
+        ...
+
+
+class Counted(ABC):
+    """A randomizer whose document, promise and tally follow from its fields and its layout."""
+
+    name: ClassVar[str]
+    simulation: ClassVar[Literal["exact", "users"]] = "exact"
+    channel_for = channel_of_counts
+    fingerprint = cached_property(randomizer_fingerprint)
+    to_document = randomizer_document
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon, in the local model."""
+        return randomizer_guarantee(self)
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """How a report is laid out, checked and counted."""
+
+    @property
+    def report_width(self) -> int:
+        """Bytes per report."""
+        return self.layout.width
+
+    def tally(self, reports: Reports) -> Counts:
+        """Return the exact counts of a batch, entirely or not at all."""
+        return self.layout.count(reports, self.fingerprint)
 
 
 def check_domain(domain: Domain, who: str, most: int) -> None:

@@ -18,10 +18,10 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.sampling.randomness import RandomSource, secure
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.observation import Kind, Summed
 from lapwing.protocol.messages.summary import MOST_PEOPLE, Summary
 
 VERSION = 1
@@ -78,12 +78,28 @@ class Mechanism(Protocol):
     ) -> Release:
         """Return a private release of exact counts.
 
+        Parameters
+        ----------
+        summary : Summary
+        promise : Promise
+        rng : RandomSource, optional
+            Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded one is for tests
+            and simulation only.
+        identifier : str, optional
+            32 hex digits under which it was paid for; default: random ones.
+
         Raises
         ------
         ArgumentError, PrivacyError, MissingExtraError
             Those of :meth:`loss`, for the same reasons. Nothing was drawn then.
         """
-        ...
+        return self._drawn(summary, promise, secure() if rng is None else rng, identifier)
+
+    def _drawn(
+        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
+    ) -> Release:
+        """Return the release, with noise from this source."""
+        raise NotImplementedError
 
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its promises."""
@@ -159,7 +175,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release:
+class Release(Summed):
     """Noisy answers, public; releases of different people by one mechanism add with ``+``.
 
     Parameters
@@ -294,12 +310,6 @@ class Release:
         return Release(
             self.mechanism, self.domain, self.answers + other.answers, [*self.parts, *other.parts]
         )
-
-    def __radd__(self, other: object) -> Release:
-        """Let ``sum(releases)`` start from 0."""
-        if isinstance(other, int) and other == 0:
-            return self
-        return NotImplemented
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

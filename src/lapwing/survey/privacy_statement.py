@@ -10,12 +10,10 @@ from typing import Any
 
 from lapwing.errors import ArgumentError
 from lapwing.local.categorical.rappor import Rappor
-from lapwing.privacy.exact_numbers import epsilon_text
+from lapwing.privacy.exact_numbers import check_whole_field, epsilon_text
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger import Ledger
+from lapwing.privacy.ledger import MOST_ROUNDS, Ledger
 from lapwing.survey.survey import Survey
-
-MOST_ROUNDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -34,9 +32,7 @@ class Asked:
 
     def __post_init__(self) -> None:
         """Check the number of rounds."""
-        whole = isinstance(self.rounds, int) and not isinstance(self.rounds, bool)
-        if not whole or not 1 <= self.rounds <= MOST_ROUNDS:
-            raise ArgumentError(f"rounds must be a whole number in 1..{MOST_ROUNDS}")
+        check_whole_field(self, "rounds", low=1, high=MOST_ROUNDS)
 
     @property
     def cost(self) -> Guarantee:

@@ -169,7 +169,7 @@ class PlannedRelease:
             made = self.mechanism.release(summary, self.promise, rng=rng)
             keep(made)
             return Publication(made)
-        file = ledger if isinstance(ledger, LedgerFile) else LedgerFile(Path(ledger))
+        file = LedgerFile.of(ledger)
         identifier = secrets.token_hex(16)
         rounds = self.mechanism.rounds
         with file.paying(name, self.guarantee, loss=self.loss, release=identifier, rounds=rounds):

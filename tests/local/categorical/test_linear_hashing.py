@@ -137,7 +137,7 @@ def test_bad_arguments_are_refused() -> None:
         LinearHashing(Integers(0, 9), 1)
     with pytest.raises(DomainError, match="at most 2\\^40"):
         LinearHashing(Categories(2**40, missing="category"), 1)
-    with pytest.raises(DomainError, match="1099511627776"):
+    with pytest.raises(DomainError, match=r"in 1\.\.2\^40"):
         Categories(2**40 + 1)
 
 

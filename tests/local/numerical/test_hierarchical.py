@@ -16,7 +16,7 @@ from lapwing.linear.operators.regridding import cell_of
 from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
 from lapwing.local.categorical.unary_encoding import OptimizedUnaryEncoding
 from lapwing.local.mixture import COIN
-from lapwing.local.numerical.binning import quieter_randomizer
+from lapwing.local.numerical.binning import least_variance_randomizer
 from lapwing.local.numerical.hierarchical import Hierarchical, level_sizes
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
@@ -57,12 +57,12 @@ def test_oracle_is_the_one_of_less_variance(epsilon: float) -> None:
             mass[1] = 1.0
             gap = block.operator.diagonal - block.operator.off_diagonal
             variances[oracle] = block.covariance(mass).variance()[0] / gap**2
-        assert type(quieter_randomizer(Categories(cells), exact)) is min(
+        assert type(least_variance_randomizer(Categories(cells), exact)) is min(
             variances, key=variances.__getitem__
         )
     below, above = (Categories(number) for number in (math.floor(crossing), math.ceil(crossing)))
-    assert isinstance(quieter_randomizer(below, exact), GeneralizedRandomizedResponse)
-    assert isinstance(quieter_randomizer(above, exact), OptimizedUnaryEncoding)
+    assert isinstance(least_variance_randomizer(below, exact), GeneralizedRandomizedResponse)
+    assert isinstance(least_variance_randomizer(above, exact), OptimizedUnaryEncoding)
 
 
 def tree() -> Hierarchical:

@@ -7,9 +7,9 @@ import pytest
 
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.discrete_laplace import (
-    check_scale,
     discrete_laplace,
     exponential_coin,
+    laplace_fraction,
 )
 from lapwing.privacy.sampling.randomness import iterate, seeded
 from tests.false_alarms import accepts, multinomial_tail
@@ -78,4 +78,4 @@ def test_illegal_scales_are_refused(scale):
 
 @pytest.mark.parametrize("scale", [Fraction(2**48), Fraction(1, 2**48)])
 def test_the_limits_are_legal(scale):
-    assert check_scale(scale) == (scale.numerator, scale.denominator)
+    assert laplace_fraction(scale) == (scale.numerator, scale.denominator)

@@ -11,7 +11,11 @@ from lapwing.errors import ArgumentError
 from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.sampling import rounded_normal as module
 from lapwing.privacy.sampling.randomness import iterate, seeded
-from lapwing.privacy.sampling.rounded_normal import check_scale, one_rounded_normal, rounded_normal
+from lapwing.privacy.sampling.rounded_normal import (
+    normal_fraction,
+    one_rounded_normal,
+    rounded_normal,
+)
 from tests.false_alarms import accepts, multinomial_tail
 
 SCALES = [scale_up(scale) for scale in (0.01, 0.3, 1.0, 4.2247, 36.3, 8.06 * 2**20, 2.0**40)]
@@ -83,7 +87,7 @@ class TestLaw:
         while len(drawn) < 40_000:
             words = iter(source.words(24).tolist())
             try:
-                drawn.append(one_rounded_normal(words, *check_scale(scale_up(4.2247))))
+                drawn.append(one_rounded_normal(words, *normal_fraction(scale_up(4.2247))))
             except (StopIteration, RuntimeError):
                 continue
         assert not accepts(tail_of(np.array(drawn), scale_up(4.2247)))

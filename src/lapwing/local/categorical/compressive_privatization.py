@@ -36,16 +36,19 @@ from lapwing.local.categorical.uneven_near_sets import (
 )
 from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_evenly
-from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds, least_epsilon
+from lapwing.privacy.exact_numbers import (
+    check_whole_field,
+    epsilon_text,
+    exact_epsilon,
+    exponential_bounds,
+    least_epsilon,
+)
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, secure, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import (
-    check_symbol,
-    derived_values,
-)
+from lapwing.protocol.randomizer import check_symbol, derived_values, randomizer_document
 
 LARGEST_MATRIX = 2**30
 """Most entries of the matrix: 128 MB of bits."""
@@ -184,14 +187,8 @@ accept it by name with accept_epsilon="1.308846"
             ("weight", 1, LARGEST_MATRIX),
             ("seed", 0, LARGEST_SEED),
         ):
-            number = getattr(self, name)
-            if number is None:
-                continue
-            if isinstance(number, bool) or not isinstance(number, int | np.integer):
-                raise ArgumentError(f"{name} must be a whole number, got a {type(number).__name__}")
-            if not least <= number <= most:
-                raise ArgumentError(f"{name} must be in {least}..{most}, got {number}")
-            object.__setattr__(self, name, int(number))
+            if getattr(self, name) is not None:
+                check_whole_field(self, name, low=least, high=most)
 
     def _check_choices(self) -> None:
         if self.uneven not in ("refuse", "banded", "scaled"):
@@ -368,6 +365,10 @@ accept it by name with accept_epsilon="1.308846"
 
     # The promise.
 
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form; its epsilon is the one that was given."""
+        return randomizer_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
+
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
         if self.matrix == "balanced":
@@ -450,7 +451,7 @@ accept it by name with accept_epsilon="1.308846"
             bounds = np.where(near, sizes[place], self.outputs - sizes[place]).astype(np.uint64)
             return self.locate(part, near, uniform_below(source, bounds=bounds, count=part.size))
 
-        return self.codes.make(points, encode, self.fingerprint)
+        return self.layout.make(points, encode, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -463,4 +464,4 @@ accept it by name with accept_epsilon="1.308846"
         near = next(words) < self._by_size[size]
         offset = scalar_below(words, size if near else self.outputs - size)
         code = self.locate(np.array([value]), np.array([near]), np.array([offset]))
-        return self.codes.one(int(code[0]))
+        return self.layout.one(int(code[0]))

@@ -16,6 +16,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.hadamard import hadamard_parity, is_power_of_two
 from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.sampling.randomness import WORD
 
 
@@ -151,17 +152,10 @@ class HadamardResponse(TwoLevel):
                 f"Hadamard response counts at most {LARGEST_TABLE // 2} symbols, got "
                 f"{self.domain.size}; use LinearHashing"
             )
-        given = self.blocks
-        if given is not None and (
-            isinstance(given, bool)
-            or not isinstance(given, int)
-            or not is_power_of_two(given)
-            or not 1 <= given <= self.domain.size
-        ):
-            raise ArgumentError(
-                "blocks must be a power of two and at most as many as symbols, got "
-                f"{given!r} for {self.domain.size} symbols"
-            )
+        if self.blocks is not None:
+            check_whole_field(self, "blocks", low=1, high=self.domain.size)
+            if not is_power_of_two(self.blocks):
+                raise ArgumentError(f"blocks must be a power of two, got {self.blocks}")
         super().__post_init__()
 
     @cached_property

@@ -12,12 +12,11 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import DomainError
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash
 from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import exact_epsilon
-from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
@@ -141,6 +140,9 @@ class LinearHashing:
 
     name: ClassVar[str] = "linear-hashing"
     simulation: ClassVar[Literal["exact", "users"]] = "users"
+    fingerprint = cached_property(randomizer_fingerprint)
+    guarantee = cached_property(randomizer_guarantee)
+    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
@@ -155,12 +157,11 @@ class LinearHashing:
                 f"linear hashing takes at most 2^40 values, got {self.domain.size}; map them to "
                 "fewer by a public hash first"
             )
-        bits = self.hash_bits
-        if bits is not None and (type(bits) is not int or not 1 <= bits <= MOST_HASH_BITS):
-            raise ArgumentError(f"hash_bits must be in 1..{MOST_HASH_BITS}, got {bits!r}")
+        if self.hash_bits is not None:
+            check_whole_field(self, "hash_bits", low=1, high=MOST_HASH_BITS)
         if self.domain.size < 2:
             raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
-        check_near(self.threshold, self.near, self.far)
+        check_near(self)
 
     @cached_property
     def bits(self) -> int:
@@ -187,23 +188,13 @@ class LinearHashing:
         """Points that are not, given the matrix."""
         return self.outputs - self.near
 
-    @cached_property
-    def threshold(self) -> int:
-        """T: a report is near with probability T / 2^64."""
-        return near_threshold(self.epsilon, self.near, self.far)
+    threshold = cached_property(near_threshold)
+    certificate = near_certificate
 
     @property
     def thresholds(self) -> dict[str, int]:
         """The threshold by its name."""
         return {"near": self.threshold}
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self.epsilon, self.threshold, self.near, self.far)
-
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     @property
     def total_variation(self) -> Fraction:
@@ -219,10 +210,10 @@ class LinearHashing:
     @property
     def report_width(self) -> int:
         """Bytes per report: the seed of the matrix and the point."""
-        return self.codes.width
+        return self.layout.width
 
     @property
-    def codes(self) -> CodeReports:
+    def layout(self) -> CodeReports:
         """How seed and point are packed, as one number."""
         return CodeReports(1 << (self.hash.seed_bits + self.bits))
 
@@ -282,7 +273,7 @@ class LinearHashing:
             point = offset.view(np.uint64) ^ self.hash.hashes(seeds, part)
             return ((seeds << np.uint64(self.bits)) | point).view(np.int64)
 
-        return self.codes.make(symbols, encode, self.fingerprint)
+        return self.layout.make(symbols, encode, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -304,7 +295,7 @@ class LinearHashing:
         offset += 0 if near else self.near
         seed = scalar_below(words, 2**self.hash.seed_bits)
         hashed = sum(((seed >> row & value).bit_count() & 1) << row for row in range(self.bits))
-        return self.codes.one(seed << self.bits | (offset ^ hashed))
+        return self.layout.one(seed << self.bits | (offset ^ hashed))
 
     def tally(self, reports: Reports) -> ReportLog:
         """Return the log of a batch, entirely or not at all."""

@@ -22,6 +22,7 @@ from lapwing.linear.operators.multiply_shift import (
     keys_of,
 )
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
@@ -141,13 +142,8 @@ class LocalHashing(TwoLevel):
             ("size", 2, LARGEST_HASH),
             ("seed", 0, 2**32 - 1),
         ):
-            given = getattr(self, name)
-            if given is None and name != "seed":
-                continue
-            if type(given) is not int or not least <= given <= most:
-                raise ArgumentError(
-                    f"{name} must be a whole number in {least}..{most}, got {given!r}"
-                )
+            if name == "seed" or getattr(self, name) is not None:
+                check_whole_field(self, name, low=least, high=most)
         if self.hashes is None and self.seed:
             raise ArgumentError("a seed names a pool; give hashes, or leave the seed out")
         super().__post_init__()
@@ -268,7 +264,7 @@ class LocalHashing(TwoLevel):
             other = uniform_below(source, bounds=size - 1, count=part.size)
             other += other >= own
             rows[:, :_SEED_BYTES] = pack_codes(seeds.view(np.int64), width=_SEED_BYTES)
-            rows[:, _SEED_BYTES:] = pack_codes(np.where(near, own, other), width=self.codes.width)
+            rows[:, _SEED_BYTES:] = pack_codes(np.where(near, own, other), width=self.layout.width)
 
         return fill_reports(symbols, fill, width=self.report_width, fingerprint=self.fingerprint)
 
@@ -300,7 +296,7 @@ class LocalHashing(TwoLevel):
             )[0]
         )
         told = own if near else offset + (offset >= own)
-        return seed.to_bytes(_SEED_BYTES, "little") + self.codes.one(told)
+        return seed.to_bytes(_SEED_BYTES, "little") + self.layout.one(told)
 
     def tally(self, reports: Reports) -> Counts:
         """Return the exact counts of a batch, entirely or not at all.

@@ -146,15 +146,7 @@ class PrefixHashing(Mixture):
         return ReportLog([unpack_codes(data).view(np.uint64)], self.report_width, self.fingerprint)
 
     def counts(self, log: ReportLog) -> Counts:
-        """Return how many reports of each group support each prefix.
-
-        Raises
-        ------
-        MismatchError
-            When another randomizer made the log.
-        UnsupportedChannelError
-            Above 2^24 values.
-        """
+        """Return how many reports of each group support each prefix; errors as of LinearHashing."""
         return self.prefix_channel.counts(log)
 
     def channel_for(self, observation: Observation, *, bins: int | None = None) -> ObservedChannel:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
 from lapwing.local.categorical.rappor_memory import Memory
 from lapwing.privacy.exact_numbers import (
+    check_whole,
     exact_epsilon,
     exponential_bounds,
     least_epsilon,
@@ -27,15 +28,12 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
-    channel_of_counts,
+    Counted,
     check_domain,
     check_symbol,
     derived_values,
     local_guarantee,
-    randomizer_document,
-    randomizer_fingerprint,
 )
 
 LARGEST_REPORT = 2**24
@@ -46,7 +44,7 @@ MOST_EXACT = 256
 
 
 @dataclass(frozen=True)
-class Rappor:
+class Rappor(Counted):
     """Ask the same people again and again, at a cost that does not grow without end.
 
     A device flips every bit of its value's unary code once and for ever (the permanent round), and
@@ -117,8 +115,6 @@ class Rappor:
     lifetime: Fraction | None = None
 
     name: ClassVar[str] = "rappor"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
     unshufflable: ClassVar[str] = (
         "its permanent round is drawn once for all reports of a person, so what shuffling adds to "
         "several rounds does not add up"
@@ -171,9 +167,6 @@ class Rappor:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, bits=self.domain.size)
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    to_document = randomizer_document
-
     @property
     def guarantee(self) -> Guarantee:
         """Of one report: pure epsilon, in the local model; and beside it that of a lifetime."""
@@ -208,10 +201,7 @@ class Rappor:
         lost, changed = WORD - keep, WORD - again
         if reports is None:
             return Certificate(self.total, Fraction(keep, lost) ** 2)
-        if isinstance(reports, bool) or not isinstance(reports, int):
-            raise ArgumentError(f"reports must be a whole number, got a {type(reports).__name__}")
-        if not 1 <= reports <= MOST_EXACT:
-            raise ArgumentError(f"reports must be in 1..{MOST_EXACT}, or None for any number")
+        reports = check_whole("reports", reports, low=1, high=MOST_EXACT)
         same, other = again**reports, changed**reports
         one = Fraction(keep * same + lost * other, lost * same + keep * other)
         return Certificate(min(reports * self.epsilon, self.total), one**2)
@@ -253,14 +243,9 @@ class Rappor:
         return local_guarantee(more) if more > 0 else None
 
     @property
-    def bits(self) -> BitReports:
+    def layout(self) -> BitReports:
         """How a report is laid out, checked and counted."""
         return BitReports(self.domain.size)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report: symbol s is bit ``s % 8`` of byte ``s // 8``; spare bits are 0."""
-        return self.bits.width
 
     @cached_property
     def channel(self) -> Channel:
@@ -309,7 +294,7 @@ class Rappor:
 
     def _instantaneous(self, permanent: list[bool], words: Iterator[int]) -> bytes:
         again = self._thresholds[1]
-        return self.bits.one(
+        return self.layout.one(
             symbol for symbol, bit in enumerate(permanent) if (next(words) < again) == bit
         )
 
@@ -327,32 +312,15 @@ class Rappor:
 
         For simulation, and for surveys that ask once. A device that will be asked again uses
         :meth:`report`.
-
-        Parameters
-        ----------
-        values : array_like [n]
-            Values of the domain.
-        rng : RandomSource, optional
-            Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded source is for
-            tests only.
-
-        Raises
-        ------
-        DomainError
-            With the position of the first value that the domain refuses. Nothing is randomised.
         """
         source = secure() if rng is None else rng
         symbols = self.domain.index(values)
         keep, again = self._thresholds
 
         def fill(held: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            rows[:] = self.bits.draw(source, threshold=WORD - keep, count=held.size)
+            rows[:] = self.layout.draw(source, threshold=WORD - keep, count=held.size)
             write_bits(rows, held, bernoulli(source, threshold=keep, count=held.size))
             # Keeping a bit with probability Q is changing it with the rest, whatever it is.
-            rows ^= self.bits.draw(source, threshold=WORD - again, count=held.size)
+            rows ^= self.layout.draw(source, threshold=WORD - again, count=held.size)
 
-        return self.bits.make(symbols, fill, self.fingerprint)
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return how often every bit is set in a batch, entirely or not at all."""
-        return self.bits.count(reports, self.fingerprint)
+        return self.layout.make(symbols, fill, self.fingerprint)

@@ -7,32 +7,21 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, drawn_in_order, random_sets
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import exact_epsilon
-from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
-from lapwing.protocol.randomizer import (
-    channel_of_counts,
-    check_domain,
-    check_symbol,
-    derived_values,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
-)
+from lapwing.protocol.randomizer import Counted, check_domain, check_symbol, derived_values
 
 LARGEST_REPORT = 2**20
 """Most symbols."""
@@ -67,7 +56,7 @@ def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
 
 
 @dataclass(frozen=True)
-class SubsetSelection:
+class SubsetSelection(Counted):
     """Send a uniformly random set of `size` symbols, with or without the own one.
 
     Parameters
@@ -113,34 +102,32 @@ class SubsetSelection:
     size: int | None = None
 
     name: ClassVar[str] = "subset-selection"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         check_domain(self.domain, "subset selection", LARGEST_REPORT)
         if self.size is not None:
-            if isinstance(self.size, bool) or not isinstance(self.size, int):
-                raise ArgumentError(
-                    f"size must be a whole number, got a {type(self.size).__name__}"
-                )
-            if not 1 <= self.size < self.domain.size:
-                raise ArgumentError(f"size must be in 1..{self.domain.size - 1}, got {self.size}")
-        check_near(self.threshold, self.members, self.domain.size - self.members)
+            check_whole_field(self, "size", low=1, high=self.domain.size - 1)
+        check_near(self)
 
     @property
     def members(self) -> int:
         """Symbols in a set."""
         return optimal_size(self.domain.size, self.epsilon) if self.size is None else self.size
 
-    @cached_property
-    def threshold(self) -> int:
-        """T: the set holds the own symbol with probability T / 2^64."""
-        return near_threshold(self.epsilon, self.members, self.domain.size - self.members)
+    @property
+    def near(self) -> int:
+        """Sets that hold a given symbol, in units of which all others are `far`."""
+        return self.members
+
+    @property
+    def far(self) -> int:
+        """Sets that do not hold it."""
+        return self.domain.size - self.members
+
+    threshold = cached_property(near_threshold)
+    certificate = near_certificate
 
     @property
     def thresholds(self) -> dict[str, int]:
@@ -151,15 +138,6 @@ class SubsetSelection:
     def derived(self) -> dict[str, Any]:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, bits=self.domain.size, members=self.members)
-
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        others = self.domain.size - self.members
-        return near_certificate(self.epsilon, self.threshold, self.members, others)
 
     @property
     def total_variation(self) -> Fraction:
@@ -172,14 +150,9 @@ class SubsetSelection:
         return (own * (self.domain.size - self.members) - (1 - own) * self.members) / others
 
     @property
-    def bits(self) -> BitReports:
+    def layout(self) -> BitReports:
         """How a report is laid out, checked and counted."""
         return BitReports(self.domain.size, self.members)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report: symbol s is bit ``s % 8`` of byte ``s // 8``; spare bits are 0."""
-        return self.bits.width
 
     @cached_property
     def channel(self) -> Channel:
@@ -205,7 +178,7 @@ class SubsetSelection:
             items, members = self.domain.size, self.members
             rows[:] = random_sets(source, part, own, items=items, members=members)
 
-        return self.bits.make(symbols, fill, self.fingerprint)
+        return self.layout.make(symbols, fill, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -227,8 +200,4 @@ class SubsetSelection:
         others = drawn_in_order(
             words, self.domain.size, own=value, places=self.members - held, kinds=1
         )
-        return self.bits.one([value] * held + [symbol for symbol, _ in others])
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return how often every symbol is in a set of a batch, entirely or not at all."""
-        return self.bits.count(reports, self.fingerprint)
+        return self.layout.one([value] * held + [symbol for symbol, _ in others])

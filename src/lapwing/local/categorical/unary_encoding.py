@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,23 +21,14 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
-from lapwing.protocol.randomizer import (
-    channel_of_counts,
-    check_domain,
-    check_symbol,
-    derived_values,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
-)
+from lapwing.protocol.randomizer import Counted, check_domain, check_symbol, derived_values
 
 LARGEST_REPORT = 2**24
 """Most bits in a report."""
 
 
 @dataclass(frozen=True)
-class UnaryEncoding:
+class UnaryEncoding(Counted):
     """Send a bit per symbol: the own one is 1 with probability p, every other with q = 1 - p.
 
     With symmetric flips this is the one-round (basic) RAPPOR.
@@ -79,11 +70,6 @@ class UnaryEncoding:
     epsilon: Any
 
     name: ClassVar[str] = "unary-encoding"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
@@ -113,10 +99,6 @@ class UnaryEncoding:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, bits=self.domain.size)
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
         own, other = self._thresholds
@@ -132,14 +114,9 @@ class UnaryEncoding:
         return Fraction(own - other, WORD)
 
     @property
-    def bits(self) -> BitReports:
+    def layout(self) -> BitReports:
         """How a report is laid out, checked and counted."""
         return BitReports(self.domain.size)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report: symbol s is bit ``s % 8`` of byte ``s // 8``; spare bits are 0."""
-        return self.bits.width
 
     @cached_property
     def channel(self) -> Channel:
@@ -162,10 +139,10 @@ class UnaryEncoding:
         own, other = self._thresholds
 
         def fill(chosen: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            rows[:] = self.bits.draw(source, threshold=other, count=chosen.size)
+            rows[:] = self.layout.draw(source, threshold=other, count=chosen.size)
             write_bits(rows, chosen, bernoulli(source, threshold=own, count=chosen.size))
 
-        return self.bits.make(symbols, fill, self.fingerprint)
+        return self.layout.make(symbols, fill, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -182,27 +159,18 @@ class UnaryEncoding:
         """
         check_symbol(value, self.domain.size)
         own, other = self._thresholds
-        return self.bits.one(
+        return self.layout.one(
             symbol
             for symbol in range(self.domain.size)
             if next(words) < (own if symbol == value else other)
         )
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return how often every bit is set in a batch, entirely or not at all."""
-        return self.bits.count(reports, self.fingerprint)
 
 
 @dataclass(frozen=True)
 class OptimizedUnaryEncoding(UnaryEncoding):
     """Unary encoding with p = 1/2 and the smallest q: least variance for rare symbols.
 
-    Parameters
-    ----------
-    domain : Domain
-        Any, of 2..2^24 symbols.
-    epsilon : int, float, str or Fraction
-        In (0, 24], nats.
+    Parameters and cost are those of :class:`UnaryEncoding`.
 
     Privacy
     -------
@@ -212,10 +180,6 @@ class OptimizedUnaryEncoding(UnaryEncoding):
     Accuracy
     --------
     Variance of an unbiased share near 0: ``4 e^epsilon / ((e^epsilon - 1)^2 n)``.
-
-    Cost
-    ----
-    ceil(k / 8) bytes per report; O(k) to randomise and tally one, 64 bits at a time.
 
     Source: Wang et al. 2017 (OUE); Fang et al. 2023, section II-A.
 

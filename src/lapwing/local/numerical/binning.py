@@ -15,7 +15,7 @@ SIZES = (8, 16, 32, 64)
 """The numbers of bins that the papers compare."""
 
 
-def quieter_randomizer(
+def least_variance_randomizer(
     domain: Domain, epsilon: Any
 ) -> GeneralizedRandomizedResponse | OptimizedUnaryEncoding:
     """Return the randomizer of less variance for a rare one of the domain's k symbols.
@@ -50,7 +50,7 @@ def binned(
     Returns
     -------
     GeneralizedRandomizedResponse or OptimizedUnaryEncoding
-        See :func:`quieter_randomizer`.
+        See :func:`least_variance_randomizer`.
 
     Accuracy
     --------
@@ -72,4 +72,4 @@ def binned(
             f"binning needs an Interval, got {type(domain).__name__}; give the range of the "
             "values as an Interval with as many bins as you want"
         )
-    return quieter_randomizer(domain.refined(bins), epsilon)
+    return least_variance_randomizer(domain.refined(bins), epsilon)

@@ -36,15 +36,7 @@ from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
-from lapwing.protocol.randomizer import (
-    channel_of_counts,
-    check_symbol,
-    derived_values,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
-)
+from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
 
 LARGEST_WINDOW = 2**16
 """Most points in a window: each has an integer in the survey document."""
@@ -54,7 +46,7 @@ _PEOPLE_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
-class GeneralWave:
+class GeneralWave(Counted):
     """Put the value on a grid, then report a point of a longer grid by a public table.
 
     The table holds an integer for every offset from the value, from the left to the right end of
@@ -125,11 +117,6 @@ class GeneralWave:
     width: float | None = None
 
     name: ClassVar[str] = "general-wave"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the shape and the sizes."""
@@ -245,10 +232,6 @@ class GeneralWave:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, points=self.points, window=self.window, outputs=self.outputs)
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
@@ -276,14 +259,9 @@ class GeneralWave:
         return Certificate(self.epsilon, Fraction(high, low))
 
     @property
-    def codes(self) -> CodeReports:
+    def layout(self) -> CodeReports:
         """How an output is packed, checked and counted."""
         return CodeReports(self.outputs)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report."""
-        return self.codes.width
 
     @property
     def probabilities(self) -> tuple[NDArray[np.float64], float]:
@@ -341,7 +319,7 @@ class GeneralWave:
             slot[outside] = uniform_below(source, bounds=self.far, count=count)
             return self._locate(part, outside, slot)
 
-        return self.codes.make(points, encode, self.fingerprint)
+        return self.layout.make(points, encode, self.fingerprint)
 
     def _locate(
         self, point: NDArray[np.int64], outside: NDArray[np.bool_], slot: NDArray[np.int64]
@@ -372,11 +350,7 @@ class GeneralWave:
         if outside:
             slot = scalar_below(words, self.far)
         code = self._locate(np.array([value]), np.array([outside]), np.array([slot]))
-        return self.codes.one(int(code[0]))
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return the exact counts of a batch, entirely or not at all."""
-        return self.codes.count(reports, self.fingerprint)
+        return self.layout.one(int(code[0]))
 
 
 def _unit(number: Any, *, name: str) -> float:
@@ -402,22 +376,22 @@ def _heights(shape: Any) -> tuple[float, ...]:
 
 
 def _spread(
-    people: NDArray[np.int64], law: NDArray[np.float64], rng: np.random.Generator
+    people: NDArray[np.int64], chances: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return how often each point is hit when person i is at i + an offset drawn by the law.
+    """Return how often each point is hit when person i is at i + an offset of these chances.
 
     At an input that has more people than there are offsets their counts are drawn together,
     elsewhere people are drawn one by one: the same joint law, and the less work.
     """
-    counts = np.zeros(people.size + law.size - 1, dtype=np.int64)
-    many = people > law.size
+    counts = np.zeros(people.size + chances.size - 1, dtype=np.int64)
+    many = people > chances.size
     for start in np.flatnonzero(many):
-        counts[start : start + law.size] += rng.multinomial(people[start], law)
+        counts[start : start + chances.size] += rng.multinomial(people[start], chances)
     (starts,) = np.nonzero(~many & (people > 0))
     batch = np.cumsum(people[starts]) // _PEOPLE_AT_ONCE
     for number in np.unique(batch):
         group = starts[batch == number]
         each = np.repeat(group, people[group])
-        offsets = rng.choice(law.size, size=each.size, p=law)
+        offsets = rng.choice(chances.size, size=each.size, p=chances)
         counts += np.bincount(each + offsets, minlength=counts.size)
     return counts

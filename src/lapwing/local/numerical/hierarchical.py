@@ -6,9 +6,10 @@ from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import ClassVar
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import DomainError
 from lapwing.local.mixture import Mixture, Part, whole_shares
-from lapwing.local.numerical.binning import quieter_randomizer
+from lapwing.local.numerical.binning import least_variance_randomizer
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.categories import Categories
 
 
@@ -50,8 +51,8 @@ class Hierarchical(Mixture):
     Privacy
     -------
     The level does not depend on the value, and each level is randomised with the whole epsilon,
-    by randomised response or by optimised unary encoding (:func:`quieter_randomizer`); the worst
-    ratio is that of the worst level. Checked by :meth:`certificate` and in
+    by randomised response or by optimised unary encoding (:func:`least_variance_randomizer`); the
+    worst ratio is that of the worst level. Checked by :meth:`certificate` and in
     `tests/local/numerical/test_hierarchical.py` on the exact laws of all levels.
 
     Accuracy
@@ -90,12 +91,7 @@ class Hierarchical(Mixture):
         """Check the tree, then what all mixtures check."""
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a hierarchy needs an Interval or Integers of at least 2 symbols")
-        if isinstance(self.branching, bool) or not isinstance(self.branching, int):
-            raise ArgumentError(
-                f"branching must be a whole number, got a {type(self.branching).__name__}"
-            )
-        if self.branching < 2:
-            raise ArgumentError(f"branching must be at least 2, got {self.branching}")
+        check_whole_field(self, "branching", low=2)
         super().__post_init__()
 
     @cached_property
@@ -104,6 +100,6 @@ class Hierarchical(Mixture):
         sizes = level_sizes(self.domain.size, self.branching)
         shares = whole_shares([1 / len(sizes)] * len(sizes))
         return tuple(
-            Part(quieter_randomizer(Categories(cells), self.epsilon), share)
+            Part(least_variance_randomizer(Categories(cells), self.epsilon), share)
             for cells, share in zip(sizes, shares, strict=True)
         )

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.errors import DomainError
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.local.bit_reports import (
     BitReports,
@@ -28,8 +28,7 @@ from lapwing.local.bit_reports import (
     write_bits,
 )
 from lapwing.local.near_and_far import near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
-from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon, exponential_bounds
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
@@ -44,14 +43,11 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
-    channel_of_counts,
+    Counted,
     check_batch,
     check_symbol,
     derived_values,
     fill_reports,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
     refuse_reports,
 )
 
@@ -138,14 +134,7 @@ def optimal_members(coordinates: int, epsilon: Any) -> int:
 def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -> float:
     """Return the sum over k of the variances of unbiased differences, per report.
 
-    Parameters
-    ----------
-    coordinates : int
-        d, at least 1.
-    members : int
-        m, in 1..d.
-    epsilon : Fraction or float
-        In (0, 24].
+    Parameters are those of :func:`closed_forms`.
 
     Notes
     -----
@@ -167,7 +156,7 @@ def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -
 
 
 @dataclass(frozen=True)
-class SignedSubsetSelection:
+class SignedSubsetSelection(Counted):
     """Send a set of `size` coordinates with signs, uniform but for the own coordinate.
 
     Parameters
@@ -225,11 +214,6 @@ class SignedSubsetSelection:
     size: int | None = None
 
     name: ClassVar[str] = "signed-subset-selection"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
@@ -240,12 +224,7 @@ class SignedSubsetSelection:
                 f"2..{2 * MOST_COORDINATES}, two for each coordinate, got {self.domain.size}"
             )
         if self.size is not None:
-            if isinstance(self.size, bool) or not isinstance(self.size, int):
-                raise ArgumentError(
-                    f"size must be a whole number, got a {type(self.size).__name__}"
-                )
-            if not 1 <= self.size <= self.coordinates:
-                raise ArgumentError(f"size must be in 1..{self.coordinates}, got {self.size}")
+            check_whole_field(self, "size", low=1, high=self.coordinates)
 
     @property
     def coordinates(self) -> int:
@@ -258,18 +237,21 @@ class SignedSubsetSelection:
         return optimal_members(self.coordinates, self.epsilon) if self.size is None else self.size
 
     @property
-    def _far(self) -> int:
-        """Sets that are not near, in units of which the near ones are `members`."""
+    def near(self) -> int:
+        """Sets with the own coordinate under the own sign, in units of which others are `far`."""
+        return self.members
+
+    @property
+    def far(self) -> int:
+        """Sets that are not near."""
         return 2 * self.coordinates - self.members
 
     @property
     def _all_in(self) -> bool:
         return self.members == self.coordinates
 
-    @cached_property
-    def threshold(self) -> int:
-        """T: the own coordinate is in with the own sign with probability T / 2^64."""
-        return near_threshold(self.epsilon, self.members, self._far)
+    threshold = cached_property(near_threshold)
+    certificate = near_certificate
 
     @property
     def thresholds(self) -> dict[str, int]:
@@ -281,23 +263,15 @@ class SignedSubsetSelection:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, coordinates=self.coordinates, members=self.members)
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self.epsilon, self.threshold, self.members, self._far)
-
     @property
-    def planes(self) -> BitReports:
+    def layout(self) -> BitReports:
         """How either plane, of presence and of signs, is laid out; and what presence must be."""
         return BitReports(self.coordinates, self.members)
 
     @property
     def _plane(self) -> int:
         """Bytes that hold a bit per coordinate."""
-        return self.planes.width
+        return self.layout.width
 
     @property
     def report_width(self) -> int:
@@ -308,7 +282,7 @@ class SignedSubsetSelection:
     def law(self) -> SignedSubset:
         """The law of its reports, from T and not from epsilon."""
         own = Fraction(self.threshold, WORD)
-        opposite = (1 - own) * self.members / self._far
+        opposite = (1 - own) * self.members / self.far
         return SignedSubset(self.coordinates, self.members, float(own), float(opposite))
 
     @cached_property
@@ -343,13 +317,13 @@ class SignedSubsetSelection:
     ) -> None:
         near = bernoulli(source, threshold=self.threshold, count=symbols.size)
         coordinate, minus = symbols >> 1, (symbols & 1).astype(np.bool_)
-        signs = self.planes.draw(source, threshold=WORD // 2, count=symbols.size)
+        signs = self.layout.draw(source, threshold=WORD // 2, count=symbols.size)
         # Fair signs on all; the own one is then set, to the other sign when it is in but not near.
         write_bits(signs, coordinate, minus == near)
         if self._all_in:
             part[:] = signs
             return
-        kind = uniform_below(source, bounds=self._far, count=symbols.size)
+        kind = uniform_below(source, bounds=self.far, count=symbols.size)
         present = random_sets(
             source,
             coordinate,
@@ -382,14 +356,14 @@ class SignedSubsetSelection:
         signed = []
         if next(words) < self.threshold:
             signed = [(own, negative)]
-        elif scalar_below(words, self._far) < self.members:
+        elif scalar_below(words, self.far) < self.members:
             signed = [(own, 1 - negative)]
         places = self.members - len(signed)
         signed += drawn_in_order(words, self.coordinates, own=own, places=places, kinds=2)
-        minus = self.planes.one(coordinate for coordinate, sign in signed if sign)
+        minus = self.layout.one(coordinate for coordinate, sign in signed if sign)
         if self._all_in:
             return minus
-        return self.planes.one(coordinate for coordinate, _ in signed) + minus
+        return self.layout.one(coordinate for coordinate, _ in signed) + minus
 
     def tally(self, reports: Reports) -> Counts:
         """Return how often every coordinate was in with either sign, entirely or not at all."""
@@ -408,4 +382,4 @@ class SignedSubsetSelection:
         present, minus = data[:, : self._plane], data[:, -self._plane :]
         if self._all_in:
             return BitReports(self.coordinates).impossible(minus)
-        return self.planes.impossible(present) | (minus & ~present).any(axis=1)
+        return self.layout.impossible(present) | (minus & ~present).any(axis=1)

@@ -19,8 +19,10 @@ from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.regridding import Repeated
 from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_in_circular_windows, spread_in_windows
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.channels.channel import Block, Channel, ObservedChannel
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.randomizer import channel_of_counts
@@ -169,19 +171,18 @@ class SquareWave(TwoLevel):
                 )
             object.__setattr__(self, "width", float(self.width))
         if self.grid is not None:
-            self._check_grid(self.grid)
+            self._check_grid(self.domain)
         super().__post_init__()
 
-    def _check_grid(self, grid: int) -> None:
-        if not isinstance(self.domain, Interval) or not self.domain.regular:
+    def _check_grid(self, domain: Domain) -> None:
+        if not isinstance(domain, Interval) or not domain.regular:
             raise DomainError(
                 "a grid finer than the bins needs an Interval without atoms or a missing bin"
             )
-        if isinstance(grid, bool) or not isinstance(grid, int) or grid < 1:
-            raise ArgumentError("grid must be a whole number greater than 0")
-        if grid % self.domain.bins:
+        check_whole_field(self, "grid", low=1)
+        if self.points % domain.bins:
             raise ArgumentError(
-                f"grid must be a multiple of the {self.domain.bins} bins, got {grid}"
+                f"grid must be a multiple of the {domain.bins} bins, got {self.grid}"
             )
 
     @property

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +22,6 @@ from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import near_certificate, near_threshold
 from lapwing.local.numerical.mean_estimate import MeanEstimate, grid_points, mean_of, own_counts
 from lapwing.privacy.exact_numbers import exact_epsilon
-from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, secure
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
@@ -30,21 +29,14 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts
-from lapwing.protocol.randomizer import (
-    channel_of_counts,
-    check_symbol,
-    derived_values,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
-)
+from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
 
 LARGEST_GRID = 2**20
 """Most symbols of a stochastic rounding, each with its own threshold."""
 
 
 @dataclass(frozen=True)
-class StochasticRounding:
+class StochasticRounding(Counted):
     """Report one of the two ends of the domain, the nearer one with the greater probability.
 
     For :meth:`mean` only: two outputs cannot be decoded to a distribution, so no survey may name
@@ -90,11 +82,6 @@ class StochasticRounding:
     epsilon: Any
 
     name: ClassVar[str] = "stochastic-rounding"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the domain."""
@@ -121,10 +108,10 @@ class StochasticRounding:
         """Two: 0 is the lower end, 1 the upper one."""
         return 2
 
-    @cached_property
-    def threshold(self) -> int:
-        """T: the last symbol is reported as the upper end with probability T / 2^64."""
-        return near_threshold(self.epsilon, 1, 1)
+    near: ClassVar[int] = 1
+    far: ClassVar[int] = 1
+    threshold = cached_property(near_threshold)
+    certificate = near_certificate
 
     def upper(self, point: int) -> int:
         """Return T_x of an input: the upper end is reported with probability T_x / 2^64."""
@@ -141,23 +128,10 @@ class StochasticRounding:
         """What clients need beside the fields; JSON values only."""
         return derived_values(self, points=self.points, outputs=self.outputs)
 
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
-    to_document = randomizer_document
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio."""
-        return near_certificate(self.epsilon, self.threshold, 1, 1)
-
     @property
-    def codes(self) -> CodeReports:
+    def layout(self) -> CodeReports:
         """How an output is packed, checked and counted."""
         return CodeReports(self.outputs)
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report: one."""
-        return self.codes.width
 
     @cached_property
     def _upper(self) -> NDArray[np.uint64]:
@@ -186,7 +160,7 @@ class StochasticRounding:
         def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
             return (source.words(part.size) < self._upper[part]).astype(np.int64)
 
-        return self.codes.make(points, encode, self.fingerprint)
+        return self.layout.make(points, encode, self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
@@ -202,11 +176,7 @@ class StochasticRounding:
             Each in 0..2^64-1.
         """
         check_symbol(value, self.points, what="an input")
-        return self.codes.one(int(next(words) < self.upper(value)))
-
-    def tally(self, reports: Reports) -> Counts:
-        """Return the exact counts of a batch, entirely or not at all."""
-        return self.codes.count(reports, self.fingerprint)
+        return self.layout.one(int(next(words) < self.upper(value)))
 
     def mean(self, tally: Counts) -> MeanEstimate:
         """Return the unbiased mean of the values behind a tally.

@@ -22,7 +22,7 @@ from lapwing.local.numerical.signed_subset_selection import (
     optimal_members,
     summed_variance,
 )
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import check_whole, check_whole_field, exact_epsilon
 from lapwing.protocol.domains.integers import Integers
 
 Allocation = Literal["optimal", "uniform"]
@@ -71,7 +71,7 @@ def allocation_shares(
 
     Source: Zhao et al. 2026, equation 83.
     """
-    _check_levels(levels)
+    check_whole("levels", levels, low=1, high=MOST_LEVELS)
     if allocation not in ("optimal", "uniform"):
         raise ArgumentError(f"allocation must be 'optimal' or 'uniform', got {allocation!r}")
     if allocation == "uniform":
@@ -97,7 +97,7 @@ def allocate(
     -----
     Rounded down; the people left over go one each to the levels with the largest remainders.
     """
-    _check_users(users)
+    check_whole("users", users, low=1)
     if users < levels:
         raise ArgumentError(f"there must be a person for each of {levels} levels, got {users}")
     ideal = allocation_shares(levels, epsilon, allocation=allocation) * users
@@ -140,7 +140,7 @@ def error_bound(
     >>> [round(error_bound(levels, 100_000, 1), 4) for levels in (4, 8, 10)]
     [0.0762, 0.0313, 0.0352]
     """
-    _check_users(users)
+    check_whole("users", users, low=1)
     shares = allocation_shares(levels, epsilon, allocation=allocation)
     variances = np.array([coefficient_variance(j, epsilon) / 4 ** (j + 1) for j in range(levels)])
     return float(2.0**-levels + np.sqrt((variances / shares).sum() / users))
@@ -152,7 +152,7 @@ def paper_levels(users: int) -> int:
     Source: Zhao et al. 2026, section 5.4. It balances the bound's two terms up to a logarithm;
     :func:`best_levels` minimises the bound itself and gives fewer.
     """
-    _check_users(users)
+    check_whole("users", users, low=1)
     return ((users - 1).bit_length() + 1) // 2 + 1
 
 
@@ -243,7 +243,7 @@ class Wavelet(Mixture):
         most = min(self.domain.size.bit_length() - 1, MOST_LEVELS)
         rule = self.levels
         if self.users is not None:
-            _check_users(self.users)
+            check_whole_field(self, "users", low=1)
         if rule is None:
             rule = most if self.users is None else "bound"
         if isinstance(rule, str):
@@ -255,7 +255,7 @@ class Wavelet(Mixture):
                 rule = best_levels(self.users, self.epsilon, most=most, allocation=self.allocation)
             else:
                 rule = self._of_the_paper(self.users, most)
-        _check_levels(rule)
+        rule = check_whole("levels", rule, low=1, high=MOST_LEVELS)
         if rule > most:
             raise DomainError(
                 f"{rule} levels end in 2^{rule} cells, and the domain has {self.domain.size} "
@@ -293,17 +293,3 @@ class Wavelet(Mixture):
             Part(SignedSubsetSelection(Integers(0, 2 ** (j + 1) - 1), self.epsilon), share)
             for j, share in enumerate(whole_shares(shares.tolist()))
         )
-
-
-def _check_levels(levels: Any) -> None:
-    if isinstance(levels, bool) or not isinstance(levels, int):
-        raise ArgumentError(f"levels must be a whole number, got a {type(levels).__name__}")
-    if not 1 <= levels <= MOST_LEVELS:
-        raise ArgumentError(f"levels must be in 1..{MOST_LEVELS}, got {levels}")
-
-
-def _check_users(users: Any) -> None:
-    if isinstance(users, bool) or not isinstance(users, int):
-        raise ArgumentError(f"users must be a whole number, got a {type(users).__name__}")
-    if users < 1:
-        raise ArgumentError(f"users must be at least 1, got {users}")

@@ -1,16 +1,17 @@
-"""The two-sided geometric law, sampled exactly from random words: noise for pure epsilon."""
+"""Two-sided geometric noise for pure epsilon, sampled exactly from random words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below
-from lapwing.privacy.sampling.word_supply import Words
+from lapwing.privacy.sampling.word_supply import drawn_from
 
 LARGEST_PART = 2**48
 """Of a scale's numerator and denominator, so that compiled products fit a word."""
@@ -18,7 +19,7 @@ LARGEST_PART = 2**48
 _PLENTY = 4096
 
 
-def check_scale(scale: Fraction) -> tuple[int, int]:
+def laplace_fraction(scale: Fraction) -> tuple[int, int]:
     """Return numerator and denominator, or raise ArgumentError."""
     if scale <= 0 or max(scale.numerator, scale.denominator) > LARGEST_PART:
         # Not as a floating-point number, which those of a document may not fit.
@@ -61,24 +62,15 @@ def discrete_laplace(
     run of coins of bias ``a / (b j)``, j = 1, 2, ..., first fails at an odd place. About 9 words
     a draw.
     """
-    numerator, denominator = check_scale(scale)
-    words = Words(source, expected=10 * count)
-    drawn = np.empty(count, dtype=np.int64)
-    done = 0
-    while done < count:
-        if compiled:
-            from lapwing.privacy.sampling.noise_kernels import discrete_laplaces  # imports numba
-
-            done, words.used = discrete_laplaces(
-                words.held, words.used, numerator, denominator, drawn, done
-            )
-            if done < count and words.held.size - words.used < _PLENTY:
-                words.more()
-                continue
-        if done < count:
-            drawn[done] = one_discrete_laplace(words.iterate(), numerator, denominator)
-            done += 1
-    return drawn
+    parts = laplace_fraction(scale)
+    kernel: Any = None
+    if compiled:
+        from lapwing.privacy.sampling.noise_kernels import (
+            discrete_laplaces as kernel,  # imports numba
+        )
+    return drawn_from(
+        source, count, one_discrete_laplace, parts, compiled=kernel, each=10, plenty=_PLENTY
+    )
 
 
 def one_discrete_laplace(words: Iterator[int], numerator: int, denominator: int) -> int:

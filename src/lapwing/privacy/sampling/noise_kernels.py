@@ -151,7 +151,7 @@ def _nearest(high, low, shift):  # pragma: no cover
 
 
 @numba.njit(cache=True, nogil=True)
-def rounded_normals(words, at, numerator, shift, out, done):  # pragma: no cover
+def rounded_normals(numerator, shift, words, at, out, done):  # pragma: no cover
     """Fill `out` from `done` on; return how far it came and the first unused word."""
     scale = np.uint64(numerator)
     while done < out.size:
@@ -173,7 +173,7 @@ def rounded_normals(words, at, numerator, shift, out, done):  # pragma: no cover
 
 
 @numba.njit(cache=True, nogil=True)
-def discrete_laplaces(words, at, numerator, denominator, out, done):  # pragma: no cover
+def discrete_laplaces(numerator, denominator, words, at, out, done):  # pragma: no cover
     """Fill `out` from `done` on; return how far it came and the first unused word."""
     top, bottom = np.uint64(numerator), np.uint64(denominator)
     while done < out.size:

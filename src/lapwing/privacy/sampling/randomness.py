@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.privacy.exact_numbers import check_whole
 
 WORD = 2**64
 """A threshold T stands for the probability T / WORD."""
@@ -198,8 +199,7 @@ def seeded(seed: int) -> RandomSource:
     >>> seeded(1).words(1) == seeded(1).words(1)
     array([ True])
     """
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < WORD:
-        raise ArgumentError(f"a seed must be a whole number in 0..2^64-1, got {seed!r}")
+    seed = check_whole("a seed", seed, low=0, high=WORD - 1)
     keys = 0
 
     def draw_key() -> bytes:

@@ -25,6 +25,7 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Counts as CountVector
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.tally import Counts, ReportLog
 
 LISTED = 2**24
@@ -69,6 +70,19 @@ def hashed_channel(
         )
     operator = CompoundSymmetric(domain.size, diagonal=inside, off_diagonal=outside)
     return Channel(domain, [Block(operator, HashedSupport())], fingerprint, guarantee)
+
+
+def check_log(log: Observation, fingerprint: str) -> None:
+    """Raise UnsupportedChannelError at no log, MismatchError at one of another randomizer."""
+    if log.kind != "log":
+        raise UnsupportedChannelError(
+            f"hashed reports are decoded from a log, got {type(log).__name__}"
+        )
+    if log.fingerprint != fingerprint:
+        raise MismatchError(
+            f"the log was made by randomizer {log.fingerprint[:12]}, this channel is of "
+            f"{fingerprint[:12]}; decode it with the survey that collected it"
+        )
 
 
 @dataclass(frozen=True)
@@ -127,15 +141,7 @@ class LinearChannel:
 
     def check_origin(self, log: ReportLog) -> None:
         """Raise unless the log was made for this channel; it may be empty."""
-        if not isinstance(log, ReportLog):
-            raise UnsupportedChannelError(
-                f"hashed reports are decoded from a log, got {type(log).__name__}"
-            )
-        if log.fingerprint != self.fingerprint:
-            raise MismatchError(
-                f"the log was made by randomizer {log.fingerprint[:12]}, this channel is of "
-                f"{self.fingerprint[:12]}; decode it with the survey that collected it"
-            )
+        check_log(log, self.fingerprint)
 
     @cached_property
     def spectrum(self) -> NDArray[np.int64]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
+from lapwing.errors import TallyError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.channels.hashed_channel import LinearChannel
+from lapwing.protocol.channels.hashed_channel import LinearChannel, check_log
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import Counts, ReportLog
 
@@ -48,15 +48,7 @@ class PrefixChannel:
         TallyError
             When a group has no reports, or one does not exist.
         """
-        if not isinstance(log, ReportLog):
-            raise UnsupportedChannelError(
-                f"prefixes are decoded from a log, got {type(log).__name__}"
-            )
-        if log.fingerprint != self.fingerprint:
-            raise MismatchError(
-                f"the log was made by randomizer {log.fingerprint[:12]}, this channel is of "
-                f"{self.fingerprint[:12]}; decode it with the survey that collected it"
-            )
+        check_log(log, self.fingerprint)
         group = log.codes & np.uint64(0xFF)
         if int(group.max(initial=0)) >= len(self.parts):
             raise TallyError("the log holds a report of a group that does not exist; it is damaged")
@@ -68,15 +60,7 @@ class PrefixChannel:
         return logs
 
     def counts(self, log: ReportLog) -> Counts:
-        """Return how many reports of each group support each prefix.
-
-        Raises
-        ------
-        MismatchError
-            When another randomizer made the log.
-        UnsupportedChannelError
-            Above 2^24 values.
-        """
+        """Return how many reports of each group support each prefix; errors as of a whole log."""
         counted = [part.counts(own) for part, own in zip(self.parts, self.split(log), strict=True)]
         return Counts(
             [part.blocks[0] for part in counted],

@@ -11,15 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
-from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_count, check_list
-from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
+from lapwing.privacy.exact_numbers import check_whole
+from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_list
+from lapwing.protocol.domains.units import check_some, one_dimensional
+from lapwing.protocol.domains.unordered import Unordered
 
 MAXIMUM_CATEGORIES = 2**40
 
 
 @dataclass(frozen=True)
-class Categories:
+class Categories(Unordered):
     """Labels without an order.
 
     Parameters
@@ -45,7 +46,8 @@ class Categories:
         """Check the labels."""
         check_choice(self.missing, name="missing", choices=("refuse", "category"))
         if isinstance(self.labels, int | np.integer):
-            number = check_count(self.labels, name="the number of labels", most=MAXIMUM_CATEGORIES)
+            limits = {"low": 1, "high": MAXIMUM_CATEGORIES}
+            number = check_whole("the number of labels", self.labels, **limits, error=DomainError)
             object.__setattr__(self, "labels", number)
             return
         check_list(self.labels, name="labels, unless their number,")
@@ -76,42 +78,6 @@ class Categories:
         """The labels in order, without the missing category; a range where only counted."""
         return range(self.labels) if isinstance(self.labels, int) else self.labels
 
-    @property
-    def ordered(self) -> bool:
-        """False: labels have no order, so there is no CDF."""
-        return False
-
-    @property
-    def circular(self) -> bool:
-        """False."""
-        return False
-
-    @property
-    def unit(self) -> Unit:
-        """Labels are plain: no dates and no times."""
-        return "number"
-
-    @property
-    def left(self) -> NDArray[np.float64]:
-        """Refused: labels are not numbers."""
-        raise DomainError("categories have no order, so no CDF, quantile or mean; ask for shares")
-
-    @property
-    def right(self) -> NDArray[np.float64]:
-        """Refused: labels are not numbers."""
-        return self.left
-
-    @property
-    def size(self) -> int:
-        """Number of symbols."""
-        labels = self.labels if isinstance(self.labels, int) else len(self.labels)
-        return labels + (self.missing == "category")
-
-    @property
-    def missing_index(self) -> int | None:
-        """Number of the missing symbol, or None."""
-        return self.size - 1 if self.missing == "category" else None
-
     def index(self, values: ArrayLike) -> NDArray[np.int64]:
         """Return the symbol of each label: int64 [n].
 
@@ -121,27 +87,15 @@ class Categories:
             With the position of the first value that is not one of the labels.
         """
         array = one_dimensional(values)
+        if not isinstance(self.labels, int) or not np.issubdtype(array.dtype, np.integer):
+            return super().index(values)
         check_some(array)
-        if isinstance(self.labels, int) and np.issubdtype(array.dtype, np.integer):
-            outside = (array < 0) | (array >= self.labels)
-            if outside.any():
-                self._unknown(int(np.argmax(outside)))
-            return array.astype(np.int64)
-        symbols = np.empty(array.size, dtype=np.int64)
-        for position, value in enumerate(array.tolist()):
-            symbols[position] = self._symbol(value, position)
-        return symbols
+        outside = (array < 0) | (array >= self.labels)
+        if outside.any():
+            self._unknown(int(np.argmax(outside)))
+        return array.astype(np.int64)
 
     def _symbol(self, value: Any, position: int) -> int:
-        if is_missing(value):
-            if self.missing_index is None:
-                raise DomainError(
-                    f"every value must be present, the value at position {position} is missing; "
-                    "drop such rows, or count them: missing='category' in the domain "
-                    "(--missing category)",
-                    position=position,
-                )
-            return self.missing_index
         if isinstance(value, float) and value.is_integer():
             value = int(value)
         if isinstance(self.labels, int):

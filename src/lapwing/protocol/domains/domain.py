@@ -75,15 +75,6 @@ class Domain(Protocol):
         ...
 
 
-def check_count(number: Any, *, name: str, most: int) -> int:
-    """Return a whole number in 1..most, or raise DomainError."""
-    if isinstance(number, bool) or not isinstance(number, int | np.integer):
-        raise DomainError(f"{name} must be a whole number, got a {type(number).__name__}")
-    if not 1 <= number <= most:
-        raise DomainError(f"{name} must be in 1..{most}, got {number}")
-    return int(number)
-
-
 def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
     """Raise DomainError unless the word is one of the choices."""
     if word not in choices:

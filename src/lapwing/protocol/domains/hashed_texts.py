@@ -6,19 +6,16 @@ import hashlib
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
 from lapwing.errors import DomainError
-from lapwing.protocol.domains.domain import check_choice, check_count
-from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
+from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.protocol.domains.domain import check_choice
+from lapwing.protocol.domains.unordered import Unordered
 
 MOST_BITS = 40
 
 
 @dataclass(frozen=True)
-class HashedTexts:
+class HashedTexts(Unordered):
     """All texts; a text's symbol is the first bits of its SHA-256.
 
     Nobody needs a list when the survey is made: the analyst brings candidates to the decoder, whose
@@ -52,73 +49,14 @@ class HashedTexts:
     def __post_init__(self) -> None:
         """Check the bits."""
         check_choice(self.missing, name="missing", choices=("refuse", "category"))
-        object.__setattr__(self, "bits", check_count(self.bits, name="bits", most=MOST_BITS))
+        check_whole_field(self, "bits", low=1, high=MOST_BITS, error=DomainError)
 
     @property
     def listed(self) -> range:
         """The numbers of the symbols, without the missing one."""
         return range(2**self.bits)
 
-    @property
-    def ordered(self) -> bool:
-        """False: hashes have no order."""
-        return False
-
-    @property
-    def circular(self) -> bool:
-        """False."""
-        return False
-
-    @property
-    def unit(self) -> Unit:
-        """Labels are plain: no dates and no times."""
-        return "number"
-
-    @property
-    def left(self) -> NDArray[np.float64]:
-        """Refused: texts are not numbers."""
-        raise DomainError("texts have no order, so no CDF, quantile or mean; ask for shares")
-
-    @property
-    def right(self) -> NDArray[np.float64]:
-        """Refused: texts are not numbers."""
-        return self.left
-
-    @property
-    def size(self) -> int:
-        """Number of symbols."""
-        return int(2**self.bits) + (self.missing == "category")
-
-    @property
-    def missing_index(self) -> int | None:
-        """Number of the missing symbol, or None."""
-        return self.size - 1 if self.missing == "category" else None
-
-    def index(self, values: ArrayLike) -> NDArray[np.int64]:
-        """Return the symbol of each text: int64 [n].
-
-        Raises
-        ------
-        DomainError
-            With the position of the first value that is no text, or missing where that is refused.
-        """
-        array = one_dimensional(values)
-        check_some(array)
-        symbols = np.empty(array.size, dtype=np.int64)
-        for position, value in enumerate(array.tolist()):
-            symbols[position] = self._symbol(value, position)
-        return symbols
-
     def _symbol(self, value: Any, position: int) -> int:
-        if is_missing(value):
-            if self.missing_index is None:
-                raise DomainError(
-                    f"every value must be present, the value at position {position} is missing; "
-                    "drop such rows, or count them: missing='category' in the domain "
-                    "(--missing category)",
-                    position=position,
-                )
-            return self.missing_index
         try:
             text = value.encode() if type(value) is str else None
         except UnicodeEncodeError:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
+from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.protocol.domains.domain import (
     LARGEST_INTEGER,
     MAXIMUM_BINS,
     check_choice,
-    check_count,
     read_numbers,
     refuse_outside,
 )
@@ -51,15 +51,12 @@ class Integers:
         check_choice(self.outside, name="outside", choices=("clip", "refuse"))
         check_choice(self.missing, name="missing", choices=("refuse", "bin"))
         for name in ("low", "high"):
-            number = getattr(self, name)
-            if isinstance(number, bool) or not isinstance(number, int | np.integer):
-                raise DomainError(f"{name} must be a whole number, got a {type(number).__name__}")
-            if abs(int(number)) > LARGEST_INTEGER:
-                raise DomainError(f"{name} must be within +-(2^53 - 1)")
-            object.__setattr__(self, name, int(number))
+            limits = {"low": -LARGEST_INTEGER, "high": LARGEST_INTEGER}
+            check_whole_field(self, name, **limits, error=DomainError)
         if not self.low <= self.high:
             raise DomainError(f"low must be at most high, got {self.low} and {self.high}")
-        check_count(self.high - self.low + 1, name="high - low + 1", most=MAXIMUM_BINS)
+        bins = self.high - self.low + 1
+        check_whole("high - low + 1", bins, low=1, high=MAXIMUM_BINS, error=DomainError)
 
     @property
     def ordered(self) -> bool:

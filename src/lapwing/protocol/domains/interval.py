@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
+from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
     MAXIMUM_BINS,
     check_choice,
-    check_count,
     check_list,
     read_numbers,
     refuse_outside,
@@ -93,7 +93,7 @@ class Interval:
             raise DomainError("every atom must lie between low and high")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        object.__setattr__(self, "bins", check_count(self.bins, name="bins", most=MAXIMUM_BINS))
+        check_whole_field(self, "bins", low=1, high=MAXIMUM_BINS, error=DomainError)
         if self.circular and high in atoms:
             # The end of a circle is its start, and values there are numbered so.
             atoms = atoms - {high} | {low}

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, TallyError
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
 
@@ -98,8 +99,7 @@ class GroupTallies:
 
     def result(self, *, minimum: int = MINIMUM) -> dict[str, Tally]:
         """Return the tally of every group, by name; see :func:`tally_by_group`."""
-        if isinstance(minimum, bool) or not isinstance(minimum, int | np.integer) or minimum < 1:
-            raise ArgumentError(f"the minimum of a group must be at least 1, got {minimum}")
+        check_whole("the minimum of a group", minimum, low=1)
         if not self._groups:
             raise TallyError("there must be at least one report to count")
         kept: dict[str, Tally] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 from numpy.typing import NDArray
 
@@ -36,3 +36,13 @@ class Observation(Protocol):
     def total(self) -> int:
         """People behind all blocks together."""
         ...
+
+
+class Summed:
+    """What adds with ``+``; ``sum`` may start from 0."""
+
+    def __radd__(self, other: object) -> Self:
+        """Return this, of 0 and this."""
+        if isinstance(other, int) and other == 0:
+            return self
+        return NotImplemented

@@ -19,6 +19,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.domains.units import to_numbers
+from lapwing.protocol.messages.observation import Summed
 
 MAGIC = b"LAPWING-SECRET\n\0"
 VERSION = 1
@@ -60,7 +61,7 @@ def counts_of(values: ArrayLike, domain: Domain, *, texts: Texts = "iso") -> NDA
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Summary:
+class Summary(Summed):
     """How many people hold each symbol: exact and secret.
 
     Its file is a private binary with mode 0600; there is no JSON form, and `repr` shows nothing
@@ -133,12 +134,6 @@ class Summary:
         if self.domain != other.domain:
             raise MismatchError("summaries can be added only when their domains are equal")
         return Summary(self.domain, self.counts + other.counts)
-
-    def __radd__(self, other: object) -> Summary:
-        """Let ``sum(summaries)`` start from 0."""
-        if isinstance(other, int) and other == 0:
-            return self
-        return NotImplemented
 
     def _header(self) -> bytes:
         return canonical(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import FormatError, MismatchError, TallyError
-from lapwing.protocol.messages.observation import Kind
+from lapwing.protocol.messages.observation import Kind, Summed
 
 VERSION = 1
 _TWO_KINDS = (
@@ -27,7 +27,7 @@ LARGEST_COUNT = 2**53 - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counts:
+class Counts(Summed):
     """A tally that counts outputs.
 
     Parameters
@@ -108,15 +108,11 @@ class Counts:
             When they were made by different randomizers or for different surveys, or one of
             them is damaged and holds counts of other sizes.
         """
-        if isinstance(other, ReportLog):
-            raise MismatchError(_TWO_KINDS)
-        if not isinstance(other, Counts):
+        if not isinstance(other, Counts | ReportLog):
             return NotImplemented
-        if self.fingerprint != other.fingerprint or self.survey != other.survey:
-            raise MismatchError(
-                "tallies can be merged only when the same survey collected them; these are of "
-                f"{_shown(self)} and {_shown(other)}"
-            )
+        _check_same_survey(self, other)
+        if not isinstance(other, Counts):
+            raise MismatchError(_TWO_KINDS)
         if [counts.size for counts in self.blocks] != [counts.size for counts in other.blocks]:
             raise MismatchError("tallies can be merged only when they hold counts of equal sizes")
         return Counts(
@@ -125,12 +121,6 @@ class Counts:
             self.fingerprint,
             self.survey,
         )
-
-    def __radd__(self, other: object) -> Counts:
-        """Let ``sum(tallies)`` start from 0."""
-        if isinstance(other, int) and other == 0:
-            return self
-        return NotImplemented
 
     def __eq__(self, other: object) -> bool:
         """Return whether all counts and fingerprints agree."""
@@ -147,11 +137,7 @@ class Counts:
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "format": "lapwing-tally",
-            "version": VERSION,
-            "kind": self.kind,
-            "survey": self.survey,
-            "randomizer": self.fingerprint,
+            **_head(self),
             "reports": list(self.reports),
             "blocks": [counts.tolist() for counts in self.blocks],
         }
@@ -165,18 +151,13 @@ class Counts:
         FormatError
             When it is not a tally, of an unknown version or damaged.
         """
-        require_format(document, name="lapwing-tally", version=VERSION)
-        keys = {"format", "version", "kind", "survey", "randomizer", "reports", "blocks"}
-        require(document, keys, name="a tally")
-        if document["kind"] != "counts":
-            raise FormatError("a tally must be of kind 'counts' or 'log', this one is of neither")
+        fingerprint, survey = _opened(document, kind=cls.kind, keys={"blocks"})
         blocks, reports = document["blocks"], document["reports"]
-        survey, fingerprint = document["survey"], document["randomizer"]
         whole = isinstance(blocks, list) and isinstance(reports, list)
         whole = whole and all(isinstance(counts, list) for counts in blocks)
         whole = whole and all(type(n) is int for part in [reports, *blocks] for n in part)
-        if not whole or not isinstance(fingerprint, str) or not isinstance(survey, str | None):
-            raise FormatError("a tally must hold lists of whole numbers and its fingerprints")
+        if not whole:
+            raise FormatError("a tally must hold lists of whole numbers")
         if any(not 0 <= n <= LARGEST_COUNT for part in [reports, *blocks] for n in part):
             raise FormatError("a tally must hold counts in 0..2^53-1")
         try:
@@ -191,7 +172,7 @@ class Counts:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReportLog:
+class ReportLog(Summed):
     """A tally that keeps the reports themselves, as a sorted multiset.
 
     For seeded hashing over domains too large to count: what a report says about a value follows
@@ -274,24 +255,14 @@ class ReportLog:
         MismatchError
             When they were made by different randomizers or for different surveys.
         """
-        if isinstance(other, Counts):
-            raise MismatchError(_TWO_KINDS)
-        if not isinstance(other, ReportLog):
+        if not isinstance(other, Counts | ReportLog):
             return NotImplemented
-        if self.fingerprint != other.fingerprint or self.survey != other.survey:
-            raise MismatchError(
-                "tallies can be merged only when the same survey collected them; these are of "
-                f"{_shown(self)} and {_shown(other)}"
-            )
+        _check_same_survey(self, other)
+        if not isinstance(other, ReportLog):
+            raise MismatchError(_TWO_KINDS)
         if self.width != other.width:
             raise MismatchError("logs can be merged only when their reports have one width")
         return ReportLog((*self.runs, *other.runs), self.width, self.fingerprint, self.survey)
-
-    def __radd__(self, other: object) -> ReportLog:
-        """Let ``sum(tallies)`` start from 0."""
-        if isinstance(other, int) and other == 0:
-            return self
-        return NotImplemented
 
     def __eq__(self, other: object) -> bool:
         """Return whether both hold the same reports of the same survey."""
@@ -313,11 +284,7 @@ class ReportLog:
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {
-            "format": "lapwing-tally",
-            "version": VERSION,
-            "kind": self.kind,
-            "survey": self.survey,
-            "randomizer": self.fingerprint,
+            **_head(self),
             "reports": self.total,
             "width": self.width,
             "records": base64.b64encode(self.records()).decode("ascii"),
@@ -332,15 +299,8 @@ class ReportLog:
         FormatError
             When it is not a log, of an unknown version or damaged.
         """
-        require_format(document, name="lapwing-tally", version=VERSION)
-        keys = {"format", "version", "kind", "survey", "randomizer", "reports", "width", "records"}
-        require(document, keys, name="a log of reports")
-        if document["kind"] != "log":
-            raise FormatError("a log of reports must be of kind 'log', this one is not")
+        fingerprint, survey = _opened(document, kind=cls.kind, keys={"width", "records"})
         total, width, text = document["reports"], document["width"], document["records"]
-        survey, fingerprint = document["survey"], document["randomizer"]
-        if not isinstance(fingerprint, str) or not isinstance(survey, str | None):
-            raise FormatError("a log must hold its fingerprints")
         if type(total) is not int or type(width) is not int or not 1 <= width <= 8:
             raise FormatError("a log must hold a number of reports of 1..8 bytes each")
         try:
@@ -364,6 +324,38 @@ def _check_fingerprints(randomizer: Any, survey: Any) -> None:
     if not isinstance(randomizer, str) or not isinstance(survey, str | None):
         raise TallyError(
             "a tally must have the fingerprint of a randomizer, and of a survey or None, as texts"
+        )
+
+
+def _head(tally: Tally) -> dict[str, Any]:
+    """Return what the documents of both kinds begin with."""
+    return {
+        "format": "lapwing-tally",
+        "version": VERSION,
+        "kind": tally.kind,
+        "survey": tally.survey,
+        "randomizer": tally.fingerprint,
+    }
+
+
+def _opened(document: Any, *, kind: Kind, keys: set[str]) -> tuple[str, str | None]:
+    """Return the fingerprints of randomizer and survey; FormatError unless it is of the kind."""
+    require_format(document, name="lapwing-tally", version=VERSION)
+    head = {"format", "version", "kind", "survey", "randomizer", "reports"}
+    require(document, head | keys, name="a tally")
+    if document["kind"] != kind:
+        raise FormatError("a tally must be of kind 'counts' or 'log', and be read as what it is")
+    fingerprint, survey = document["randomizer"], document["survey"]
+    if not isinstance(fingerprint, str) or not isinstance(survey, str | None):
+        raise FormatError("a tally must hold its fingerprints")
+    return fingerprint, survey
+
+
+def _check_same_survey(one: Tally, other: Tally) -> None:
+    if one.fingerprint != other.fingerprint or one.survey != other.survey:
+        raise MismatchError(
+            "tallies can be merged only when the same survey collected them; these are of "
+            f"{_shown(one)} and {_shown(other)}"
         )
 
 

@@ -1,0 +1,56 @@
+"""Whole numbers: what passes, what it becomes, and what the refusal says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.privacy.exact_numbers import check_whole, check_whole_field
+
+
+@pytest.mark.parametrize("given", [3, np.int64(3), np.uint8(3)])
+def test_whole_numbers_of_any_kind_become_an_int(given: Any) -> None:
+    found = check_whole("size", given, low=1, high=3)
+    assert found == 3 and type(found) is int
+
+
+@pytest.mark.parametrize("given", [True, np.True_, 3.0, np.float64(3), "3", None, [3]])
+def test_nothing_else_is_one(given: Any) -> None:
+    with pytest.raises(ArgumentError, match=r"^size must be a whole number, got an? "):
+        check_whole("size", given, low=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "limits", "message"),
+    [
+        (0, {"low": 1, "high": 4}, "size must be in 1..4, got 0"),
+        (5, {"low": 1, "high": 4}, "size must be in 1..4, got 5"),
+        (0, {"low": 1}, "size must be at least 1, got 0"),
+        (-1, {"low": 0, "high": 2**64 - 1}, "size must be in 0..2^64-1, got -1"),
+        (2**30, {"low": 1, "high": 2**24}, "size must be in 1..2^24, got a number beyond 10^9"),
+        (10**5000, {"low": 1, "high": 9}, "size must be in 1..9, got a number beyond 10^9"),
+    ],
+    ids=["below", "above", "no most", "powers", "large", "too long for a text"],
+)
+def test_a_refusal_says_the_limits_and_what_came(
+    given: int, limits: dict[str, int], message: str
+) -> None:
+    with pytest.raises(DomainError) as refused:
+        check_whole("size", given, **limits, error=DomainError)
+    assert str(refused.value) == message
+
+
+def test_a_field_is_put_right() -> None:
+    @dataclass(frozen=True)
+    class Made:
+        size: Any
+
+    made = Made(np.int32(2))
+    check_whole_field(made, "size", low=1)
+    assert type(made.size) is int
+    with pytest.raises(ArgumentError, match="size must be in 5"):
+        check_whole_field(made, "size", low=5, high=6)
