@@ -34,19 +34,6 @@ def test_the_matrix_is_toeplitz() -> None:
         assert family.hashes(np.array([seed], dtype=np.uint64), np.array([key])) == [expected]
 
 
-def test_combinations_are_the_transposed_matrix() -> None:
-    """``<c, M v> = <M' c, v>`` for all c and v."""
-    family = ToeplitzHash(5, 3)
-    seeds = np.arange(2**family.seed_bits, dtype=np.uint64)
-    for c in range(8):
-        rows = family.combinations(seeds, c)
-        assert int(rows.max()) < 32
-        for key in range(32):
-            left = np.bitwise_count(family.hashes(seeds, np.array(key)) & np.uint8(c)) & 1
-            right = np.bitwise_count(rows & np.uint64(key)) & 1
-            assert (left == right).all()
-
-
 def test_spectrum_of_the_near_set() -> None:
     for bits in (1, 2, 3):
         for near in range(1, 2**bits):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 from scipy.linalg import hadamard
@@ -85,8 +88,15 @@ def test_points_are_those_of_the_family() -> None:
     positions = np.empty(50 * 7, dtype=np.uint64)
     weights = np.empty(50 * 7, dtype=np.int16)
     spectrum_points(codes, 6, 3, block_spectrum(1, 3), positions, weights)
-    expected = np.concatenate([family.combinations(seeds, c) for c in range(1, 8)])
-    assert sorted(positions.tolist()) == sorted(expected.tolist())
+    # The point of a seed and of c is M' c, where M is the matrix of the seed: row r of it is the
+    # bits of the seed from r on, as many as keys have.
+    rows = [[int(seed) >> row & 63 for row in range(3)] for seed in seeds]
+    expected = [
+        functools.reduce(operator.xor, (row for bit, row in enumerate(matrix) if c >> bit & 1))
+        for matrix in rows
+        for c in range(1, 8)
+    ]
+    assert sorted(positions.tolist()) == sorted(expected)
 
 
 def test_scatter_and_fold() -> None:
