@@ -28,7 +28,7 @@ FULL: dict[str, Any] = {
     "epsilons": [0.5, 1, 2, 4],
     "people": 50_000,
     "bands": 12,
-    "repeats": 8,
+    "repeats": 4,
 }
 QUICK: dict[str, Any] = FULL | {"columns": ["adult_age"], "epsilons": [2], "repeats": 2}
 
