@@ -39,6 +39,8 @@ BENCHMARKS = {
     "accuracy/predicted_error": "what recommend predicts, and what is seen (needs the data folder)",
     "accuracy/posterior_coverage": "bands of the spectral prior (needs the data folder)",
     "accuracy/wave_coverage": "the same on one square wave (needs the data folder)",
+    "accuracy/own_edges": "bins of one's own beside 256 equal ones (needs the data folder)",
+    "accuracy/round_edges": "intervals at round edges of real incomes (needs the data folder)",
     "accuracy/central_figures": "the central model: the default beside the paper's four methods",
     "accuracy/central_coverage": "coverage of the central model's bands",
     "accuracy/central_projection": "the functional-approximation paper's figures 2 and 10-12",

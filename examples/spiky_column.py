@@ -29,7 +29,7 @@ truth = lw.Distribution.of_values(hours, domain)
 print(f"{result.reports:,} people, {result.guarantee}")
 print("found atoms       share    95 % interval      truth")
 for atom in result.atoms:
-    true = np.mean((hours >= atom.left) & (hours < atom.right))
+    true = np.mean((hours > atom.left) & (hours <= atom.right))
     where = f"{atom.left:g} to {atom.right:g} hours"
     print(f"{where:16}{atom.share:7.1%}   {atom.low:6.1%} to {atom.high:6.1%}   {true:7.1%}")
 
@@ -39,8 +39,8 @@ print(f"mean               {result.mean():8.2f}   {low:6.2f} to {high:6.2f}   {h
 low, high = (number**0.5 for number in result.variance_interval())
 deviation = result.variance() ** 0.5
 print(f"deviation          {deviation:8.2f}   {low:6.2f} to {high:6.2f}   {hours.std():8.2f}")
-low, high = result.probability_interval(45, np.inf)
-share, true = result.probability(45, np.inf), np.mean(hours >= 45)
+low, high = result.probability_interval(44.5, np.inf)  # bins hold their right ends
+share, true = result.probability(44.5, np.inf), np.mean(hours >= 45)
 print(f"45 hours or more   {share:8.1%}   {low:6.1%} to {high:6.1%}   {true:8.1%}")
 
 figure = figure_of(*result.pictures(truth=truth))

@@ -83,7 +83,11 @@ def test_a_process_that_dies_leaves_the_old_file(tmp_path: Path, how: signal.Sig
     path = tmp_path / "tally.json"
     path.write_text("old")
     with subprocess.Popen(
-        [sys.executable, "-c", HALF, str(path)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [sys.executable, "-c", HALF, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        # Who runs the tests in the background may have told them to ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as process:
         assert process.stdout is not None and process.stdout.readline() == b"writing\n"
         process.send_signal(how)

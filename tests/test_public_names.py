@@ -101,12 +101,14 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "Interval": (
         ["low", "high"],
         {
-            "bins": NONE,
+            "bins": None,
             "circular": False,
             "scale": "linear",
             "atoms": (),
             "outside": "clip",
             "missing": "refuse",
+            "closed": None,
+            "edges": None,
         },
     ),
     "Integers": (["low", "high"], {}),

@@ -13,7 +13,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from fractions import Fraction
@@ -122,15 +122,22 @@ def read(path: Path) -> dict[str, Any]:
     return parse(path.read_bytes(), name=path.name)
 
 
-def require(document: Mapping[str, Any], keys: set[str], *, name: str) -> None:
-    """Raise FormatError unless the document has exactly these keys."""
+def require(
+    document: Mapping[str, Any],
+    keys: set[str],
+    *,
+    name: str,
+    optional: Collection[str] = (),
+) -> None:
+    """Raise FormatError unless the document has exactly these keys, and perhaps optional ones."""
     if not isinstance(document, Mapping):
         raise FormatError(f"{name} must be a JSON object, got a {type(document).__name__}")
-    unknown = sorted(set(document) - keys)
+    unknown = sorted(set(document) - keys - set(optional))
     absent = sorted(keys - set(document))
     if unknown:
         raise FormatError(
-            f"{name} has the unknown key {quoted(unknown[0])}; known: {_listed(keys)}"
+            f"{name} has the unknown key {quoted(unknown[0])}; known: "
+            f"{_listed(keys | set(optional))}"
         )
     if absent:
         raise FormatError(f"{name} lacks the key {absent[0]!r}; it must have: {_listed(keys)}")

@@ -157,6 +157,22 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [4],
         "columns": ["beta52"],
     },
+    "accuracy/own_edges": {
+        "columns": ["beta52"],
+        "epsilons": [4],
+        "people": 500,
+        "bands": 4,
+        "repeats": 1,
+    },
+    "accuracy/round_edges": {
+        "column": "beta52",
+        "high": 1,
+        "bins": 16,
+        "at": [1],
+        "people": 500,
+        "draws": 1,
+        "reports": 1,
+    },
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
     "accuracy/central_projection": {
         "repeats": 2,

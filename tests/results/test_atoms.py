@@ -157,7 +157,7 @@ P(above 16) = 2e-8. With a third of the standard error most would alarm."""
 def test_false_alarms_on_smooth_columns_are_as_rare_as_stated() -> None:
     """By the exact linear law, whose normal errors are what the rate is worked out for."""
     wave = SquareWave(BINS, 3)
-    counts = np.diff(np.round(50_000 * stats.beta(2, 4).cdf(BINS.edges))).astype(np.int64)
+    counts = np.diff(np.round(50_000 * stats.beta(2, 4).cdf(BINS.bin_edges))).astype(np.int64)
     alarms = careless = 0
     rng = np.random.default_rng(4)
     for _ in range(TALLIES):
@@ -173,7 +173,7 @@ def test_the_default_decoder_finds_what_is_there() -> None:
     """Two atoms of 12 % on a smooth column, and none where there is none; seeded."""
     domain = Interval(0, 1, bins=128)
     randomizer = MultiscaleWave(domain, 2)
-    smooth = np.diff(np.round(60_000 * stats.beta(2, 4).cdf(domain.edges))).astype(np.int64)
+    smooth = np.diff(np.round(60_000 * stats.beta(2, 4).cdf(domain.bin_edges))).astype(np.int64)
     spiky = (0.76 * smooth).astype(np.int64)
     spiky[[30, 64]] += 7_200
     for counts, expected in ((smooth, []), (spiky, [30, 64])):

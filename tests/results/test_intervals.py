@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -64,17 +65,32 @@ def test_a_range_is_bounded_by_the_bins_in_it_and_those_it_touches() -> None:
     assert result.probability_interval(1, 3) == pytest.approx((0.5, 0.5))
     assert result.probability_interval(0.5, 3) == pytest.approx((0.5, 0.6))
     assert result.probability_interval(1.2, 1.4) == pytest.approx((0.0, 0.2))
+    # The lowest value lies in the first bin, and is not above itself.
+    assert result.probability_interval(0, 1) == pytest.approx((0.0, 0.1))
+    assert result.probability_interval(-1, 1) == pytest.approx((0.1, 0.1))
     assert result.probability_interval(-np.inf, np.inf) == pytest.approx((1, 1))
     assert result.probability_interval(2, 2) == (0, 0)
     with_atom = made(Interval(0, 2, bins=2, atoms=(1,)), [0.1, 0.2, 0.7])
-    assert with_atom.probability_interval(0, 1) == pytest.approx((0.3, 0.3))
+    assert with_atom.probability_interval(-1, 1) == pytest.approx((0.3, 0.3))
+    assert with_atom.probability_interval(1, 2) == pytest.approx((0.7, 0.7))
+
+
+def test_bins_closed_on_the_left_say_less_at_their_edges() -> None:
+    """Those who hold just 1 or just 3 stand in the bins that start there."""
+    result = made(Interval(0, 4, bins=4, closed="left"), [0.1, 0.2, 0.3, 0.4])
+    assert result.probability_interval(1, 3) == pytest.approx((0.3, 0.9))
+    assert result.probability_interval(-np.inf, 1) == pytest.approx((0.1, 0.3))
+    assert result.probability_interval(3, np.inf) == pytest.approx((0.0, 0.4))
+    assert result.probability_interval(-np.inf, 4) == pytest.approx((1, 1))
+    with_atom = made(Interval(0, 2, bins=2, atoms=(1,), closed="left"), [0.1, 0.2, 0.7])
+    assert with_atom.probability_interval(-1, 1) == pytest.approx((0.3, 0.3))
     assert with_atom.probability_interval(1, 2) == pytest.approx((0.7, 0.7))
 
 
 def test_intervals_by_hand() -> None:
     z = stats.norm.ppf(0.95)
     result = made(Interval(0, 3, bins=3), [0.5, 0.25, 0.25], deviation=0.01)
-    low, high = result.probability_interval(0, 1, level=0.9) or (0, 0)
+    low, high = result.probability_interval(-np.inf, 1, level=0.9) or (0, 0)
     assert (low, high) == pytest.approx((0.5 - 0.01 * z, 0.5 + 0.01 * z))
     assert result.share_interval(0.2, level=0.9) == pytest.approx((low, high))
     # The trade moves the mean by one bin for each of its masses.
@@ -101,12 +117,17 @@ def test_whole_numbers_have_nothing_inside_them() -> None:
 
 
 @STEADY
-@given(st.lists(st.floats(0, 1), min_size=20, max_size=60), st.sampled_from([2, 3, 8]))
+@given(
+    st.lists(st.floats(0, 1) | st.sampled_from([0, 0.25, 0.5, 1]), min_size=20, max_size=60),
+    st.sampled_from([2, 3, 8]),
+    st.sampled_from(["left", "right"]),
+    st.sampled_from([(), (0,), (0.5, 0.7)]),
+)
 def test_without_noise_the_intervals_hold_wherever_values_are_in_their_bins(
-    values: list[float], bins: int
+    values: list[float], bins: int, closed: Any, atoms: tuple[float, ...]
 ) -> None:
     """The rule of all intervals, on raw values; a narrower interval would fail here."""
-    domain = Interval(0, 1, bins=bins)
+    domain = Interval(0, 1, bins=bins, closed=closed, atoms=atoms)
     empirical = Distribution.of_values(values, domain)
     result = made(domain, empirical.mass.tolist())
     slack = 1e-9
@@ -115,16 +136,16 @@ def test_without_noise_the_intervals_hold_wherever_values_are_in_their_bins(
     low, high = result.variance_interval() or (1, 0)
     assert low - slack <= np.var(values) <= high + slack
     data = np.array(values)
-    for start, stop in ((0.1, 0.35), (1 / bins, 1.0), (0.5, 0.5)):
+    edges = domain.bin_edges.tolist()
+    ranges = [*product([*edges, -np.inf], [*edges, np.inf]), (0.1, 0.35), (0.25, 0.7)]
+    for start, stop in [(start, stop) for start, stop in ranges if start <= stop]:
         low, high = result.probability_interval(start, stop) or (1, 0)
         inside = np.mean((data > start) & (data <= stop))
-        # A value just on an edge belongs to the bin that starts there, as in the CDF.
-        on_edge = np.mean(np.isin(data, domain.edges))
-        assert low - on_edge - slack <= inside <= high + on_edge + slack
+        assert low - slack <= inside <= high + slack
 
 
 DOMAIN = Interval(0, 1, bins=16)
-COUNTS = np.round(40_000 * stats.beta(2, 5).cdf(DOMAIN.edges)).astype(np.int64)
+COUNTS = np.round(40_000 * stats.beta(2, 5).cdf(DOMAIN.bin_edges)).astype(np.int64)
 COUNTS = np.diff(COUNTS)
 WAVE = SquareWave(DOMAIN, 2)
 DRAWS = 400
@@ -347,6 +368,6 @@ def test_the_law_for_a_question_is_about_its_target() -> None:
     variant = known([0.4, 0.6], 0.01)
     law = dataclasses.replace(known([0.5, 0.5]), variants=Variants(population_simultaneous=variant))
     moved = dataclasses.replace(result, uncertainty=law)
-    interval = moved.probability_interval(0, 0.5, target="population")
+    interval = moved.probability_interval(-1, 0.5, target="population")
     z = stats.norm.ppf(0.975)
     assert interval == pytest.approx((0.4 - 0.01 * z, 0.4 + 0.01 * z))

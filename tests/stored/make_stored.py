@@ -65,6 +65,12 @@ from lapwing.protocol.release import Mechanism
 FOLDER = Path(__file__).parent / "v1"
 
 SURVEYS: dict[str, Survey] = {
+    "closed-on-the-right": Survey(
+        "income", MultiscaleWave(Interval(0, 100_000, bins=16, atoms=(0,)), "1.5")
+    ),
+    "edges-of-its-own": Survey(
+        "age", SquareWave(Interval(edges=[0, 18, 25, 35, 50, 65, 120], missing="bin"), 2)
+    ),
     "square-wave": Survey("income", SquareWave(Interval(0, 100_000, bins=16), "1.5")),
     "square-wave-circle": Survey(
         "pick-up",

@@ -43,7 +43,7 @@ STEADY = settings(deadline=None, max_examples=80, derandomize=True)
 SURVEYS = {
     survey.name: survey
     for survey in (
-        Survey("income", SquareWave(Interval(0, 524_288, bins=1024), epsilon=1)),
+        Survey("income", SquareWave(Interval(0, 524_288, bins=1024, closed="left"), epsilon=1)),
         Survey("fine", SquareWave(Interval(0, 1, bins=8), "0.1", width=0.2, grid=32)),
         Survey(
             "pick-up",
@@ -100,7 +100,9 @@ def test_different_agreements_have_different_fingerprints() -> None:
         *SURVEYS.values(),
     ]
     assert len({survey.fingerprint for survey in others}) == len(others)
-    same = Survey("income", SquareWave(Interval(0.0, 2.0**19, bins=1024), epsilon="1.0"))
+    same = Survey(
+        "income", SquareWave(Interval(0.0, 2.0**19, bins=1024, closed="left"), epsilon="1.0")
+    )
     assert same.fingerprint == INCOME.fingerprint and same == INCOME
 
 

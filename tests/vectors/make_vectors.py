@@ -39,18 +39,25 @@ from lapwing import (
 )
 from lapwing.errors import DomainError
 from lapwing.privacy.sampling.randomness import iterate, seeded
+from tests.vectors.closed_sides import closed_sides
 from tests.vectors.edge_words import edges
 
 FOLDER = Path(__file__).parent / "v1"
 
-LINEAR = Survey("income", SquareWave(Interval(0, 50_000, bins=10), 1))
+
+def interval(*ends: Any, **fields: Any) -> Interval:
+    """Return an interval whose document does not say which side is closed: the left one."""
+    return Interval(*ends, closed="left", **fields)
+
+
+LINEAR = Survey("income", SquareWave(interval(0, 50_000, bins=10), 1))
 COLOURS = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), "1"))
 BITS = Survey("symptoms", OptimizedUnaryEncoding(Categories(13), 1))
 SETS = Survey("browser", SubsetSelection(Categories(11), 1))
 LADDER = Survey(
     "wage",
     MultiscaleWave(
-        Interval(0, 100, bins=16),
+        interval(0, 100, bins=16),
         1,
         parts=[("wave", 0.5, 0.5), ("wave", 1.0, 0.25), ("subset", 11, 0.1), ("subset", 16, 0.15)],
     ),
@@ -72,29 +79,29 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         [0, 4999.99, 5000, 12_345.6, 45_000, 49_999, 50_000, 50_001, -3, 1e300, None],
     ),
     "square-wave-two-bytes": (
-        Survey("weight", SquareWave(Interval(-1, 2, bins=300, outside="refuse"), "4")),
+        Survey("weight", SquareWave(interval(-1, 2, bins=300, outside="refuse"), "4")),
         [-1, -0.999, 0, 0.005, 1.23, 1.99, 2, 2.1, -1.000001],
     ),
     "square-wave-circle": (
         Survey(
             "pick-up",
-            SquareWave(Interval(0, 86_400, bins=24, circular=True, unit="time-of-day"), "2"),
+            SquareWave(interval(0, 86_400, bins=24, circular=True, unit="time-of-day"), "2"),
         ),
         [0, 3599, 3600, 43_200, 86_399, 86_400, 90_000, -1],
     ),
     "square-wave-fine-grid": (
-        Survey("share", SquareWave(Interval(0, 1, bins=4), 3, grid=16, width=0.1)),
+        Survey("share", SquareWave(interval(0, 1, bins=4), 3, grid=16, width=0.1)),
         [0, 0.06, 0.0625, 0.25, 0.3, 0.999, 1],
     ),
     "square-wave-atoms": (
         Survey(
             "hours",
-            SquareWave(Interval(0, 60, bins=4, atoms=(0, 40), missing="bin"), 2, width=0.2),
+            SquareWave(interval(0, 60, bins=4, atoms=(0, 40), missing="bin"), 2, width=0.2),
         ),
         [0, 0.001, 14.9, 15, 39.9, 40, 40.1, 45, 60, 61, None],
     ),
     "square-wave-log": (
-        Survey("salary", SquareWave(Interval(1, 1000, bins=6, scale="log"), 1.5)),
+        Survey("salary", SquareWave(interval(1, 1000, bins=6, scale="log"), 1.5)),
         [0, 1, 3, 3.5, 10.5, 99, 101, 999, 1000, 5000],
     ),
     "square-wave-integers": (
@@ -163,19 +170,19 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         [0, 10, 19, 20],
     ),
     "general-wave": (
-        Survey("weight", GeneralWave(Interval(0, 1, bins=10), 1, ratio=0.4)),
+        Survey("weight", GeneralWave(interval(0, 1, bins=10), 1, ratio=0.4)),
         [0, 0.05, 0.1, 0.95, 1],
     ),
     "general-wave-circle": (
         Survey(
             "wind",
-            GeneralWave(Interval(0, 360, bins=12, circular=True), 2, shape=(0.25, 0.5, 1, 0, 0)),
+            GeneralWave(interval(0, 360, bins=12, circular=True), 2, shape=(0.25, 0.5, 1, 0, 0)),
         ),
         [0, 29, 30, 180, 359, 360, -1],
     ),
     "piecewise": (Survey("age", Piecewise(Integers(17, 35), 1)), [17, 18, 35, 36]),
     "hierarchical": (
-        Survey("score", Hierarchical(Interval(0, 1, bins=16), "0.5", branching=2)),
+        Survey("score", Hierarchical(interval(0, 1, bins=16), "0.5", branching=2)),
         [0, 0.4, 1],
     ),
     "hierarchical-odd": (
@@ -202,7 +209,7 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         [0, 10, 11, None],
     ),
     "prefix-hashing": (Survey("word", PrefixHashing(HashedTexts(40), 2)), ["lapwing", "", 5]),
-    "wavelet": (Survey("score", Wavelet(Interval(0, 1, bins=16), 1)), [0, 0.4, 1]),
+    "wavelet": (Survey("score", Wavelet(interval(0, 1, bins=16), 1)), [0, 0.4, 1]),
     "wavelet-sparse": (SIGNS, [0, 9, 10, 19]),
 }
 
@@ -390,32 +397,32 @@ def _bad_surveys() -> list[dict[str, Any]]:
 
 
 LINEAR_EDGES: tuple[tuple[str, Interval], ...] = (
-    ("whole numbers", Interval(0, 50_000, bins=10)),
-    ("dividing by bins first is wrong here", Interval(0, 100, bins=12)),
-    ("tenths", Interval(-0.3, 0.7, bins=10)),
-    ("sevenths of a decimal", Interval(0, 0.7, bins=7)),
-    ("nothing is round", Interval(17.3, 92.1, bins=23)),
-    ("bins one less than a power of two", Interval(-1, 1, bins=31)),
-    ("neighbouring bins differ in the last digits", Interval(1, 1 + 2**-40, bins=11)),
-    ("far from zero", Interval(1e15, 1e15 + 7, bins=9)),
-    ("the product with a whole number would overflow", Interval(-8e307, 8e307, bins=7)),
-    ("hardly above the smallest normal number", Interval(0, 1e-306, bins=13)),
-    ("dates", Interval("2026-01-01", "2027-01-01", bins=9, unit="date")),
-    ("a circle", Interval("00:00", "24:00", bins=7, unit="time-of-day", circular=True)),
-    ("one bin", Interval(0.1, 0.3, bins=1)),
+    ("whole numbers", interval(0, 50_000, bins=10)),
+    ("dividing by bins first is wrong here", interval(0, 100, bins=12)),
+    ("tenths", interval(-0.3, 0.7, bins=10)),
+    ("sevenths of a decimal", interval(0, 0.7, bins=7)),
+    ("nothing is round", interval(17.3, 92.1, bins=23)),
+    ("bins one less than a power of two", interval(-1, 1, bins=31)),
+    ("neighbouring bins differ in the last digits", interval(1, 1 + 2**-40, bins=11)),
+    ("far from zero", interval(1e15, 1e15 + 7, bins=9)),
+    ("the product with a whole number would overflow", interval(-8e307, 8e307, bins=7)),
+    ("hardly above the smallest normal number", interval(0, 1e-306, bins=13)),
+    ("dates", interval("2026-01-01", "2027-01-01", bins=9, unit="date")),
+    ("a circle", interval("00:00", "24:00", bins=7, unit="time-of-day", circular=True)),
+    ("one bin", interval(0.1, 0.3, bins=1)),
 )
 
 LOGARITHMIC_EDGES: tuple[tuple[str, Interval], ...] = (
-    ("decades", Interval(0.001, 1e6, bins=9, scale="log")),
-    ("no decades", Interval(3, 1000, bins=11, scale="log")),
-    ("close together", Interval(1, 1.001, bins=5, scale="log")),
+    ("decades", interval(0.001, 1e6, bins=9, scale="log")),
+    ("no decades", interval(3, 1000, bins=11, scale="log")),
+    ("close together", interval(1, 1.001, bins=5, scale="log")),
 )
 
 
 def _edges() -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for why, domain in LINEAR_EDGES:
-        edges = domain.edges.tolist()
+        edges = domain.bin_edges.tolist()
         values = sorted({*edges, *(math.nextafter(edge, -math.inf) for edge in edges[1:])})
         symbols = domain.index(values).tolist()
         found.append(
@@ -470,6 +477,7 @@ def vectors() -> dict[str, str]:
     ):
         files[f"{name}.json"] = {"format": "lapwing-vectors", "version": 1, kind: bad}
     files["edges.json"] = {"format": "lapwing-vectors", "version": 1, "edges": _edges()}
+    files["closed.json"] = {"format": "lapwing-vectors", "version": 1, "intervals": closed_sides()}
     return {name: _written(document) for name, document in files.items()}
 
 

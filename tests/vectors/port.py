@@ -68,6 +68,8 @@ def _inside(domain: dict[str, Any], value: float) -> float:
 
 
 def _edges(domain: dict[str, Any]) -> list[float]:
+    if "edges" in domain:
+        return list(domain["edges"])
     low, high, bins = domain["low"], domain["high"], domain["bins"]
     if domain["scale"] == "log":
         edges = [low * (high / low) ** (i / bins) for i in range(bins + 1)]
@@ -90,6 +92,15 @@ def _pieces(domain: dict[str, Any]) -> list[tuple[float, float]]:
 def _interval_symbol(domain: dict[str, Any], value: float) -> int:
     x = _inside(domain, value)
     pieces = _pieces(domain)
+    if domain.get("closed") == "right":
+        for symbol, (start, stop) in enumerate(pieces):
+            if start == stop == x:
+                return symbol
+        for symbol, (start, stop) in enumerate(pieces):
+            if start < x <= stop:
+                return symbol
+        # Nothing is below the lowest value but, on a circle, the end of the last bin.
+        return len(pieces) - 1 if domain["circular"] else 0
     for symbol, (start, stop) in enumerate(pieces):
         if start == stop == x or start <= x < stop:
             return symbol

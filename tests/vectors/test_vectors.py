@@ -21,7 +21,7 @@ V1 = Path(__file__).parent / "v1"
 GOOD = sorted(
     path.name
     for path in V1.glob("*.json")
-    if not path.name.startswith("bad_") and path.name != "edges.json"
+    if not path.name.startswith("bad_") and path.name not in ("edges.json", "closed.json")
 )
 every = pytest.mark.parametrize("name", GOOD)
 
@@ -138,7 +138,7 @@ def _apart(case: dict[str, Any], edges: list[float]) -> float:
 @each_interval
 def test_library_has_the_edges_of_the_vectors(case: dict[str, Any]) -> None:
     domain: Any = build_domain(case["domain"])
-    assert _apart(case, domain.edges.tolist()) <= case["units"]
+    assert _apart(case, domain.bin_edges.tolist()) <= case["units"]
     for value, symbol in case["inputs"]:
         assert domain.index([value]).tolist() == [symbol]
 
@@ -148,6 +148,15 @@ def test_a_client_written_from_the_page_has_the_edges_of_the_vectors(case: dict[
     assert _apart(case, port._edges(case["domain"])) <= case["units"]
     for value, symbol in case["inputs"]:
         assert port.to_input({"randomizer": {"domain": case["domain"]}}, value) == symbol
+
+
+@pytest.mark.parametrize("case", _load("closed.json")["intervals"], ids=lambda case: case["why"])
+def test_values_on_edges_lie_in_the_bin_that_is_closed_there(case: dict[str, Any]) -> None:
+    domain: Any = build_domain(case["domain"])
+    values, symbols = zip(*case["inputs"], strict=True)
+    assert domain.index(values).tolist() == list(symbols)
+    survey = {"randomizer": {"domain": case["domain"]}}
+    assert [port.to_input(survey, value) for value in values] == list(symbols)
 
 
 def test_the_edges_tell_the_formula_from_others() -> None:

@@ -6,9 +6,10 @@ kernel has its NumPy reference in the tests.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from lapwing.linear.compiled_kernel import compiled
 
 _GROUP = 15
 """Rows that a carry-save adder takes at once: their count fits four bits."""
@@ -17,13 +18,13 @@ _PLANES = 16
 """Bits of the vertical counters; they are flushed before they can overflow."""
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _add(a, b, c):  # pragma: no cover
     half = a ^ b
     return half ^ c, (a & b) | (half & c)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _count_groups(rows, groups, planes):  # pragma: no cover
     """Add groups of 15 rows of words into vertical counters, plane p holding bit p."""
     width = rows.shape[1]
@@ -53,7 +54,7 @@ def _count_groups(rows, groups, planes):  # pragma: no cover
                 carry = following
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _flush(planes, counts):  # pragma: no cover
     for j in range(planes.shape[1]):
         for bit in range(64):

@@ -184,8 +184,8 @@ class Difference:
         error_laws = self._error_laws(target)
         if error_laws is None:
             return None
-        left, right = self.first.domain.left, self.first.domain.right
-        one, two = (probability_ends(each, left, right, (low, high)) for each in error_laws)
+        domain = self.first.domain
+        one, two = (probability_ends(each, domain, (low, high)) for each in error_laws)
         return one.minus(two).interval(level, least=-1.0, most=1.0)
 
     def share_interval(

@@ -274,7 +274,7 @@ class Distribution:
         error_law = answering(self.present_uncertainty, target)
         if error_law is None:
             return None
-        ends = probability_ends(error_law, self.domain.left, self.domain.right, (low, high))
+        ends = probability_ends(error_law, self.domain, (low, high))
         return ends.interval(level, least=0.0, most=1.0)
 
     def share_interval(

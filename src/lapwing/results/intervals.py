@@ -15,9 +15,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.domain import Domain
 from lapwing.results.band import Band, Target, normal_critical_value
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.uncertainty import Uncertainty
@@ -107,16 +109,15 @@ def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
     return Ends(*share, *share)
 
 
-def probability_ends(
-    error_law: Uncertainty, left: Vector, right: Vector, span: tuple[float, float]
-) -> Ends:
+def probability_ends(error_law: Uncertainty, domain: Domain, span: tuple[float, float]) -> Ends:
     """Return the ends of P(low < value <= high).
 
     Parameters
     ----------
     error_law : Uncertainty
-    left, right : numpy.ndarray
-        float64 [symbols]: ends of the symbols.
+    domain : Domain
+        Ordered. Where its bins are closed on the left, those who hold just `high` stand in the bin
+        after it, and nobody knows how many they are.
     span : (low, high)
         With ``low <= high``; both may be infinite.
 
@@ -128,15 +129,29 @@ def probability_ends(
     low, high = span
     if not low <= high:
         raise ArgumentError(f"a range must have low <= high, got {low} and {high}")
+    left, right = domain.left, domain.right
     points = left == right
     # A point counts where low < point <= high, as in the CDF.
     at_point = points & (left > low) & (left <= high)
-    inner = at_point | (~points & (left >= low) & (right <= high))
-    outer = at_point | (~points & (left < high) & (right > low))
+    without = _without_left_end(domain)
+    inner = np.where(without, left >= low, left > low) & (right <= high)
+    outer = np.where(without, left < high, left <= high) & (right > low)
+    inner, outer = at_point | (~points & inner), at_point | (~points & outer)
     if low == high:
         outer = inner = np.zeros_like(points)
     least, most = (functional(error_law, bins.astype(float)) for bins in (inner, outer))
     return Ends(*least, *most)
+
+
+def _without_left_end(domain: Domain) -> NDArray[np.bool_]:
+    """Return where a symbol with a width does not hold its left end: bool [symbols].
+
+    Where the one before is closed on the right, or where an atom stands at that end.
+    """
+    left, right = domain.left, domain.right
+    after_atom = (left[:-1] == right[:-1]) & (right[:-1] == left[1:])
+    closed_right = domain.closed == "right"
+    return np.append(closed_right and domain.circular, after_atom | closed_right)
 
 
 def mean_ends(error_law: Uncertainty, left: Vector, right: Vector) -> Ends:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from lapwing.documents import require
 from lapwing.errors import FormatError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band, Kind, Target, check_kind, normal_critical_value
 
@@ -160,6 +161,7 @@ class Uncertainty:
         low = np.clip(heights - critical * deviation, least, 1.0)
         return low, np.clip(heights + critical * deviation, least, 1.0)
 
+    @one_thread
     def critical_value(
         self, level: float, deviation: Vector, used: NDArray[np.bool_], *, cumulative: bool
     ) -> float:

@@ -280,7 +280,7 @@ def test_a_bootstrap_around_a_smoothed_curve_is_caught() -> None:
             self.low, self.high = np.min(curves, axis=0), np.max(curves, axis=0)
 
         def confidence_band(self, level: float, *, kind: str, target: str) -> Band:
-            edges = THIRTY_TWO.edges
+            edges = THIRTY_TWO.bin_edges
             return Band(
                 edges[1:],
                 edges[:-1],

@@ -215,7 +215,7 @@ def test_a_fine_grid_is_decoded_at_any_divisor() -> None:
 
 
 def test_values_go_to_the_grid_point_that_holds_them() -> None:
-    wave = SquareWave(Interval(0, 1, bins=2), 20, grid=8, width=0.0)
+    wave = SquareWave(Interval(0, 1, bins=2, closed="left"), 20, grid=8, width=0.0)
     assert wave.near == 1 and wave.points == 8
     assert wave.point_of([0, 0.124, 0.125, 0.5, 0.99, 1.0]).tolist() == [0, 0, 1, 4, 7, 7]
     reports = wave.randomize([0.3, 0.9], rng=seeded(1))
@@ -224,7 +224,7 @@ def test_values_go_to_the_grid_point_that_holds_them() -> None:
 
 def test_a_report_depends_on_the_grid_point_alone() -> None:
     """Where in its grid cell a value lies, to the last bit of the float, reaches no report."""
-    wave = SquareWave(Interval(0, 1, bins=4), 1, grid=16)
+    wave = SquareWave(Interval(0, 1, bins=4, closed="left"), 1, grid=16)
     edges = np.arange(16) / 16
     reports = {
         wave.randomize(np.repeat(inside, 500), rng=seeded(3)).data.tobytes()

@@ -34,7 +34,7 @@ from lapwing.testing.exact_law import exact_law, exact_ratio
 from tests.false_alarms import accepts, multinomial_tail, two_sample_tail
 from tests.mistaken import mistaken
 
-UNIT = Interval(0, 1, bins=16)
+UNIT = Interval(0, 1, bins=16, closed="left")  # as the functions psi are
 
 
 def psi(j: int, k: int, x: float) -> int:

@@ -17,7 +17,7 @@ VALUES = [-3.0, 0.0, 1.9, 2.0, 10.0, 99.0, float("nan"), float("inf"), float("-i
 
 def test_every_row_is_counted_and_none_is_refused():
     found = Summary.of_values(VALUES, Interval(0, 10, bins=5, outside="refuse"))
-    assert found.counts.tolist() == [4, 1, 0, 0, 3, 1]
+    assert found.counts.tolist() == [5, 0, 0, 0, 3, 1]
     assert found.people == len(VALUES)
 
 

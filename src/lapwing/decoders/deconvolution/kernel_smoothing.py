@@ -15,6 +15,7 @@ from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
@@ -83,6 +84,7 @@ class GaussianSmoothing:
             raise ArgumentError(f"sigma must be greater than 0 and finite, got {self.sigma}")
         object.__setattr__(self, "sigma", float(self.sigma))
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
@@ -157,6 +159,7 @@ class BinomialSmoothing:
         if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
             raise ArgumentError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 

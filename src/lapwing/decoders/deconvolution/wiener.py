@@ -16,6 +16,7 @@ from lapwing.decoders.decoder import answer_as
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.messages.observation import Kind
@@ -143,6 +144,7 @@ class Wiener:
                 )
             object.__setattr__(self, "signal", _powers(self.signal, name="signal"))
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 

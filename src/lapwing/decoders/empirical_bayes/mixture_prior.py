@@ -15,6 +15,7 @@ from lapwing.decoders.unbiased.normalization import spread
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -129,6 +130,7 @@ class MixturePrior:
                 f"iterations must be a whole number of at least 1, got {self.iterations!r}"
             )
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return the shrunk shares: a Distribution (``total="one"``) or a SignedEstimate.
 

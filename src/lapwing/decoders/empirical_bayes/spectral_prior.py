@@ -21,6 +21,7 @@ from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widene
 from lapwing.decoders.unbiased.linear_estimate import warn_when_weak
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
@@ -86,6 +87,7 @@ class SpectralPrior:
         if isinstance(self.passes, bool) or self.passes not in range(1, 6):
             raise ArgumentError(f"passes must be in 1..5, got {self.passes}")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
         """Return the posterior's nearest distribution.
 

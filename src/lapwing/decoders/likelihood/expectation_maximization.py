@@ -17,6 +17,7 @@ from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.solvers import Solution
 from lapwing.protocol.channels.channel import Channel
@@ -202,6 +203,7 @@ class ExpectationMaximization:
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
         """Return the distribution where the iteration stopped."""
         channel.check(tally)

@@ -15,6 +15,7 @@ from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.solvers import accelerated_fixed_point
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -66,6 +67,7 @@ class PenalizedLikelihood:
         if not 0 < self.tolerance < math.inf:
             raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
         """Return the distribution that maximises the penalised likelihood."""
         channel.check(tally)

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.projections import simplex
@@ -45,6 +46,7 @@ class CellCounts:
     name: ClassVar[str] = "cell-counts"
     reads: ClassVar[Kind] = "release"
 
+    @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution, with the exact band of the counts at the ends of cells.
 

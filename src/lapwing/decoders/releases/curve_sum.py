@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -40,6 +41,7 @@ class CurveSum:
     name: ClassVar[str] = "curve-sum"
     reads: ClassVar[Kind] = "release"
 
+    @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution.
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.sums import PrefixCounts
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -27,6 +28,7 @@ class SortedPoints:
     name: ClassVar[str] = "sorted-points"
     reads: ClassVar[Kind] = "release"
 
+    @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution.
 

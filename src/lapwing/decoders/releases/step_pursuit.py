@@ -17,6 +17,7 @@ from lapwing.decoders.releases.prefix_estimate import (
 from lapwing.decoders.releases.sine_prior import pursue, sine_transform
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector, read_only
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator
@@ -74,6 +75,7 @@ class StepPursuit:
     name: ClassVar[str] = "step-pursuit"
     reads: ClassVar[Kind] = "release"
 
+    @one_thread
     def decode(self, channel: Channel, release: Release) -> Distribution:
         """Return the distribution, with the exact band of the unbiased prefix sums.
 

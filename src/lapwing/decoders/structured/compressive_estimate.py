@@ -16,6 +16,7 @@ from lapwing.decoders.unbiased.normalization import clipped
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.basis_pursuit import basis_pursuit
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.random_signs import unpacked
 from lapwing.linear.operators.sign_columns import SignColumns
 from lapwing.linear.projections import simplex
@@ -78,6 +79,7 @@ class CompressiveEstimate:
             if value not in choices:
                 raise ArgumentError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
         """Return the estimate; the band is the channel's, where it can be inverted.
 

@@ -16,6 +16,7 @@ from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.basis_pursuit import basis_pursuit
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.whitened import Whitened
 from lapwing.linear.projections import simplex
 from lapwing.linear.pursuit import Pursuit, matching_pursuit
@@ -106,6 +107,7 @@ class SparseRecovery:
         if self.limit < 1:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
         """Return the distribution that the symbols found make.
 

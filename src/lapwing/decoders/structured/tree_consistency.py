@@ -19,6 +19,7 @@ from lapwing.errors import (
     WeakAnswerWarning,
 )
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.haar import Haar, haar_level
 from lapwing.linear.operators.hadamard import HadamardAgreement, is_power_of_two
 from lapwing.linear.operators.regridding import cell_of
@@ -294,6 +295,7 @@ class TreeConsistency:
         if self.limit < 1:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return a SignedEstimate (weighted average) or a Distribution (ADMM).
 

@@ -18,6 +18,7 @@ from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.regridding import cell_of
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
@@ -140,6 +141,7 @@ class WaveletClip:
         if self.literal and not self.clip:
             raise ArgumentError("literal=True is a way to clip, so it needs clip=True")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return a Distribution, or with ``clip=False`` a SignedEstimate.
 

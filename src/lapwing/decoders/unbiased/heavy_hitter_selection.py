@@ -11,6 +11,7 @@ from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.unbiased.significance import check_test, critical_score
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
+from lapwing.linear.blas_threads import one_thread
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
@@ -78,6 +79,7 @@ class HeavyHitterSelection:
         if self.control == "none" and (self.top is None or self.above != 0):
             raise ArgumentError("without a control give top, how many values to list, and no level")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> HeavyHitters:
         """Return the listed values, the largest share first.
 

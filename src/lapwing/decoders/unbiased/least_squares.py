@@ -13,6 +13,7 @@ from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate, hadam
 from lapwing.decoders.unbiased.linear_estimate import available_band, linear_estimate
 from lapwing.errors import ConvergenceWarning
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.stacked import Stacked
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import Solution, projected_gradient
@@ -61,6 +62,7 @@ class LeastSquares:
     name: ClassVar[str] = "least-squares"
     reads: ClassVar[Kind] = "counts"
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 

@@ -13,6 +13,7 @@ from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -70,6 +71,7 @@ class Normalization:
         if self.total == "free" and self.method != "norm-cut":
             raise ArgumentError("total='free' is for method='norm-cut'; the others sum to one")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return a Distribution; a SignedEstimate of "additive" and of a free total.
 

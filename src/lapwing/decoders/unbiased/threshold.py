@@ -13,6 +13,7 @@ from lapwing.decoders.unbiased.normalization import projected, spread
 from lapwing.decoders.unbiased.significance import Control, check_test, critical_score
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
+from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
@@ -78,6 +79,7 @@ class Threshold:
         if self.rest not in ("spread", "drop", "project"):
             raise ArgumentError(f"rest must be 'spread', 'drop' or 'project', got {self.rest!r}")
 
+    @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
         """Return a Distribution, or a SignedEstimate with ``rest="drop"``.
 

@@ -11,19 +11,21 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.linear.compiled_kernel import compiled
+
 Numbers = NDArray[np.int32] | NDArray[np.int64]
 
 _INNER = 2**12
 """Entries of a transform that are finished while they are in the first cache."""
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _four(a, b, c, d):  # pragma: no cover
     s, t, u, v = a + b, a - b, c + d, c - d
     return s + u, t + v, s - u, t - v
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _stages(x, first, size):  # pragma: no cover
     """Do the steps first, 2 first, ... below `size` of a transform of x, in place."""
     step = first
@@ -46,7 +48,7 @@ def _stages(x, first, size):  # pragma: no cover
             step *= 2
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def walsh(x):  # pragma: no cover
     """Replace whole numbers by their Walsh-Hadamard transform, modulo the range of their type."""
     inner = min(x.size, _INNER)
@@ -67,7 +69,7 @@ def _count_ones(context, word):  # pragma: no cover
 _ones: Any = numba.extending.intrinsic(_count_ones)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def spectrum_points(codes, key_bits, hash_bits, spectrum, positions, weights):  # pragma: no cover
     """Write what every report adds to the transform of the supports, and return how many points.
 
@@ -99,14 +101,14 @@ def spectrum_points(codes, key_bits, hash_bits, spectrum, positions, weights):  
     return filled
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def scatter(positions, weights, out):  # pragma: no cover
     """Add every weight at its position."""
     for i in range(positions.size):
         out[positions[i]] += weights[i]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def pack(positions, weights, low_bits, high_bits, out):  # pragma: no cover
     """Write points as numbers that sort by the low bits of their position.
 
@@ -119,7 +121,7 @@ def pack(positions, weights, low_bits, high_bits, out):  # pragma: no cover
         out[i] = low | high | np.uint64(np.uint16(weights[i]))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def fold(packed, high_bits, signs, out):  # pragma: no cover
     """Clear `out` and add every weight at its low position, with the sign of its high one."""
     out[:] = 0
@@ -130,7 +132,7 @@ def fold(packed, high_bits, signs, out):  # pragma: no cover
         out[packed[i] >> shift] += np.int16(packed[i] & np.uint64(0xFFFF)) * sign
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def reaching(x, limit, found):  # pragma: no cover
     """Write the places whose entry is at least the limit, and return how many there are.
 
@@ -151,7 +153,7 @@ def reaching(x, limit, found):  # pragma: no cover
     return number
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def linear_supports(codes, keys, hash_bits, near, counts):  # pragma: no cover
     """Add for each key how many reports support it: whose hash is within `near` of the report."""
     room = 512
@@ -174,7 +176,7 @@ def linear_supports(codes, keys, hash_bits, near, counts):  # pragma: no cover
             counts[k] += number
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def hashed_supports(factor, shift, low, width, keys, counts):  # pragma: no cover
     """Add for each key how many reports support it: whose hash is in the report's cell.
 
@@ -208,7 +210,7 @@ def hashed_supports(factor, shift, low, width, keys, counts):  # pragma: no cove
             counts[start + k] += some[k]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def pooled_sums(factors, shifts, keys, size, mass, out):  # pragma: no cover
     """Add the mass of every key at its value of each hash; out is [hashes * size]."""
     half = np.uint64(32)
@@ -224,7 +226,7 @@ def pooled_sums(factors, shifts, keys, size, mass, out):  # pragma: no cover
                 out[values[k]] += mass[start + k]
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def pooled_reads(factors, shifts, keys, size, rates, out):  # pragma: no cover
     """Add for each key the rates at its value of each hash."""
     half = np.uint64(32)

@@ -6,10 +6,10 @@ kernel has its NumPy reference in the tests.
 
 from __future__ import annotations
 
-import numba
+from lapwing.linear.compiled_kernel import compiled
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def slide(x, width, gap, outside, out):  # pragma: no cover
     """Write the product of a sliding window with x into out; see SlidingWindow.
 
@@ -30,7 +30,7 @@ def slide(x, width, gap, outside, out):  # pragma: no cover
         out[j] = gap * out[j] + base
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def slide_adjoint(r, width, gap, outside, sums, out):  # pragma: no cover
     """Write the product of the adjoint with r into out; `sums` is scratch as long as r."""
     total = 0.0

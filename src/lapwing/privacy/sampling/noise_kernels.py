@@ -7,8 +7,9 @@ more words than are held: the caller then takes that draw, from its first word, 
 
 from __future__ import annotations
 
-import numba
 import numpy as np
+
+from lapwing.linear.compiled_kernel import compiled
 
 _TOP = np.uint64(1 << 63)
 _LOW = np.uint64(0xFFFFFFFF)
@@ -20,7 +21,7 @@ _STOP = 2
 """What a coin returns when the words ran out or two digits tie."""
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _product(a, b):  # pragma: no cover
     """Return the high and the low word of a product of two words."""
     a0, a1 = a & _LOW, a >> _HALF_WORD
@@ -32,7 +33,7 @@ def _product(a, b):  # pragma: no cover
     return high, (other << _HALF_WORD) | (low & _LOW)
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _half(words, at):  # pragma: no cover
     """Return (coin of probability e^(-1/2) or _STOP, next position)."""
     if at >= words.size:
@@ -53,7 +54,7 @@ def _half(words, at):  # pragma: no cover
         length += 1
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _below(words, at, bound):  # pragma: no cover
     """Return (whether there was one, uniform number below `bound`, next position)."""
     # 2^64 mod bound, in words: (2^64 - bound) mod bound.
@@ -67,7 +68,7 @@ def _below(words, at, bound):  # pragma: no cover
             return True, high, at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _coin(words, at, choices, x):  # pragma: no cover
     """Return (coin of probability exp(-x (2 k + x) / choices) or _STOP, next position)."""
     last, length = x, 0
@@ -94,7 +95,7 @@ def _coin(words, at, choices, x):  # pragma: no cover
     return 1 - (length & 1), at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _one_normal(words, at):  # pragma: no cover
     """Return (whether it was drawn, k, first digit of x, sign word, next position)."""
     while True:
@@ -134,7 +135,7 @@ def _one_normal(words, at):  # pragma: no cover
         return True, k, x, words[at], at + 1
 
 
-@numba.njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _nearest(high, low, shift):  # pragma: no cover
     """Return ``floor(value / 2^(64 + shift) + 1/2)`` of a two-word value below 2^100."""
     half = 63 + shift
@@ -150,7 +151,7 @@ def _nearest(high, low, shift):  # pragma: no cover
     return np.int64((carried << np.uint64(64 - places)) | (total >> np.uint64(places)))
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def rounded_normals(numerator, shift, words, at, out, done):  # pragma: no cover
     """Fill `out` from `done` on; return how far it came and the first unused word."""
     scale = np.uint64(numerator)
@@ -172,7 +173,7 @@ def rounded_normals(numerator, shift, words, at, out, done):  # pragma: no cover
     return done, at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def discrete_laplaces(numerator, denominator, words, at, out, done):  # pragma: no cover
     """Fill `out` from `done` on; return how far it came and the first unused word."""
     top, bottom = np.uint64(numerator), np.uint64(denominator)
@@ -209,7 +210,7 @@ def discrete_laplaces(numerator, denominator, words, at, out, done):  # pragma: 
     return done, at
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled()
 def _exponential_coin(words, at, numerator, denominator):  # pragma: no cover
     """Return (coin of probability exp(-numerator / denominator), at most 1, next position)."""
     index = _ONE

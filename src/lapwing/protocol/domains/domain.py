@@ -9,7 +9,7 @@ line: an interval's bins have width, an atom or an integer has ``left == right``
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,9 @@ MAXIMUM_BINS = 2**24
 
 LARGEST_INTEGER = 2**53 - 1
 """JSON carries whole numbers up to here exactly in every language (RFC 8785)."""
+
+
+Closed = Literal["left", "right"]
 
 
 class Domain(Protocol):
@@ -41,6 +44,11 @@ class Domain(Protocol):
     @property
     def circular(self) -> bool:
         """Whether the last bin touches the first."""
+        ...
+
+    @property
+    def closed(self) -> Closed:
+        """Which end of a symbol with a width belongs to it."""
         ...
 
     @property

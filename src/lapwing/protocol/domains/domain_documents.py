@@ -51,9 +51,13 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
             f"{name} must name a known class ({', '.join(sorted(table))}), got {said}"
         )
     made = table[kind]
-    fields = {field.name for field in dataclasses.fields(made) if field.init}
-    require(document, {"class", *fields}, name=name)
-    arguments = {key: value for key, value in document.items() if key != "class"}
+    fields = {field.name: field for field in dataclasses.fields(made) if field.init}
+    # What a class learnt later may be absent: it then means what it was before.
+    absent = {
+        key: field.metadata["absent"] for key, field in fields.items() if "absent" in field.metadata
+    }
+    require(document, {"class", *fields} - absent.keys(), name=name, optional=absent)
+    arguments = absent | {key: value for key, value in document.items() if key != "class"}
     if "domain" in arguments:
         arguments["domain"] = build_domain(arguments["domain"])
     positional = [

@@ -14,6 +14,7 @@ from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.protocol.domains.domain import (
     LARGEST_INTEGER,
     MAXIMUM_BINS,
+    Closed,
     check_choice,
     read_numbers,
     refuse_outside,
@@ -67,6 +68,11 @@ class Integers:
     def circular(self) -> bool:
         """False: whole numbers have ends."""
         return False
+
+    @property
+    def closed(self) -> Closed:
+        """No symbol has a width."""
+        return "right"
 
     @property
     def unit(self) -> Unit:

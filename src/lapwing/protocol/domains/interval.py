@@ -1,11 +1,17 @@
-"""An interval of the real numbers, cut into bins: on a line or a circle, with atoms."""
+"""An interval of the real numbers, cut into bins: on a line or a circle, with atoms.
+
+Which end of a bin belongs to it decides what can be said at an edge. "At most 50" is a sum of whole
+bins where each holds its right end, so that is the default for numbers: round incomes in round bins
+are the normal case, and most of the people at an edge hold just that value.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -15,6 +21,7 @@ from lapwing.errors import DomainError
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
     MAXIMUM_BINS,
+    Closed,
     check_choice,
     check_list,
     read_numbers,
@@ -23,20 +30,24 @@ from lapwing.protocol.domains.domain import (
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import UNITS, to_number
 
+_OF_EDGES: Any = None
+"""What is left out where the edges of the bins are given one by one."""
+
 
 @dataclass(frozen=True)
 class Interval:
     """The real numbers from `low` to `high`, cut into bins.
 
-    Bins are closed on the left and open on the right; the last one is closed on both sides.
+    Bins are closed on one side and open on the other; on a line, the outermost one at the open
+    side is closed on both.
 
     Parameters
     ----------
     low, high : float, or a date, time or text when `unit` says so
         Finite, ``low < high``; for ``scale="log"`` also ``low > 0``. Public: they must not come
-        from the data.
+        from the data. Left out with `edges`.
     bins : int
-        In 1..2^24.
+        In 1..2^24. Left out with `edges`.
     circular : bool
         Whether `high` is the same point as `low` (time of day, angle). Values outside wrap.
     scale : {"linear", "log"}
@@ -52,24 +63,38 @@ class Interval:
     unit : {"number", "date", "datetime", "time-of-day"}
         What the numbers are: plain, days since 1970-01-01, seconds since then (UTC), or seconds
         since midnight. Answers are printed in the same unit.
+    closed : {"right", "left"}, optional
+        Which end of a bin belongs to it: bins ``(a, b]`` or ``[a, b)``. Default: "right" for
+        numbers, so that "at most b" is exact at each edge; "left" for dates, times and circles,
+        where a day begins at midnight. On a line the lowest value lies in the first bin and the
+        highest in the last one, whatever is closed.
+    edges : sequence, optional
+        The edges of bins of your own, at least two and increasing, in the unit of the domain: age
+        bands, income brackets, quantiles of an earlier release. Public, like `low` and `high`.
 
     Examples
     --------
     >>> income = Interval(0, 100, bins=4, atoms=(0,))
     >>> income.size, income.index([0, 0.5, 99, 100, 1e9]).tolist()
     (5, [0, 1, 4, 4, 4])
+    >>> ages = Interval(edges=[0, 18, 25, 65, 100], closed="left")
+    >>> ages.bins, ages.index([17, 18, 100]).tolist()
+    (4, [0, 1, 3])
     """
 
-    low: float
-    high: float
+    low: float = _OF_EDGES
+    high: float = _OF_EDGES
     _: KW_ONLY
-    bins: int
+    bins: int = _OF_EDGES
     circular: bool = False
     scale: Literal["linear", "log"] = "linear"
     atoms: Sequence[float] = ()
     outside: Literal["clip", "refuse"] = "clip"
     missing: Literal["refuse", "bin"] = "refuse"
     unit: Unit = "number"
+    # A document without one of these was written before they came, and keeps its meaning.
+    closed: Closed = field(default=_OF_EDGES, metadata={"absent": "left"})
+    edges: Sequence[float] | None = field(default=None, metadata={"absent": None})
 
     def __post_init__(self) -> None:
         """Check every field and turn dates and texts into numbers."""
@@ -81,6 +106,10 @@ class Interval:
             raise DomainError(
                 f"circular must be True or False, got a {type(self.circular).__name__}"
             )
+        if self.edges is not None:
+            self._take_ends(self.edges)
+        elif any(given is None for given in (self.low, self.high, self.bins)):
+            raise DomainError("an interval needs low, high and bins, or else edges")
         low = to_number(self.low, unit=self.unit, name="low")
         high = to_number(self.high, unit=self.unit, name="high")
         if not (math.isfinite(high - low) and low < high):
@@ -98,15 +127,45 @@ class Interval:
             # The end of a circle is its start, and values there are numbered so.
             atoms = atoms - {high} | {low}
         object.__setattr__(self, "atoms", tuple(sorted(atoms)))
+        if self.closed is None:
+            plain = self.unit == "number" and not self.circular
+            object.__setattr__(self, "closed", "right" if plain else "left")
+        check_choice(self.closed, name="closed", choices=("left", "right"))
+        if self.edges is not None:
+            return
         if self.scale == "log" and not math.isfinite(high / low):
             raise DomainError("scale='log' needs high / low to be finite in float64")
         # The second: below the smallest normal number, positions cannot be computed.
-        if np.any(np.diff(self.edges) <= 0) or not math.isfinite(self.bins / (high - low)):
+        if np.any(np.diff(self.bin_edges) <= 0) or not math.isfinite(self.bins / (high - low)):
             raise DomainError(f"{self.bins} bins are too narrow for float64 here; use fewer")
 
+    def _take_ends(self, given_edges: Sequence[Any]) -> None:
+        """Read edges of one's own; what else is said of the bins must be what they say."""
+        check_list(given_edges, name="edges")
+        edges = tuple(to_number(one, unit=self.unit, name="an edge") for one in given_edges)
+        if len(edges) < 2 or not all(map(math.isfinite, edges)):
+            raise DomainError(f"edges must be at least two finite values, got {len(edges)}")
+        if not all(one < next_one for one, next_one in pairwise(edges)):
+            raise DomainError("edges must increase, each above the one before")
+        if self.scale != "linear":
+            raise DomainError("scale is for bins that low, high and bins make; leave it out here")
+        of_edges = {"low": edges[0], "high": edges[-1], "bins": len(edges) - 1}
+        for name, number in of_edges.items():
+            given = getattr(self, name)
+            if given is not None and name != "bins":
+                given = to_number(given, unit=self.unit, name=name)
+            if given is not None and given != number:
+                raise DomainError(f"{name} must be left out with edges, or be theirs: {number}")
+            object.__setattr__(self, name, number)
+        object.__setattr__(self, "edges", edges)
+
     @cached_property
-    def edges(self) -> NDArray[np.float64]:
-        """Edges of the regular bins: float64 [bins + 1]."""
+    def bin_edges(self) -> NDArray[np.float64]:
+        """Edges of the bins, before atoms split them: float64 [bins + 1]."""
+        if self.edges is not None:
+            own = np.array(self.edges, dtype=np.float64)
+            own.flags.writeable = False
+            return own
         numbers: NDArray[np.float64] = np.arange(self.bins + 1, dtype=np.float64)
         if self.scale == "log":
             edges = self.low * (self.high / self.low) ** (numbers / self.bins)
@@ -124,7 +183,7 @@ class Interval:
     def _pieces(self) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]:
         """Edges of the bins as split by atoms, and the symbols of pieces and of atoms."""
         atoms = np.array(self.atoms, dtype=np.float64)
-        edges = np.unique(np.concatenate([self.edges, atoms]))
+        edges = np.unique(np.concatenate([self.bin_edges, atoms]))
         starts = np.concatenate([edges[:-1], atoms])
         # At one point an atom comes before the piece that starts there.
         is_piece = np.concatenate([np.ones(edges.size - 1), np.zeros(atoms.size)])
@@ -168,11 +227,22 @@ class Interval:
 
     @property
     def regular(self) -> bool:
-        """Whether the symbols are exactly the bins: no atoms and no missing bin."""
-        return self.size == self.bins
+        """Whether the symbols are just bins of equal width or ratio: no atoms, no missing bin."""
+        return self.size == self.bins and self.edges is None
 
     def refined(self, bins: int) -> Interval:
-        """Return the same interval with another number of bins."""
+        """Return the same interval with another number of bins.
+
+        Raises
+        ------
+        DomainError
+            When the bins are of one's own.
+        """
+        if self.edges is not None and bins != self.bins:
+            raise DomainError(
+                "an interval with edges of its own has just these bins; for another number make "
+                "one from low, high and bins"
+            )
         return replace(self, bins=bins)
 
     def index(self, values: ArrayLike) -> NDArray[np.int64]:
@@ -197,8 +267,9 @@ class Interval:
 
         Notes
         -----
-        O(n) without atoms, O(n log size) with. A value on an edge goes to the bin that starts
-        there, exactly: the scaled position is corrected by comparing with the edges.
+        O(n) for bins of equal width or ratio, O(n log size) with atoms or edges of one's own. A
+        value on an edge goes to the bin that is closed there, exactly: the scaled position is
+        corrected by comparing with the edges.
         """
         numbers, missing = read_numbers(values, unit=self.unit, missing=self.missing)
         if missing is not None:
@@ -218,7 +289,8 @@ class Interval:
             )
         else:
             numbers = np.clip(numbers, self.low, self.high)
-        symbols = self._split_index(numbers) if self.atoms else self._regular_index(numbers)
+        searched = self.atoms or self.edges is not None
+        symbols = self._searched_index(numbers) if searched else self._regular_index(numbers)
         if missing is not None:
             symbols[missing] = self.size - 1
         return symbols
@@ -230,16 +302,29 @@ class Interval:
             position = (numbers - self.low) * (self.bins / (self.high - self.low))
         symbols: NDArray[np.int64] = position.astype(np.int64)
         np.clip(symbols, 0, self.bins - 1, out=symbols)
-        # Rounding can put a value on an edge one bin too low or too high; the edges decide.
-        symbols += numbers >= self.edges[1:].take(symbols)
-        symbols -= numbers < self.edges[:-1].take(symbols, mode="clip")
-        np.minimum(symbols, self.bins - 1, out=symbols)
-        return symbols
+        # Rounding can put a value near an edge one bin too low or too high; the edges decide.
+        above, below = self.bin_edges[1:].take(symbols), self.bin_edges[:-1].take(symbols)
+        if self.closed == "left":
+            symbols += numbers >= above
+            symbols -= numbers < below
+        else:
+            symbols += numbers > above
+            symbols -= numbers <= below
+        return self._outermost(symbols, self.bins)
 
-    def _split_index(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _outermost(self, pieces: NDArray[np.int64], number: int) -> NDArray[np.int64]:
+        """Return the pieces with the closed end of the line, or of the circle, in one of them."""
+        if self.circular:
+            return pieces % number
+        return np.clip(pieces, 0, number - 1)
+
+    def _searched_index(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         edges, pieces, atom_symbols = self._pieces
-        piece = np.searchsorted(edges, numbers, side="right") - 1
-        symbols = pieces[np.clip(piece, 0, pieces.size - 1)]
+        side: Literal["left", "right"] = "right" if self.closed == "left" else "left"
+        piece = np.searchsorted(edges, numbers, side=side) - 1
+        symbols = pieces[self._outermost(piece, pieces.size)]
+        if not self.atoms:
+            return symbols
         atoms = np.array(self.atoms)
         nearest = np.minimum(np.searchsorted(atoms, numbers), atoms.size - 1)
         return np.where(atoms[nearest] == numbers, atom_symbols[nearest], symbols)
@@ -260,4 +345,6 @@ class Interval:
             "outside": self.outside,
             "missing": self.missing,
             "unit": self.unit,
+            **({"closed": "right"} if self.closed == "right" else {}),
+            **({} if self.edges is None else {"edges": list(self.edges)}),
         }

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
+from lapwing.protocol.domains.domain import Closed
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
 
@@ -37,6 +38,11 @@ class Unordered(ABC):
     def circular(self) -> bool:
         """False."""
         return False
+
+    @property
+    def closed(self) -> Closed:
+        """No symbol has a width."""
+        return "right"
 
     @property
     def unit(self) -> Unit:

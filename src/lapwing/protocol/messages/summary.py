@@ -79,7 +79,7 @@ class Summary(Summed):
     >>> first = Summary.of_values([1.0, 2.5, float("nan")], Interval(0, 4, bins=4))
     >>> second = Summary.of_values([3.0], Interval(0, 4, bins=4))
     >>> (first + second).counts.tolist()
-    [0, 1, 1, 1, 1]
+    [1, 0, 2, 0, 1]
     """
 
     domain: Domain

@@ -1,0 +1,48 @@
+"""How the loops of this package are compiled: kept between processes where that is possible.
+
+Importing this module imports numba.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from functools import cache
+from typing import Any, Literal
+
+import numba
+
+from lapwing.errors import LapwingWarning
+
+
+@cache
+def _say_that_nothing_is_kept() -> None:
+    warnings.warn(
+        "there is no folder that the compiled loops can be kept in, so each process compiles them "
+        "anew, some seconds each time; name a writable one in the variable NUMBA_CACHE_DIR",
+        LapwingWarning,
+        stacklevel=2,
+    )
+
+
+def compiled(*, inline: Literal["never", "always"] = "never") -> Callable[[Any], Any]:
+    """Return a decorator that compiles a loop at its first call; other threads run beside it.
+
+    What was compiled is kept beside the file, or in the user's own cache. An installation that is
+    read-only, of a user without a home, as in a container, has neither: then it is compiled anew
+    in every process, which a warning says once.
+
+    Parameters
+    ----------
+    inline : {"never", "always"}
+        "always" for what runs within another loop.
+    """
+
+    def decorate(function: Any) -> Any:
+        try:
+            return numba.njit(cache=True, nogil=True, inline=inline)(function)
+        except RuntimeError:  # numba: "cannot cache function: no locator available"
+            _say_that_nothing_is_kept()
+            return numba.njit(nogil=True, inline=inline)(function)
+
+    return decorate

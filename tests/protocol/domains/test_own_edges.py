@@ -1,0 +1,196 @@
+"""Bins of one's own, and the side on which bins are closed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing import Distribution, Interval
+from lapwing.documents import canonical
+from lapwing.errors import DomainError, FormatError
+from lapwing.protocol.domains.domain_documents import build_domain
+
+AGES = [0, 18, 25, 35, 45, 55, 65, 120]
+
+
+def test_everybody_who_holds_just_x_is_at_most_x() -> None:
+    """Round values in round bins: the bins (a, b] say exactly how many hold at most b."""
+    fifties = Distribution.of_values([50.0] * 1000, Interval(0, 100, bins=10))
+    assert fifties.cdf(50) == 1 and fifties.cdf(40) == 0
+    assert fifties.probability(40, 50) == 1 and fifties.probability(50, 60) == 0
+    left = Distribution.of_values([50.0] * 1000, Interval(0, 100, bins=10, closed="left"))
+    assert left.cdf(50) == 0 and left.cdf(60) == 1
+
+
+@pytest.mark.parametrize("fields", [{}, {"scale": "log"}, {"atoms": (20,)}, {"missing": "bin"}])
+def test_round_values_on_round_edges_are_counted_as_they_are(fields: dict[str, Any]) -> None:
+    values = np.repeat([10.0, 20, 40, 80, 160], [1, 2, 3, 4, 5])
+    domain = Interval(10, 160, bins=4 if "scale" in fields else 15, **fields)
+    result = Distribution.of_values(values, domain)
+    for edge in (20.0, 40.0, 80.0, 160.0):
+        assert result.cdf(edge) == pytest.approx(np.mean(values <= edge))
+
+
+@pytest.mark.parametrize(
+    ("domain", "side"),
+    [
+        (Interval(0, 1, bins=4), "right"),
+        (Interval(1, 10, bins=4, scale="log"), "right"),
+        (Interval(0, 1, bins=4, atoms=(0,)), "right"),
+        (Interval(edges=AGES), "right"),
+        (Interval(0, 360, bins=4, circular=True), "left"),
+        (Interval("2026-01-01", "2027-01-01", bins=12, unit="date"), "left"),
+        (Interval("00:00", "24:00", bins=24, unit="time-of-day"), "left"),
+        (Interval(0, 86_400, bins=24, unit="datetime"), "left"),
+    ],
+)
+def test_the_default_is_right_for_numbers_and_left_for_times_and_circles(
+    domain: Interval, side: str
+) -> None:
+    assert domain.closed == side
+
+
+def test_a_document_says_only_what_is_new() -> None:
+    """So every document and fingerprint of before stays what it was."""
+    old = Interval(0, 1, bins=4, closed="left")
+    assert set(old.to_document()) == {
+        "class", "low", "high", "bins", "circular", "scale", "atoms", "outside", "missing", "unit",
+    }  # fmt: skip
+    assert build_domain(old.to_document()).closed == "left"
+    assert Interval(0, 1, bins=4).to_document() == {**old.to_document(), "closed": "right"}
+    own = Interval(edges=AGES, closed="left").to_document()
+    assert own == {**old.to_document(), "low": 0, "high": 120, "bins": 7, "edges": AGES}
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Interval(0, 1, bins=4),
+        Interval(edges=AGES, atoms=(18, 20), missing="bin"),
+        Interval(edges=["2026-01-01", "2026-02-01", "2026-03-01"], unit="date"),
+        Interval(edges=[0, 90, 360], circular=True, closed="right"),
+    ],
+)
+def test_a_document_is_read_back(domain: Interval) -> None:
+    text = canonical(domain.to_document())
+    again = build_domain(json.loads(text))
+    assert again == domain and hash(again) == hash(domain)
+    assert canonical(again.to_document()) == text
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"closed": "left"},
+        {"closed": None},
+        {"closed": "both"},
+        {"edges": None},
+        {"edges": [0, 1]},
+        {"edges": [0, 18, 25, 35, 45, 55, 65, 119]},
+        {"edges": "0,1"},
+        {"edges": [0, 18, 18, 35, 45, 55, 65, 120]},
+        {"bins": 8},
+        {"low": 1},
+        {"edge": AGES},
+    ],
+)
+def test_a_damaged_document_is_refused(changed: dict[str, Any]) -> None:
+    document = Interval(edges=AGES).to_document()
+    with pytest.raises((FormatError, DomainError)):
+        build_domain({**document, **changed})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"edges": [1]}, "at least two"),
+        ({"edges": []}, "at least two"),
+        ({"edges": [0, 2, 1]}, "increase"),
+        ({"edges": [0, 1, 1]}, "increase"),
+        ({"edges": [0, float("nan")]}, "edge"),
+        ({"edges": [0, float("inf")]}, "finite"),
+        ({"edges": 5}, "list"),
+        ({"edges": "0,1"}, "list"),
+        ({"edges": [0, "x"]}, "edge"),
+        ({"edges": AGES, "scale": "log"}, "scale"),
+        ({"edges": AGES, "low": 1}, "low must be left out"),
+        ({"edges": AGES, "high": 100}, "high must be left out"),
+        ({"edges": AGES, "bins": 3}, "bins must be left out"),
+        ({"low": 0, "high": 1}, "bins"),
+        ({"bins": 3}, "low"),
+        ({"low": 0, "high": 1, "bins": 3, "closed": "both"}, "closed must be one of left, right"),
+    ],
+)
+def test_what_makes_no_bins_is_refused(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(DomainError, match=message):
+        Interval(**fields)
+
+
+@pytest.mark.parametrize("closed", ["left", "right"])
+def test_values_find_their_own_bins(closed: Any) -> None:
+    domain = Interval(edges=AGES, closed=closed)
+    values = np.concatenate([AGES, np.linspace(-5, 125, 400)])
+    inside = np.clip(values, 0, 120)
+    for value, symbol in zip(inside, domain.index(values), strict=True):
+        start, stop = AGES[symbol], AGES[symbol + 1]
+        held = start <= value < stop if closed == "left" else start < value <= stop
+        outermost = value == (120 if closed == "left" else 0)
+        assert held or (outermost and start <= value <= stop)
+
+
+def test_quantiles_of_an_earlier_release_are_edges() -> None:
+    earlier = Distribution.of_values(np.arange(1000.0), Interval(0, 1000, bins=100))
+    edges = earlier.quantile(np.linspace(0, 1, 5))
+    domain = Interval(edges=edges)
+    assert domain == Interval(edges=edges.tolist()) and domain.bins == 4
+    assert np.abs(np.bincount(domain.index(np.arange(1000.0))) - 250).max() <= 1
+
+
+def test_bins_of_ones_own_are_not_cut_anew() -> None:
+    domain = Interval(edges=AGES)
+    assert not domain.regular and domain.refined(7) is not None
+    with pytest.raises(DomainError, match="just these bins"):
+        domain.refined(14)
+    with pytest.raises(DomainError, match="evenly spaced"):
+        lw.Piecewise(domain, 1)
+
+
+RANDOMIZERS = [
+    lw.SquareWave, lw.MultiscaleWave, lw.Hierarchical, lw.HaarHadamard, lw.Wavelet,
+    lw.SubsetSelection, lw.OptimizedUnaryEncoding, lw.GeneralizedRandomizedResponse,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=lambda one: one.__name__)
+def test_every_way_from_a_value_to_a_band(randomizer: Any) -> None:
+    """200,000 people, a large budget: the estimate at the edges is near, and so is its band."""
+    ages = 120 * np.random.default_rng(1).beta(2, 3, 200_000)
+    domain = Interval(edges=[*AGES, 130])
+    survey = lw.Survey("age", randomizer(domain, 6))
+    result = survey.decode(survey.tally(survey.randomize(ages, rng=lw.seeded(2))))
+    true = Distribution.of_values(ages, domain)
+    assert np.abs(result.cumulative.sums - true.cumulative.sums).max() < 0.02
+    band = result.confidence_band(0.99, kind="simultaneous")
+    assert band is None or band.share_inside(true.cumulative.sums) > 0.8
+    # A density is per year, not per bin: it integrates to one over bins of any width.
+    middles = (domain.left + domain.right) / 2
+    assert float(result.pdf(middles) @ (domain.right - domain.left)) == pytest.approx(1)
+    drawn = result.sample(1000, rng=1)
+    assert drawn.min() >= 0 and drawn.max() <= 130
+
+
+@pytest.mark.parametrize("mechanism", [None, lw.PrefixSums(), lw.SumTree(), lw.AdaptiveQuantiles()])
+def test_a_curators_bins_of_ones_own(mechanism: Any) -> None:
+    ages = np.round(120 * np.random.default_rng(1).beta(2, 3, 50_000))
+    domain = Interval(edges=[*AGES, 130])
+    chosen = {} if mechanism is None else {"mechanism": mechanism}
+    release = lw.release(
+        ages, domain, epsilon=4, delta="1e-6", neighbours="replace-one", rng=lw.seeded(1), **chosen
+    )
+    result = release.distribution
+    for edge in AGES[1:]:
+        assert float(result.cdf(edge)) == pytest.approx(np.mean(ages <= edge), abs=0.01)
