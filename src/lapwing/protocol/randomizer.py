@@ -6,7 +6,6 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import epsilon_text
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -32,8 +32,9 @@ Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 class Randomizer(Protocol):
     """The client's algorithm, a frozen dataclass: domain, epsilon and at most a few knobs.
 
-    Everything else derives from these fields, so client and decoder cannot disagree. The field of
-    epsilon is typed Any: people write a number or a text, and it holds a Fraction.
+    Everything else derives from these fields, so client and decoder cannot disagree. Its
+    epsilon is a Fraction; the constructor also takes what people write, a number or a text, and
+    says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
     """
 
     name: ClassVar[str]
@@ -247,8 +248,12 @@ class Counted(ABC):
     name: ClassVar[str]
     simulation: ClassVar[Literal["exact", "users"]] = "exact"
     channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
     to_document = randomizer_document
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of its canonical document, with all that derives from it."""
+        return randomizer_fingerprint(self)
 
     @cached_property
     def guarantee(self) -> Guarantee:

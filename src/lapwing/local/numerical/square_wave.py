@@ -7,7 +7,7 @@ from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,7 @@ from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.regridding import Repeated
 from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_in_circular_windows, spread_in_windows
-from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.protocol.channels.channel import Block, Channel, ObservedChannel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain
@@ -155,6 +155,17 @@ class SquareWave(TwoLevel):
     _: KW_ONLY
     width: float | None = None
     grid: int | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            width: float | None = None,
+            grid: int | None = None,
+        ) -> None: ...
 
     name: ClassVar[str] = "square-wave"
 
