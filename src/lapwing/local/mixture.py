@@ -13,9 +13,10 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, ReportError
+from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.regridding import Coarsened, cell_of
 from lapwing.privacy.exact_numbers import exact_epsilon
@@ -186,7 +187,7 @@ class Mixture(ABC):
     def _cells(self, part: Part, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
         return cell_of(self.domain.size, part.randomizer.domain.size)[symbols]
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
         return self.randomize_symbols(self.domain.index(values), rng=rng)
 

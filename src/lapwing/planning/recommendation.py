@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,16 +32,34 @@ from lapwing.planning.label_recommendation import categorical_choice, least_vari
 from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.risk_table import DISTANCES, shipped
 from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
+
+# What is recommended for numbers stands for what is recommended: Recommendation alone means that.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Collected = TypeVar("Collected", bound=Tally, default=Counts, covariant=True)
+    Answered = TypeVar(
+        "Answered", bound=Distribution | HeavyHitters, default=Distribution, covariant=True
+    )
+else:
+    from typing import TypeVar
+
+    Collected = TypeVar("Collected", covariant=True)
+    Answered = TypeVar("Answered", covariant=True)
 
 BINS_FOR_ATOMS = 1024
 EPSILON_FOR_ATOMS = 2
 """From this epsilon on so many bins pay, where single values may be held by many people."""
 
-PAIRS: Mapping[str, Callable[[Domain, Any], Randomizer]] = {
+PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[Counts]]] = {
     "multiscale-wave": MultiscaleWave,
     "square-wave": SquareWave,
     "subset-selection": least_variance,
@@ -52,7 +70,7 @@ Subsets of one symbol are randomised response, so that is among them.
 """
 
 
-def recommended_bins(epsilon: Any) -> int:
+def recommended_bins(epsilon: ExactNumber) -> int:
     """Return the bins to give an interval: 256, or 1024 from epsilon 2 on.
 
     Below, finer bins hold noise only; above, they tell apart values that many people hold
@@ -62,7 +80,7 @@ def recommended_bins(epsilon: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Generic[Collected, Answered]):
     """What to use, and what to expect of it.
 
     Parameters
@@ -84,8 +102,8 @@ class Recommendation:
         Where the errors come from.
     """
 
-    randomizer: Randomizer
-    decoder: AnyDecoder
+    randomizer: Randomizer[Collected]
+    decoder: AnyDecoder[Answered]
     users: int
     expected_error: Mapping[str, ExpectedError]
     reason: str
@@ -111,10 +129,11 @@ class Recommendation:
         }
 
 
+@overload
 def recommend(
-    domain: Domain,
+    domain: Interval | Integers,
     *,
-    epsilon: Any,
+    epsilon: ExactNumber,
     users: int | None = None,
     error: float | None = None,
     distance: str | None = None,
@@ -125,7 +144,42 @@ def recommend(
     seed: int = 0,
     report_bytes: int | None = None,
     server_seconds: float | None = None,
-) -> Recommendation:
+) -> Recommendation[Counts, Distribution]: ...
+
+
+@overload
+def recommend(
+    domain: Domain,
+    *,
+    epsilon: ExactNumber,
+    users: int | None = None,
+    error: float | None = None,
+    distance: str | None = None,
+    kind: str = "typical",
+    refine: bool = False,
+    like: Distribution | ArrayLike | None = None,
+    repeats: int = 16,
+    seed: int = 0,
+    report_bytes: int | None = None,
+    server_seconds: float | None = None,
+) -> Recommendation[Tally, Distribution | HeavyHitters]: ...
+
+
+def recommend(
+    domain: Domain,
+    *,
+    epsilon: ExactNumber,
+    users: int | None = None,
+    error: float | None = None,
+    distance: str | None = None,
+    kind: str = "typical",
+    refine: bool = False,
+    like: Distribution | ArrayLike | None = None,
+    repeats: int = 16,
+    seed: int = 0,
+    report_bytes: int | None = None,
+    server_seconds: float | None = None,
+) -> Recommendation[Tally, Distribution | HeavyHitters]:
     """Return the randomizer and decoder of the least predicted error, and what to expect of them.
 
     Parameters

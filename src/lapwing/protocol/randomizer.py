@@ -6,13 +6,14 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
+from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import epsilon_text
 from lapwing.privacy.guarantee import Certificate, Guarantee
@@ -26,10 +27,19 @@ from lapwing.protocol.messages.tally import Counts, Tally
 CHUNK = 2**16
 """People randomised at a time: the temporary arrays stay in cache."""
 
+if TYPE_CHECKING:  # with a default, which the typing of Python 3.11 does not know
+    from typing_extensions import TypeVar
+
+    Collected = TypeVar("Collected", bound=Tally, default=Tally, covariant=True)
+else:
+    from typing import TypeVar
+
+    Collected = TypeVar("Collected", covariant=True)
+
 Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 
 
-class Randomizer(Protocol):
+class Randomizer(Protocol[Collected]):
     """The client's algorithm, a frozen dataclass: domain, epsilon and at most a few knobs.
 
     Everything else derives from these fields, so client and decoder cannot disagree. Its
@@ -105,7 +115,7 @@ class Randomizer(Protocol):
         """Return the JSON form: the class and its fields."""
         ...
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value.
 
         Parameters
@@ -137,8 +147,8 @@ class Randomizer(Protocol):
         """
         ...
 
-    def tally(self, reports: Reports) -> Tally:
-        """Return the exact tally of a batch, entirely or not at all.
+    def tally(self, reports: Reports) -> Collected:
+        """Return the exact tally of a batch, entirely or not at all: Counts, or a ReportLog.
 
         Raises
         ------

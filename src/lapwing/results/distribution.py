@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
@@ -95,7 +96,7 @@ class Distribution:
         return f"<Distribution on {kind} of {size} symbols, {self.reports} reports{promise}>"
 
     @classmethod
-    def of_values(cls, values: ArrayLike, domain: Domain) -> Distribution:
+    def of_values(cls, values: Values, domain: Domain) -> Distribution:
         """Return the empirical distribution of raw values in the bins of a domain."""
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from lapwing.decoders.decoder import ReleaseDecoder
 from lapwing.documents import read, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, PrivacyError
+from lapwing.linear.arrays import Values
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
@@ -54,14 +55,14 @@ class Publication:
 
 
 def release(
-    values: ArrayLike | Summary,
+    values: Values | Summary,
     domain: Domain | None = None,
     *,
     neighbours: Neighbours,
-    epsilon: Any = None,
-    delta: Any = 0,
-    mu: Any = None,
-    rho: Any = None,
+    epsilon: ExactNumber | None = None,
+    delta: ExactNumber = 0,
+    mu: ExactNumber | None = None,
+    rho: ExactNumber | None = None,
     mechanism: Mechanism | None = None,
     texts: Texts = "iso",
     ledger: LedgerFile | Path | str | None = None,

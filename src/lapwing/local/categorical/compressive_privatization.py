@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.random_signs import (
     LARGEST_SEED,
@@ -453,7 +453,7 @@ accept it by name with accept_epsilon="1.308846"
         codes: NDArray[np.int64] = order[place, start + offset]
         return codes
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; as :meth:`TwoLevel.randomize`, with a T for each size."""
         source = secure() if rng is None else rng
         points = self.point_of(values)

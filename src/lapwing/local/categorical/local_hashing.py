@@ -9,10 +9,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.multiply_shift import (
     PooledHashes,
@@ -259,7 +260,7 @@ class LocalHashing(TwoLevel):
             guarantee=self.guarantee,
         )
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; see :meth:`TwoLevel.randomize`."""
         if self.hashes is not None:
             return super().randomize(values, rng=rng)

@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
@@ -314,7 +315,7 @@ class Rappor(Counted):
         check_symbol(value, self.domain.size)
         return self._instantaneous(self._permanent(value, words), words)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return the first report of as many new people, who keep nothing.
 
         For simulation, and for surveys that ask once. A device that will be asked again uses

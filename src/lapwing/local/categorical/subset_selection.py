@@ -9,8 +9,9 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, drawn_in_order, random_sets
@@ -173,7 +174,7 @@ class SubsetSelection(Counted):
         law = FixedSizeSubset(symbols=self.domain.size, members=self.members, own=own)
         return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value.
 
         Notes

@@ -12,10 +12,11 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.circulant import Circulant
 from lapwing.linear.operators.toeplitz import SlidingTable
@@ -319,7 +320,7 @@ class GeneralWave(Counted):
             counts = _spread(people - anywhere, raised / raised.sum(), rng)
         return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
         source = secure() if rng is None else rng
         points = self.domain.index(values)

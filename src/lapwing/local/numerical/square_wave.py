@@ -10,10 +10,11 @@ from numbers import Real
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.regridding import Repeated
@@ -218,7 +219,7 @@ class SquareWave(TwoLevel):
         """Points of the output grid."""
         return self.points if self.domain.circular else self.points + 2 * self.half_window
 
-    def point_of(self, values: ArrayLike) -> NDArray[np.int64]:
+    def point_of(self, values: Values) -> NDArray[np.int64]:
         """Return the grid point of each value: int64 [n]."""
         if self.grid is None or not isinstance(self.domain, Interval):
             return self.domain.index(values)

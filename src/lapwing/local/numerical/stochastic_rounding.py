@@ -12,10 +12,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError, PrivacyError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.local.code_reports import CodeReports
@@ -161,7 +161,7 @@ class StochasticRounding(Counted):
         high = int(rng.binomial(people, self._chances).sum())
         return np.array([int(people.sum()) - high, high])
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
         source = secure() if rng is None else rng
         points = self.domain.index(values)
