@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, Literal, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.decoders.decoder import AnyDecoder, decoder_document
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.local.numerical.square_wave import SquareWave
@@ -29,6 +28,7 @@ from lapwing.planning.defaults import (
 )
 from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
 from lapwing.planning.label_recommendation import categorical_choice, least_variance
+from lapwing.planning.recommended_pair import Recommendation
 from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.risk_table import DISTANCES, shipped
 from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
@@ -40,20 +40,6 @@ from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
-
-# What is recommended for numbers stands for what is recommended: Recommendation alone means that.
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    Collected = TypeVar("Collected", bound=Tally, default=Counts, covariant=True)
-    Answered = TypeVar(
-        "Answered", bound=Distribution | HeavyHitters, default=Distribution, covariant=True
-    )
-else:
-    from typing import TypeVar
-
-    Collected = TypeVar("Collected", covariant=True)
-    Answered = TypeVar("Answered", covariant=True)
 
 BINS_FOR_ATOMS = 1024
 EPSILON_FOR_ATOMS = 2
@@ -77,56 +63,6 @@ def recommended_bins(epsilon: ExactNumber) -> int:
     exactly, and cost nothing on other columns.
     """
     return BINS_FOR_ATOMS if exact_epsilon(epsilon) >= EPSILON_FOR_ATOMS else 256
-
-
-@dataclass(frozen=True)
-class Recommendation(Generic[Collected, Answered]):
-    """What to use, and what to expect of it.
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-    decoder : Decoder or LogDecoder
-        The one that :meth:`lapwing.Survey.decode` takes by itself.
-    users : int
-        The people that were given, or the fewest for which the predicted error is at most the
-        one that was asked for.
-    expected_error : mapping of str to ExpectedError
-        By distance. Of numbers: ``"wasserstein"``, as a share of the range, and
-        ``"kolmogorov_smirnov"``; of labels: ``"detectable_share"`` and, of up to 2^18 labels,
-        ``"l1"`` and ``"mean_squared_error"``. All to the people who report, so the sampling of
-        these people from a larger population adds to it.
-    reason : str
-        Why, in a sentence or two.
-    predicted_by : {"table", "simulation", "formula"}
-        Where the errors come from.
-    """
-
-    randomizer: Randomizer[Collected]
-    decoder: AnyDecoder[Answered]
-    users: int
-    expected_error: Mapping[str, ExpectedError]
-    reason: str
-    predicted_by: Literal["table", "simulation", "formula"]
-
-    @property
-    def report_bytes(self) -> int:
-        """Bytes of one report."""
-        return self.randomizer.report_width
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "randomizer": self.randomizer.to_document(),
-            "decoder": decoder_document(self.decoder),
-            "users": self.users,
-            "expected_error": {
-                distance: error.to_document() for distance, error in self.expected_error.items()
-            },
-            "report_bytes": self.report_bytes,
-            "predicted_by": self.predicted_by,
-            "reason": self.reason,
-        }
 
 
 @overload

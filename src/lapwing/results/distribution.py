@@ -31,6 +31,7 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
 from lapwing.results.plotting import draw
+from lapwing.results.summarized import Summarized
 from lapwing.results.symbols import one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Uncertainty
 
@@ -38,7 +39,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution:
+class Distribution(Summarized):
     """Masses of the symbols of a domain, not negative, summing to one.
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
