@@ -67,6 +67,8 @@ print(fruit.decode(fruit.tally(fruit.randomize(["apple"] * 90 + ["pear"] * 10)))
 hashed = lw.Survey("words", lw.LinearHashing(lw.HashedTexts(20), epsilon=4))
 log = hashed.tally(hashed.randomize(["lapwing"] * 400))
 assert_type(log, lw.ReportLog)
+same = lw.Survey[lw.ReportLog].from_json(hashed.to_json())
+assert_type(same.tally(same.randomize(["owl"])), lw.ReportLog)
 print(hashed.decode(log, decoder=lw.Candidates(["lapwing", "owl"])).values)
 year = lw.Interval("2026-01-01", datetime.date(2027, 1, 1), bins=12, unit="date")
 dates = [datetime.date(2026, month, 3) for month in range(1, 13) for _ in range(50)]

@@ -63,7 +63,7 @@ def release(
     delta: ExactNumber = 0,
     mu: ExactNumber | None = None,
     rho: ExactNumber | None = None,
-    mechanism: Mechanism | None = None,
+    mechanism: Mechanism | str | None = None,
     texts: Texts = "iso",
     ledger: LedgerFile | Path | str | None = None,
     name: str = "release",
@@ -82,8 +82,9 @@ def release(
         What is protected; "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
         Exactly one of epsilon (with delta), mu and rho; see :class:`Promise`.
-    mechanism : Mechanism, optional
-        Default: :func:`recommended_mechanism`.
+    mechanism : Mechanism or str, optional
+        One, or the name of one without its knobs, such as "sum-tree". Default:
+        :func:`recommended_mechanism`.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
     ledger : LedgerFile or path, optional
@@ -180,10 +181,12 @@ class PlannedRelease:
 
 
 def planned_release(
-    domain: Domain, promise: Promise, mechanism: Mechanism | None = None
+    domain: Domain, promise: Promise, mechanism: Mechanism | str | None = None
 ) -> PlannedRelease:
     """Return a release to be made of a curator's domain; errors as of :func:`checked_loss`."""
-    chosen = mechanism or recommended_mechanism(domain, promise)
+    chosen: Mechanism = (
+        recommended_mechanism(domain, promise) if mechanism is None else MECHANISMS.made(mechanism)
+    )
     return PlannedRelease(chosen, promise, checked_loss(chosen, domain, promise))
 
 
