@@ -54,8 +54,8 @@ from .local import StochasticRounding as StochasticRounding
 from .local import SubsetSelection as SubsetSelection
 from .local import UnaryEncoding as UnaryEncoding
 from .local import Wavelet as Wavelet
-from .planning.recommendation import Recommendation as Recommendation
 from .planning.recommendation import recommend as recommend
+from .planning.recommended_pair import Recommendation as Recommendation
 from .planning.release_error import ExpectedReleaseError as ExpectedReleaseError
 from .planning.release_error import expected_release_error as expected_release_error
 from .planning.simulation import simulate as simulate

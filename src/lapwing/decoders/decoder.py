@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -20,8 +20,28 @@ Estimate = TypeVar("Estimate", bound=Distribution | SignedEstimate)
 
 Part = TypeVar("Part")
 
+# With a default: who writes Decoder alone need not say what it returns.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar
 
-class Decoder(Protocol):
+    Answer = DefaultTypeVar(
+        "Answer",
+        bound=Distribution | SignedEstimate | HeavyHitters,
+        default=Distribution | SignedEstimate,
+        covariant=True,
+    )
+    AnyAnswer = DefaultTypeVar(
+        "AnyAnswer",
+        bound=Distribution | SignedEstimate | HeavyHitters,
+        default=Distribution | SignedEstimate | HeavyHitters,
+        covariant=True,
+    )
+else:
+    Answer = TypeVar("Answer", covariant=True)
+    AnyAnswer = TypeVar("AnyAnswer", covariant=True)
+
+
+class Decoder(Protocol[Answer]):
     """From counts of reports to the distribution behind them; a frozen dataclass of knobs."""
 
     name: ClassVar[str]
@@ -30,7 +50,7 @@ class Decoder(Protocol):
     reads: ClassVar[Kind]
     """What it decodes: counts. A log is counted for it."""
 
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return the estimate.
 
         Raises
@@ -73,15 +93,13 @@ class ReleaseDecoder(Protocol):
         ...
 
 
-class AnyDecoder(Protocol):
+class AnyDecoder(Protocol[AnyAnswer]):
     """A decoder whose `reads` says what it may be given, and a channel of that."""
 
     name: ClassVar[str]
     reads: ClassVar[Kind]
 
-    def decode(
-        self, channel: Any, observation: Any, /
-    ) -> Distribution | SignedEstimate | HeavyHitters:
+    def decode(self, channel: Any, observation: Any, /) -> AnyAnswer:
         """Return what the observation says."""
         ...
 

@@ -5,12 +5,20 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import cached_property as _cached_property
 from functools import update_wrapper
 from threading import Lock
-from typing import Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Generic, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
+
+if TYPE_CHECKING:
+    # To a type checker it is a property: pyright takes a `functools.cached_property` for none, so
+    # that no class that has one would be what a protocol with such a property asks for.
+    cached_property = property
+else:
+    cached_property = _cached_property
 
 
 class Memoized(Generic[Arguments, Result]):

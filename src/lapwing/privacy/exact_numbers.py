@@ -12,6 +12,9 @@ from typing import Any
 from lapwing.errors import ArgumentError, LapwingError, PrivacyError
 from lapwing.linear.memoized import memoized
 
+ExactNumber = int | float | str | Decimal | Fraction
+"""What an epsilon may be written as; a float means its shortest decimal form, not its bits."""
+
 MAXIMUM_EPSILON = 24
 """Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lapwing.documents import require, require_spelling, spelled_number
 from lapwing.errors import FormatError, PrivacyError
-from lapwing.privacy.exact_numbers import epsilon_text, exact_delta, exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, epsilon_text, exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
@@ -44,6 +44,18 @@ class Promise:
     delta: Fraction = Fraction(0)
     mu: Fraction | None = None
     rho: Fraction | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            neighbours: Neighbours,
+            *,
+            epsilon: ExactNumber | None = None,
+            delta: ExactNumber = 0,
+            mu: ExactNumber | None = None,
+            rho: ExactNumber | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Make the numbers exact and check them."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Values, Vector
 
 _ROUNDING = 1e-12
 """More than the rounding of a sum of masses, less than any share that matters."""
@@ -42,7 +42,7 @@ class Cumulative:
     mass: Vector
 
     @classmethod
-    def of_values(cls, values: ArrayLike) -> Cumulative:
+    def of_values(cls, values: Values) -> Cumulative:
         """Return the empirical CDF of raw values: a step at each.
 
         Parameters

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
@@ -30,6 +31,7 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
 from lapwing.results.plotting import draw
+from lapwing.results.summarized import Summarized
 from lapwing.results.symbols import one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Uncertainty
 
@@ -37,7 +39,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution:
+class Distribution(Summarized):
     """Masses of the symbols of a domain, not negative, summing to one.
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
@@ -95,7 +97,7 @@ class Distribution:
         return f"<Distribution on {kind} of {size} symbols, {self.reports} reports{promise}>"
 
     @classmethod
-    def of_values(cls, values: ArrayLike, domain: Domain) -> Distribution:
+    def of_values(cls, values: Values, domain: Domain) -> Distribution:
         """Return the empirical distribution of raw values in the bins of a domain."""
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 

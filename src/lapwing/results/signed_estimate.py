@@ -8,19 +8,20 @@ is named: :meth:`SignedEstimate.project`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.distribution import Distribution
+from lapwing.results.readable import equal_results, hash_of_result
 from lapwing.results.symbols import one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
 
@@ -51,6 +52,8 @@ class SignedEstimate:
     uncertainty: Uncertainty | None = None
     made: dict[str, Any] = field(default_factory=dict)
     kind: ClassVar[Literal["signed-estimate"]] = "signed-estimate"
+    __eq__ = equal_results
+    __hash__ = hash_of_result
 
     def __post_init__(self) -> None:
         """Check the shape and freeze the masses."""

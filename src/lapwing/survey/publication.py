@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from lapwing.decoders.decoder import ReleaseDecoder
 from lapwing.documents import read, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, PrivacyError
+from lapwing.linear.arrays import Values
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
@@ -54,15 +55,15 @@ class Publication:
 
 
 def release(
-    values: ArrayLike | Summary,
+    values: Values | Summary,
     domain: Domain | None = None,
     *,
     neighbours: Neighbours,
-    epsilon: Any = None,
-    delta: Any = 0,
-    mu: Any = None,
-    rho: Any = None,
-    mechanism: Mechanism | None = None,
+    epsilon: ExactNumber | None = None,
+    delta: ExactNumber = 0,
+    mu: ExactNumber | None = None,
+    rho: ExactNumber | None = None,
+    mechanism: Mechanism | str | None = None,
     texts: Texts = "iso",
     ledger: LedgerFile | Path | str | None = None,
     name: str = "release",
@@ -81,8 +82,9 @@ def release(
         What is protected; "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
         Exactly one of epsilon (with delta), mu and rho; see :class:`Promise`.
-    mechanism : Mechanism, optional
-        Default: :func:`recommended_mechanism`.
+    mechanism : Mechanism or str, optional
+        One, or the name of one without its knobs, such as "sum-tree". Default:
+        :func:`recommended_mechanism`.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
     ledger : LedgerFile or path, optional
@@ -179,10 +181,12 @@ class PlannedRelease:
 
 
 def planned_release(
-    domain: Domain, promise: Promise, mechanism: Mechanism | None = None
+    domain: Domain, promise: Promise, mechanism: Mechanism | str | None = None
 ) -> PlannedRelease:
     """Return a release to be made of a curator's domain; errors as of :func:`checked_loss`."""
-    chosen = mechanism or recommended_mechanism(domain, promise)
+    chosen: Mechanism = (
+        recommended_mechanism(domain, promise) if mechanism is None else MECHANISMS.made(mechanism)
+    )
     return PlannedRelease(chosen, promise, checked_loss(chosen, domain, promise))
 
 

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from lapwing.documents import quoted
+from lapwing.documents import nearest, quoted
 from lapwing.errors import ArgumentError, LapwingWarning
 
 Made = TypeVar("Made", bound=type[Any])
@@ -63,6 +63,40 @@ class Registry(Mapping[str, type[Any]]):
         """Return the names of what each of them must have."""
         protocol = _found(self.protocol)
         return {name for name in {*vars(protocol), *protocol.__annotations__} if name[0] != "_"}
+
+    def made(self, given: Any) -> Any:
+        """Return what is given, or what its name stands for, with the knobs that it has by itself.
+
+        Parameters
+        ----------
+        given : object or str
+            An instance, or a name in the table.
+
+        Raises
+        ------
+        ArgumentError
+            When it is a name that is not in the table, or that of a class whose knobs must be
+            said; when it is a class, or no such thing at all.
+        """
+        if isinstance(given, str):
+            if given not in self:
+                raise ArgumentError(
+                    f"the {self.kind} must be one of {', '.join(self)}, got {quoted(given)}"
+                    f"{nearest(given, self)}"
+                )
+            given = self[given]
+            try:
+                return given()
+            except TypeError:
+                raise ArgumentError(
+                    f"the {self.kind} {given.name} has knobs that must be said; pass "
+                    f"{given.__name__}(...)"
+                ) from None
+        if isinstance(given, type) or not all(hasattr(given, name) for name in self.offers()):
+            kind = type(given).__name__
+            said = f"the class {given.__name__}" if isinstance(given, type) else f"a {kind}"
+            raise ArgumentError(f"the {self.kind} must be one, or the name of one, got {said}")
+        return given
 
     def knows(self, made: type[Any]) -> bool:
         """Return whether this very class is in it; imports no other."""

@@ -77,6 +77,7 @@ def bounds(
     """
     # Everything that can be refused is refused before the data are read or anything is paid.
     promise = cost.promise()
+    assert promise.epsilon is not None  # asked for
     file = None if payment.ledger is None else LedgerFile(payment.ledger)
     if file is not None:
         file.read()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import Answer, answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import spread
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
@@ -48,7 +48,7 @@ _GRID: Vector = np.concatenate([[0.0], np.geomspace(0.02, 1, 24), np.arange(1.25
 
 
 @dataclass(frozen=True)
-class MixturePrior:
+class MixturePrior(Generic[Answer]):
     """Shrink every unbiased share by what the shares of all symbols are like.
 
     The shares of all symbols are taken for draws from one unknown prior, which is learnt from the
@@ -115,6 +115,30 @@ class MixturePrior:
     iterations: int = 300
     band: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: MixturePrior[Distribution],
+            *,
+            estimate: Literal["mean", "median"] = "mean",
+            total: Literal["one"] = "one",
+            iterations: int = 300,
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: MixturePrior[SignedEstimate],
+            *,
+            estimate: Literal["mean", "median"] = "mean",
+            total: Literal["free"],
+            iterations: int = 300,
+            band: bool = True,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "mixture-prior"
     reads: ClassVar[Kind] = "counts"
 
@@ -131,7 +155,7 @@ class MixturePrior:
             )
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return the shrunk shares: a Distribution (``total="one"``) or a SignedEstimate.
 
         Raises
@@ -143,9 +167,11 @@ class MixturePrior:
         free = shrunk(found.with_total(), estimate=self.estimate, iterations=self.iterations)
         mass = simplex(free) if self.estimate == "mean" else spread(free, kept=free > 0)
         band = available_band(channel, tally, mass) if self.band else None
+        kind: Any
         kind, held = (Distribution, mass) if self.total == "one" else (SignedEstimate, free)
         made = decoder_document(self)
-        return answer_as(kind, channel, tally, held, made=made, uncertainty=band)
+        answer: Answer = answer_as(kind, channel, tally, held, made=made, uncertainty=band)
+        return answer
 
 
 def shrunk(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_list
 from lapwing.protocol.domains.units import check_some, one_dimensional
@@ -41,6 +42,15 @@ class Categories(Unordered):
     labels: Sequence[str | int] | int
     _: KW_ONLY
     missing: Literal["refuse", "category"] = "refuse"
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            labels: Iterable[str | int] | NDArray[Any] | int,
+            *,
+            missing: Literal["refuse", "category"] = "refuse",
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Check the labels."""
@@ -78,7 +88,7 @@ class Categories(Unordered):
         """The labels in order, without the missing category; a range where only counted."""
         return range(self.labels) if isinstance(self.labels, int) else self.labels
 
-    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+    def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each label: int64 [n].
 
         Raises

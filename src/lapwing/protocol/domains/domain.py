@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import check_some, to_numbers
 
@@ -71,7 +72,7 @@ class Domain(Protocol):
         """Right end of every symbol but the missing one; DomainError when not ordered."""
         ...
 
-    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+    def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value."""
         ...
 
@@ -97,7 +98,7 @@ def check_list(entries: Any, *, name: str) -> None:
 
 
 def read_numbers(
-    values: ArrayLike, *, unit: Unit, missing: str
+    values: Values, *, unit: Unit, missing: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
     """Return values as numbers, at least one, and where they are missing; None when nowhere.
 

@@ -26,9 +26,10 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.moments import numbers_of_moments
 from lapwing.protocol.domains.text_values import (
     DAY,
@@ -123,7 +124,7 @@ def _float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def one_dimensional(values: ArrayLike) -> NDArray[Any]:
+def one_dimensional(values: Values) -> NDArray[Any]:
     """Return values as an array of one dimension, in which each is what it was.
 
     NumPy's common type of a list turns numbers beside one text into texts, and dates beside one
@@ -190,7 +191,7 @@ def check_some(array: NDArray[Any]) -> None:
 
 
 def to_numbers(
-    values: ArrayLike, *, unit: Unit, texts: Texts = "iso", unreadable: Unreadable = "refuse"
+    values: Values, *, unit: Unit, texts: Texts = "iso", unreadable: Unreadable = "refuse"
 ) -> NDArray[np.float64]:
     """Return values as float64 [n]; missing ones (None, NaN, NaT) as NaN.
 

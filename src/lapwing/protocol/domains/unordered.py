@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.domain import Closed
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
@@ -69,7 +70,7 @@ class Unordered(ABC):
         """Number of the missing symbol, or None."""
         return self.size - 1 if self.missing == "category" else None
 
-    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+    def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value: int64 [n].
 
         Raises

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.documents import canonical, parse, replacing, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
+from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.integers import Integers
@@ -46,7 +47,7 @@ def for_curator(domain: Domain) -> Domain:
     return replace(domain, outside="clip", missing="bin")
 
 
-def counts_of(values: ArrayLike, domain: Domain, *, texts: Texts = "iso") -> NDArray[np.int64]:
+def counts_of(values: Values, domain: Domain, *, texts: Texts = "iso") -> NDArray[np.int64]:
     """Return how many values fall on each symbol of a curator's domain: int64 [domain.size].
 
     Each value counts once, by itself: what cannot be read is missing, and no values are counts of
@@ -105,7 +106,7 @@ class Summary(Summed):
         return f"<Summary of a domain of {self.domain.size} symbols; its counts are secret>"
 
     @classmethod
-    def of_values(cls, values: ArrayLike, domain: Domain, *, texts: Texts = "iso") -> Summary:
+    def of_values(cls, values: Values, domain: Domain, *, texts: Texts = "iso") -> Summary:
         """Return the summary of raw values: clipped into the domain, rounded where it is whole.
 
         Missing values (NaN, None), infinite ones on a circle and what cannot be read are counted in
