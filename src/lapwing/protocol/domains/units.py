@@ -9,6 +9,10 @@ datetime       seconds since 1970-01-01T00:00 UTC          datetime, "2026-11-21
 time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, "09:30"
 =============  ==========================================  =======================
 
+**Time zones.** A moment with a zone has the date and time of day that its own clocks showed, and
+is the instant where the unit is "datetime", whichever library holds it. A moment without one is
+taken as it is written; as an instant, as UTC. A date has no time of day.
+
 **Each value is read by itself.** What one becomes depends on that value, the unit and the declared
 reading of texts, never on the others beside it: in the central model a row that decided how others
 are read would be worth more than the noise hides. So nothing here asks NumPy to find a common type
@@ -33,12 +37,14 @@ from lapwing.protocol.domains.moments import numbers_of_moments
 from lapwing.protocol.domains.text_values import (
     DAY,
     EXAMPLES,
+    NoClockError,
     Texts,
     Unit,
     calendar_number,
     check_texts,
     number_in_text,
 )
+from lapwing.protocol.domains.zoned_columns import on_the_wall
 
 UNITS = ("number", "date", "datetime", "time-of-day")
 
@@ -107,6 +113,8 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
             return _float(value)
     except TypeError:
         pass
+    except NoClockError as error:
+        raise _UnreadableError(f"must be a {unit}: {error}") from None
     except Exception:  # classes of others (pandas' far moments) raise what they like
         raise _UnreadableError(f"must be a {unit} such as {EXAMPLES[unit]}") from None
     hint = ""
@@ -232,14 +240,18 @@ def to_numbers(
                     return np.array(values, dtype=np.float64)
             except OverflowError:  # a whole number beyond the floats, which the loop clips
                 pass
+    if unit in ("date", "time-of-day"):
+        values = on_the_wall(values, name="the values")
     array = one_dimensional(values)
     kind = array.dtype.kind
     if kind in "iuf":
         with np.errstate(all="ignore"):
             return array.astype(np.float64, copy=False)
-    if kind == "M" and unit != "number":
-        return numbers_of_moments(array, unit=unit)
-    if kind in "OUS" or unreadable == "missing":
+    calendar = kind == "M" and unit != "number"
+    if calendar:
+        with contextlib.suppress(NoClockError):  # told below, of the first that is not missing
+            return numbers_of_moments(array, unit=unit)
+    if kind in "OUS" or unreadable == "missing" or calendar:
         return _each(array, unit=unit, texts=texts, unreadable=unreadable)
     hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
     raise DomainError(f"values must be numbers, got an array of {array.dtype.name}{hint}")
