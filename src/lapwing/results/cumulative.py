@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.domain_answers import check_range, to_points
 
 _ROUNDING = 1e-12
 """More than the rounding of a sum of masses, less than any share that matters."""
@@ -50,7 +51,7 @@ class Cumulative:
         values : array_like [n]
             Finite numbers, at least one.
         """
-        points, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+        points, counts = np.unique(to_points(values, unit="number"), return_counts=True)
         if points.size == 0 or not np.isfinite(points).all():
             raise ArgumentError("an empirical CDF needs at least one value, all finite")
         return cls(points, points, counts / counts.sum())
@@ -77,8 +78,19 @@ class Cumulative:
         return self._evaluate(points, side="left")
 
     def probability(self, low: float, high: float) -> float:
-        """Return P(low < value <= high)."""
+        """Return P(low < value <= high); ArgumentError unless low is at most high."""
+        check_range(low, high)
         return float(self.at(high) - self.at(low))
+
+    def density(self, points: ArrayLike) -> Vector:
+        """Return the mass per unit at each point; infinite at a step."""
+        x = np.asarray(points, dtype=np.float64)
+        piece = np.clip(np.searchsorted(self.left, x, side="right") - 1, 0, self.left.size - 1)
+        width = self.right[piece] - self.left[piece]
+        density = np.where(width > 0, self.mass[piece] / np.where(width > 0, width, 1.0), 0.0)
+        density = np.where((x < self.left[0]) | (x > self.right[piece]), 0.0, density)
+        result: Vector = np.where(self.at(x) > self.before(x), np.inf, density)
+        return result[()]
 
     def _evaluate(self, points: ArrayLike, *, side: str) -> Vector:
         x = np.asarray(points, dtype=np.float64)
