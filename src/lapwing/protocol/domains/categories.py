@@ -52,7 +52,8 @@ class Categories(Unordered):
             return
         check_list(self.labels, name="labels, unless their number,")
         labels = tuple(
-            int(label) if isinstance(label, np.integer) else label for label in self.labels
+            label.item() if isinstance(label, np.integer | np.str_) else label
+            for label in self.labels
         )
         wrong = next((type(label) for label in labels if type(label) not in (str, int)), None)
         if wrong is not None:

@@ -25,7 +25,7 @@ import contextlib
 import datetime
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
@@ -156,9 +156,23 @@ def one_dimensional(values: ArrayLike) -> NDArray[Any]:
     if array.ndim > 1 and getattr(held, "ndim", 1) == 1 and hasattr(held, "__len__"):
         # A column of lists, which NumPy made a table of because all are of one length.
         array = np.fromiter(held, dtype=object, count=len(held))
+    if array.ndim == 0:
+        raise DomainError(f"values must be a list or an array, got {_what_it_is(values)}")
     if array.ndim != 1:
         raise DomainError(f"values must be one-dimensional, got shape {array.shape}")
     return array
+
+
+def _what_it_is(values: Any) -> str:
+    """Say what came instead of a list, and what to do."""
+    kind = type(values).__name__
+    if isinstance(values, set | frozenset):
+        return f"a {kind}, which holds each value once; count every person in a list"
+    if isinstance(values, Mapping):
+        return f"a {kind}; pass list(...) of its values"
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | np.ndarray):
+        return f"a {kind}, which can be read only once; pass list(...) of it"
+    return "one value alone; put it in a list: [value]"
 
 
 def _is_plain(kind: type) -> bool:
