@@ -113,7 +113,7 @@ class Cumulative:
         ArgumentError
             When a probability is not in [0, 1].
         """
-        p = np.asarray(probabilities, dtype=np.float64)
+        p = to_points(probabilities, unit="number", name="a probability")
         if not np.all((p >= 0) & (p <= 1)):
             raise ArgumentError("a quantile's probability must be in [0, 1]")
         last = int(np.flatnonzero(self.mass > 0)[-1])

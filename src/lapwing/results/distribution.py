@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_range, to_values
 from lapwing.protocol.domains.domain_documents import build_domain
@@ -31,7 +33,7 @@ from lapwing.results.intervals import (
 )
 from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
 from lapwing.results.plotting import draw
-from lapwing.results.symbols import one_for_each_symbol, values_of
+from lapwing.results.symbols import drawn_values, one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
 
 VERSION = 1
@@ -178,15 +180,8 @@ class Distribution:
         -----
         Missing values are NaN or NaT, for categories and times of day None.
         """
-        generator = np.random.default_rng(rng)
-        symbols = generator.choice(self.mass.size, size=size, p=self.mass)
-        if not self.domain.ordered:
-            return np.array(values_of(self.domain, symbols), dtype=object)
-        left, right = self.domain.left, self.domain.right
-        known = np.minimum(symbols, left.size - 1)
-        values = left[known] + generator.random(size) * (right - left)[known]
-        drawn: NDArray[Any] = to_values(np.where(symbols < left.size, values, np.nan), self.domain)
-        return drawn
+        check_whole("the size of a sample", size, low=0, high=2**40, error=ArgumentError)
+        return drawn_values(self.domain, self.mass, size, generator_of(rng))
 
     def in_numbers(self) -> Distribution:
         """Return the same distribution of plain numbers: of days, or of seconds.
@@ -336,7 +331,9 @@ class Distribution:
         It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
         at once.
         """
-        self.cumulative.quantile(probability)  # refuses what is no probability, and labels
+        # Refuses what is no probability, and labels.
+        if self.cumulative.quantile(probability).ndim:
+            raise ArgumentError("a quantile interval is of one probability, got several")
         band = self.confidence_band(level, kind=kind, target=target)
         return None if band is None else to_interval(band.quantile(probability), self.domain)
 

@@ -20,7 +20,7 @@ from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise, kept
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.text_values import Texts
@@ -165,6 +165,7 @@ class PlannedRelease:
             interrupted.
         """
         check_people(self.mechanism, summary)
+        rng = source_of(rng)  # before anything is paid
         if ledger is None:
             made = self.mechanism.release(summary, self.promise, rng=rng)
             keep(made)

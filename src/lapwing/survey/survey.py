@@ -15,15 +15,28 @@ from typing import TYPE_CHECKING, Any, overload
 
 from numpy.typing import ArrayLike
 
-from lapwing.documents import fingerprint, parse, read, require, require_format, require_spelling
+from lapwing.documents import (
+    fingerprint,
+    nearest,
+    parse,
+    quoted,
+    read,
+    require,
+    require_format,
+    require_spelling,
+)
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts, ReportLog, Tally
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.survey.registry import RANDOMIZERS
+from lapwing.protocol.release import Release
+from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
@@ -93,7 +106,10 @@ class Survey:
         return replace(made, survey=self.fingerprint)
 
     def check(self, tally: Tally) -> None:
-        """Raise MismatchError unless the tally belongs to this survey."""
+        """Raise MismatchError unless the tally is this survey's; ArgumentError at no tally."""
+        check_observation(tally)
+        if isinstance(tally, Release):
+            raise ArgumentError("a release is decoded by Publication(release).distribution")
         if tally.survey not in (None, self.fingerprint):
             raise MismatchError(
                 f"the tally was collected by survey {tally.survey[:12]}, this one is "
@@ -102,17 +118,17 @@ class Survey:
 
     @overload
     def decode(
-        self, tally: Counts, *, decoder: Decoder | None = None, bins: int | None = None
+        self, tally: Counts, *, decoder: Decoder | str | None = None, bins: int | None = None
     ) -> Distribution | SignedEstimate: ...
 
     @overload
     def decode(
-        self, tally: ReportLog, *, decoder: Decoder | LogDecoder | None = None
+        self, tally: ReportLog, *, decoder: Decoder | LogDecoder | str | None = None
     ) -> Distribution | SignedEstimate | HeavyHitters: ...
 
     @overload
     def decode(
-        self, tally: Tally, *, decoder: AnyDecoder | None = None, bins: int | None = None
+        self, tally: Tally, *, decoder: AnyDecoder | str | None = None, bins: int | None = None
     ) -> Distribution | SignedEstimate | HeavyHitters: ...
 
     def decode(
@@ -128,8 +144,9 @@ class Survey:
         ----------
         tally : Counts or ReportLog
             Of this survey.
-        decoder : Decoder, optional
-            Default: the recommended one, which returns a Distribution.
+        decoder : Decoder or str, optional
+            One, or the name of one without its knobs, such as "least-squares". Default: the
+            recommended one, which returns a Distribution.
         bins : int, optional
             Decode at another number of bins, which must divide the grid of a square wave.
 
@@ -142,10 +159,12 @@ class Survey:
         from lapwing.planning.defaults import default_decoder, scanned_long
 
         self.check(tally)
+        if bins is not None:
+            check_whole("bins", bins, low=1, high=MAXIMUM_BINS, error=ArgumentError)
         channel = self.randomizer.channel_for(tally, bins=bins)
         chosen: AnyDecoder
         if decoder is not None:
-            chosen = decoder
+            chosen = _decoder(decoder)
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(
                 f"a scan of {self.randomizer.domain.size} values takes long; name the values of "
@@ -220,6 +239,32 @@ class Survey:
     def read(cls, path: Path | str) -> Survey:
         """Return the survey in a file; FormatError names the file."""
         return cls.from_document(read(Path(path)))
+
+
+def _decoder(decoder: Any) -> AnyDecoder:
+    """Return a decoder, or that of a name; ArgumentError when it is neither."""
+    if isinstance(decoder, str):
+        if decoder not in DECODERS:
+            raise ArgumentError(
+                f"the decoder must be one of {', '.join(DECODERS)}, got {quoted(decoder)}"
+                f"{nearest(decoder, DECODERS)}"
+            )
+        decoder = DECODERS[decoder]
+        try:
+            decoder = decoder()
+        except TypeError:
+            raise ArgumentError(
+                f"the decoder {decoder.name} has knobs that must be said; pass "
+                f"{decoder.__name__}(...)"
+            ) from None
+    made = not isinstance(decoder, type)
+    if not (made and hasattr(decoder, "reads")):
+        said = f"a {type(decoder).__name__}" if made else f"the class {decoder.__name__}"
+        raise ArgumentError(
+            f"the decoder must be one such as LeastSquares(), or the name of one, got {said}"
+        )
+    chosen: AnyDecoder = decoder
+    return chosen
 
 
 def _first_difference(found: Any, computed: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds, square_root_below
 from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
@@ -134,7 +134,7 @@ class UnaryEncoding(Counted):
         All bits are drawn with probability q, 64 at a time, then the own bit of every person is
         overwritten by one drawn with probability p.
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
         own, other = self._thresholds
 
