@@ -175,7 +175,7 @@ def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console
         true = float(truth.quantile(probability))
         table.add_row(
             f"{probability:g}",
-            column.text(float(answer.quantile(probability))),
+            column.text(float(answer.cumulative.quantile(probability))),
             f"{column.text(low)} to {column.text(high)}",
             column.text(true),
             "yes" if low <= true <= high else "no",

@@ -19,7 +19,7 @@ from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.units import to_numbers
 from lapwing.protocol.messages.summary import Summary, for_curator
@@ -162,6 +162,7 @@ def private_bounds(
     """
     promise = Promise(neighbours, epsilon=epsilon, delta=delta)
     check_confidence(confidence)
+    rng = source_of(rng)  # before anything is paid
     query = HistogramQuery(2 * STEPS + 1)
     loss = query.loss(SCALES, promise)
     summary = values if isinstance(values, Summary) else count_steps(values)

@@ -21,7 +21,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.regridding import Coarsened, cell_of
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.privacy.guarantee import Certificate, Guarantee
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
@@ -195,7 +195,7 @@ class Mixture(ABC):
         self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
     ) -> Reports:
         """Return one report per symbol of the domain."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         coins = source.words(symbols.size) >> np.uint64(32)
         group = np.searchsorted(self._limits, coins, side="right")
         data = np.zeros((symbols.size, self.report_width), dtype=np.uint8)

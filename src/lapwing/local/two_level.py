@@ -31,7 +31,7 @@ from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
@@ -177,7 +177,7 @@ class TwoLevel(Counted):
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         points = self.point_of(values)
         sizes = np.array([self.far, self.near], dtype=np.uint64)
 

@@ -367,11 +367,18 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
 
     Raises
     ------
+    ArgumentError
+        When it is no batch of reports.
     MismatchError
         When another randomizer made it.
     ReportError
         When its records have another width.
     """
+    if not isinstance(reports, Reports):
+        raise ArgumentError(
+            f"what is tallied must be Reports, got a {type(reports).__name__}; randomize values "
+            "first, where they are: tally(randomize(values))"
+        )
     if reports.fingerprint != fingerprint:
         raise MismatchError(
             f"these reports were made by randomizer {reports.fingerprint[:12]}, this one is "

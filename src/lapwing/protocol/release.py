@@ -18,7 +18,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Kind, Summed
@@ -93,7 +93,7 @@ class Mechanism(Protocol):
         ArgumentError, PrivacyError, MissingExtraError
             Those of :meth:`loss`, for the same reasons. Nothing was drawn then.
         """
-        return self._drawn(summary, promise, secure() if rng is None else rng, identifier)
+        return self._drawn(summary, promise, source_of(rng), identifier)
 
     def _drawn(
         self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None

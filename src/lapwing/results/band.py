@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from statistics import NormalDist
 from typing import Literal
 
@@ -18,8 +19,8 @@ Target = Literal["empirical", "population"]
 
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level is in (0, 1)."""
-    if not 0 < level < 1:
-        raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise ArgumentError(f"the level of a band must be in (0, 1), got {level!r}")
 
 
 def check_kind(kind: Kind, target: Target) -> None:

@@ -13,6 +13,7 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_points, to_range
 from lapwing.results.band import DifferenceBand, Kind, Target, check_level
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, share_ends
@@ -156,16 +157,23 @@ class Difference:
 
     def cdf(self, points: ArrayLike) -> Vector:
         """Return P(value <= x) in the first minus that in the second, for each point."""
-        return self.first.cumulative.at(points) - self.second.cumulative.at(points)
+        one, two = self.first.cumulative, self.second.cumulative
+        x = to_points(points, unit=self.first.domain.unit)
+        return one.at(x) - two.at(x)
 
     def quantile(self, probabilities: ArrayLike) -> Vector:
-        """Return how much higher a quantile of the first is, in the unit of the values."""
+        """Return how much higher a quantile of the first is, in the unit of the values.
+
+        A shift is a number: of days for dates, of seconds for moments and times of day.
+        """
         one, two = (each.cumulative for each in (self.first, self.second))
         return one.quantile(probabilities) - two.quantile(probabilities)
 
-    def probability(self, low: float, high: float) -> float:
+    def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high) in the first minus that in the second."""
-        one, two = (each.cumulative.probability(low, high) for each in (self.first, self.second))
+        curves = (self.first.cumulative, self.second.cumulative)
+        span = to_range(low, high, unit=self.first.domain.unit)
+        one, two = (curve.probability(*span) for curve in curves)
         return one - two
 
     def share(self, label: Any) -> float:
@@ -178,14 +186,15 @@ class Difference:
         return self.first.cumulative.mean - self.second.cumulative.mean
 
     def probability_interval(
-        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None when one has no error law."""
         error_laws = self._error_laws(target)
         if error_laws is None:
             return None
         domain = self.first.domain
-        one, two = (probability_ends(each, domain, (low, high)) for each in error_laws)
+        span = to_range(low, high, unit=domain.unit)
+        one, two = (probability_ends(each, domain, span) for each in error_laws)
         return one.minus(two).interval(level, least=-1.0, most=1.0)
 
     def share_interval(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,8 +13,11 @@ from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_range, to_values
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of
 from lapwing.results.band import Band, Kind, Target
@@ -32,7 +35,7 @@ from lapwing.results.intervals import (
 from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
 from lapwing.results.plotting import draw
 from lapwing.results.summarized import Summarized
-from lapwing.results.symbols import one_for_each_symbol, values_of
+from lapwing.results.symbols import drawn_values, one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
 
 VERSION = 1
@@ -124,35 +127,35 @@ class Distribution(Summarized):
 
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the density, per unit of the values; infinite at an atom that holds mass."""
-        x = np.asarray(points, dtype=np.float64)
-        curve = self.cumulative
-        piece = np.clip(np.searchsorted(curve.left, x, side="right") - 1, 0, curve.left.size - 1)
-        width = curve.right[piece] - curve.left[piece]
-        density = np.where(width > 0, curve.mass[piece] / np.where(width > 0, width, 1.0), 0.0)
-        density = np.where((x < curve.left[0]) | (x > curve.right[piece]), 0.0, density)
-        steps = curve.at(x) - curve.before(x)
-        result: NDArray[np.float64] = np.where(steps > 0, np.inf, density)
-        return result[()]
+        return self.cumulative.density(to_points(points, unit=self.domain.unit))
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return P(value <= x) for each point, among those whose value is present."""
-        return self.cumulative.at(points)
+        """Return P(value <= x) for each point, among those whose value is present.
 
-    def quantile(self, probabilities: ArrayLike) -> NDArray[np.float64]:
-        """Return the smallest x with P(value <= x) >= p, for each p in [0, 1]."""
-        return self.cumulative.quantile(probabilities)
+        Points, and the ends of ranges, are dates or times where the domain's values are.
+        """
+        return self.cumulative.at(to_points(points, unit=self.domain.unit))
 
-    def probability(self, low: float, high: float) -> float:
+    def quantile(self, probabilities: ArrayLike) -> Any:
+        """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
+
+        Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
+        see `lapwing.protocol.domains.domain_answers`, and :meth:`in_numbers` for numbers of all.
+        """
+        return to_values(self.cumulative.quantile(probabilities), self.domain)
+
+    def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high), among those whose value is present."""
-        return self.cumulative.probability(low, high)
+        return self.cumulative.probability(*to_range(low, high, unit=self.domain.unit))
 
     def share(self, label: Any) -> float:
         """Return the share of one category, or of the symbol that holds a value."""
         return float(self.mass[self.domain.index([label])[0]])
 
-    def mean(self) -> float:
-        """Return the expected value, in the unit of the domain."""
-        return self.cumulative.mean
+    def mean(self) -> Any:
+        """Return the expected value, as :meth:`quantile` does; a float for numbers."""
+        mean = self.cumulative.mean
+        return mean if self.domain.unit == "number" else to_values(mean, self.domain)
 
     def variance(self) -> float:
         """Return the variance, in the squared unit of the domain."""
@@ -166,7 +169,7 @@ class Distribution(Summarized):
         return self.cumulative.moment(order)
 
     def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
-        """Return synthetic values: float64 [size], or labels of categories.
+        """Return synthetic values [size]: as those of :meth:`quantile`, or labels of categories.
 
         Parameters
         ----------
@@ -177,16 +180,19 @@ class Distribution(Summarized):
 
         Notes
         -----
-        Missing values are NaN, for categories None.
+        Missing values are NaN or NaT, for categories and times of day None.
         """
-        generator = np.random.default_rng(rng)
-        symbols = generator.choice(self.mass.size, size=size, p=self.mass)
-        if not self.domain.ordered:
-            return np.array(values_of(self.domain, symbols), dtype=object)
-        left, right = self.domain.left, self.domain.right
-        known = np.minimum(symbols, left.size - 1)
-        values = left[known] + generator.random(size) * (right - left)[known]
-        return np.where(symbols < left.size, values, np.nan)
+        check_whole("the size of a sample", size, low=0, high=2**40, error=ArgumentError)
+        return drawn_values(self.domain, self.mass, size, generator_of(rng))
+
+    def in_numbers(self) -> Distribution:
+        """Return the same distribution of plain numbers: of days, or of seconds.
+
+        All of its answers are floats, to calculate with.
+        """
+        if self.domain.unit == "number":
+            return self
+        return replace(self, domain=replace(self.domain, unit="number"))  # type: ignore[type-var]
 
     @cached_property
     def present_uncertainty(self) -> Uncertainty | None:
@@ -257,7 +263,7 @@ class Distribution(Summarized):
         return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
 
     def probability_interval(
-        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None without an error law.
 
@@ -266,17 +272,18 @@ class Distribution(Summarized):
 
         Parameters
         ----------
-        low, high : float
+        low, high : float, or a date or time
             With ``low <= high``; both may be infinite.
         level : float
             In (0, 1).
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
         """
+        span = to_range(low, high, unit=self.domain.unit)
         error_law = answering(self.present_uncertainty, target)
         if error_law is None:
             return None
-        ends = probability_ends(error_law, self.domain, (low, high))
+        ends = probability_ends(error_law, self.domain, span)
         return ends.interval(level, least=0.0, most=1.0)
 
     def share_interval(
@@ -291,8 +298,8 @@ class Distribution(Summarized):
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
-    ) -> tuple[float, float] | None:
-        """Return an interval for the mean, in the unit of the domain; None without an error law.
+    ) -> tuple[Any, Any] | None:
+        """Return an interval for the mean, as :meth:`mean` says it; None without an error law.
 
         Reaches from all values at the left ends of their bins to all at the right ends.
         """
@@ -301,7 +308,8 @@ class Distribution(Summarized):
             return None
         left, right = self.domain.left, self.domain.right
         ends = mean_ends(error_law, left, right)
-        return ends.interval(level, least=float(left[0]), most=float(right[-1]))
+        interval = ends.interval(level, least=float(left[0]), most=float(right[-1]))
+        return to_interval(interval, self.domain)
 
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -319,15 +327,17 @@ class Distribution(Summarized):
         level: float = 0.95,
         kind: Kind = "pointwise",
         target: Target = "empirical",
-    ) -> tuple[float, float] | None:
+    ) -> tuple[Any, Any] | None:
         """Return an interval for one quantile, by inversion of the band; None without one.
 
         It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
         at once.
         """
-        self.quantile(probability)  # refuses what is no probability, and labels
+        # Refuses what is no probability, and labels.
+        if self.cumulative.quantile(probability).ndim:
+            raise ArgumentError("a quantile interval is of one probability, got several")
         band = self.confidence_band(level, kind=kind, target=target)
-        return None if band is None else band.quantile(probability)
+        return None if band is None else to_interval(band.quantile(probability), self.domain)
 
     def range_error_bounds(
         self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"

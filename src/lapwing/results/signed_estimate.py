@@ -18,6 +18,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_points, to_range
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.distribution import Distribution
@@ -76,14 +77,14 @@ class SignedEstimate:
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the estimated P(value <= x); need not be monotone or within [0, 1]."""
-        return self.cumulative.at(points)
+        return self.cumulative.at(to_points(points, unit=self.domain.unit))
 
-    def probability(self, low: float, high: float) -> float:
+    def probability(self, low: Any, high: Any) -> float:
         """Return the estimated P(low < value <= high)."""
-        return self.cumulative.probability(low, high)
+        return self.cumulative.probability(*to_range(low, high, unit=self.domain.unit))
 
     def probability_interval(
-        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None without an error law."""
         return self.project("simplex").probability_interval(low, high, level=level, target=target)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,14 @@ from lapwing.decoders.decoder import ReleaseDecoder
 from lapwing.documents import read, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, PrivacyError
 from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise, kept
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.text_values import Texts
@@ -167,6 +167,7 @@ class PlannedRelease:
             interrupted.
         """
         check_people(self.mechanism, summary)
+        rng = source_of(rng)  # before anything is paid
         if ledger is None:
             made = self.mechanism.release(summary, self.promise, rng=rng)
             keep(made)

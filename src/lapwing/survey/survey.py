@@ -12,17 +12,30 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
-from lapwing.documents import fingerprint, parse, read, require, require_format, require_spelling
+from lapwing.documents import (
+    fingerprint,
+    nearest,
+    parse,
+    quoted,
+    read,
+    require,
+    require_format,
+    require_spelling,
+)
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.survey.registry import RANDOMIZERS
+from lapwing.protocol.release import Release
+from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -106,7 +119,10 @@ class Survey(Generic[Collected]):
         return replace(self.randomizer.tally(reports), survey=self.fingerprint)
 
     def check(self, tally: Tally) -> None:
-        """Raise MismatchError unless the tally belongs to this survey."""
+        """Raise MismatchError unless the tally is this survey's; ArgumentError at no tally."""
+        check_observation(tally)
+        if isinstance(tally, Release):
+            raise ArgumentError("a release is decoded by Publication(release).distribution")
         if tally.survey not in (None, self.fingerprint):
             raise MismatchError(
                 f"the tally was collected by survey {tally.survey[:12]}, this one is "
@@ -125,8 +141,18 @@ class Survey(Generic[Collected]):
 
     @overload
     def decode(
+        self, tally: Counts, *, decoder: str, bins: int | None = None
+    ) -> Distribution | SignedEstimate: ...
+
+    @overload
+    def decode(
         self, tally: Tally, *, decoder: None = None, bins: int | None = None
     ) -> Distribution | HeavyHitters: ...
+
+    @overload
+    def decode(
+        self, tally: Tally, *, decoder: str, bins: int | None = None
+    ) -> Distribution | SignedEstimate | HeavyHitters: ...
 
     @overload
     def decode(
@@ -146,8 +172,9 @@ class Survey(Generic[Collected]):
         ----------
         tally : Counts or ReportLog
             Of this survey.
-        decoder : Decoder, optional
-            Default: the recommended one, which returns a Distribution.
+        decoder : Decoder or str, optional
+            One, or the name of one without its knobs, such as "least-squares". Default: the
+            recommended one, which returns a Distribution.
         bins : int, optional
             Decode at another number of bins, which must divide the grid of a square wave.
 
@@ -160,10 +187,12 @@ class Survey(Generic[Collected]):
         from lapwing.planning.defaults import default_decoder, scanned_long
 
         self.check(tally)
+        if bins is not None:
+            check_whole("bins", bins, low=1, high=MAXIMUM_BINS, error=ArgumentError)
         channel = self.randomizer.channel_for(tally, bins=bins)
         chosen: AnyDecoder
         if decoder is not None:
-            chosen = decoder
+            chosen = _decoder(decoder)
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(
                 f"a scan of {self.randomizer.domain.size} values takes long; name the values of "
@@ -238,6 +267,32 @@ class Survey(Generic[Collected]):
     def read(cls, path: Path | str) -> Self:
         """Return the survey in a file; FormatError names the file."""
         return cls.from_document(read(Path(path)))
+
+
+def _decoder(decoder: Any) -> AnyDecoder:
+    """Return a decoder, or that of a name; ArgumentError when it is neither."""
+    if isinstance(decoder, str):
+        if decoder not in DECODERS:
+            raise ArgumentError(
+                f"the decoder must be one of {', '.join(DECODERS)}, got {quoted(decoder)}"
+                f"{nearest(decoder, DECODERS)}"
+            )
+        decoder = DECODERS[decoder]
+        try:
+            decoder = decoder()
+        except TypeError:
+            raise ArgumentError(
+                f"the decoder {decoder.name} has knobs that must be said; pass "
+                f"{decoder.__name__}(...)"
+            ) from None
+    made = not isinstance(decoder, type)
+    if not (made and hasattr(decoder, "reads")):
+        said = f"a {type(decoder).__name__}" if made else f"the class {decoder.__name__}"
+        raise ArgumentError(
+            f"the decoder must be one such as LeastSquares(), or the name of one, got {said}"
+        )
+    chosen: AnyDecoder = decoder
+    return chosen
 
 
 def _first_difference(found: Any, computed: dict[str, Any]) -> str:

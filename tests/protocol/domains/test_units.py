@@ -150,7 +150,8 @@ def test_every_precision_of_datetime64(precision: str) -> None:
     whole = times.astype("datetime64[s]").astype(np.int64)
     assert to_numbers(times, unit="datetime").tolist() == whole.tolist()
     assert to_numbers(times, unit="date").tolist() == (whole // 86_400).tolist()
-    assert to_numbers(times, unit="time-of-day").tolist() == (whole % 86_400).tolist()
+    if precision != "D":
+        assert to_numbers(times, unit="time-of-day").tolist() == (whole % 86_400).tolist()
 
 
 def test_moments_of_any_precision_beside_each_other() -> None:

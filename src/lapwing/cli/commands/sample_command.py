@@ -53,6 +53,7 @@ def sample(
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be at least 0, got {seed}")
     result = read_result(result_file)
+    numbers = result.in_numbers()
     rng = np.random.default_rng(seed)
     with writing(output) as stream:
         text = io.TextIOWrapper(stream, "utf-8", newline="")
@@ -60,7 +61,7 @@ def sample(
         rows.writerow([column])
         with out.progress("sample", size) as advance:
             for start in range(0, size, _BATCH):
-                part = result.sample(min(_BATCH, size - start), rng=rng)
+                part = numbers.sample(min(_BATCH, size - start), rng=rng)
                 rows.writerows([cell] for cell in _cells(part, result.domain))
                 advance(part.size)
         text.detach()  # flushes, and leaves closing to `writing`

@@ -52,10 +52,11 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
         return document | {"shares": _shares(result, level)}
     if result.missing_share == 1:
         return document | {"quantiles": [], "mean": None, "atoms": []}
+    numbers = result.in_numbers()  # for other programs
     return document | {
         "quantiles": _quantiles(result, level),
-        "mean": result.mean(),
-        "mean_interval": result.mean_interval(level=level),
+        "mean": numbers.mean(),
+        "mean_interval": numbers.mean_interval(level=level),
         "variance": result.variance(),
         "variance_interval": result.variance_interval(level=level),
         "range_error_bounds": _range_errors(result, level),
@@ -85,7 +86,7 @@ def quantile_rows(
     band = result.confidence_band(level)
     rows = []
     for probability in probabilities:
-        value = float(result.quantile(probability))
+        value = float(result.cumulative.quantile(probability))
         low, high = (None, None) if band is None else band.quantile(probability)
         rows.append({"probability": probability, "value": value, "low": low, "high": high})
     return rows

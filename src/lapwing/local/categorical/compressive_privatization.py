@@ -45,7 +45,7 @@ from lapwing.privacy.exact_numbers import (
     least_epsilon,
 )
 from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, secure, uniform_below
+from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, source_of, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain
@@ -455,7 +455,7 @@ accept it by name with accept_epsilon="1.308846"
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; as :meth:`TwoLevel.randomize`, with a T for each size."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         points = self.point_of(values)
 
         def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:

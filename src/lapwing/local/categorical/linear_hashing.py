@@ -24,7 +24,7 @@ from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
@@ -281,7 +281,7 @@ class LinearHashing:
         self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
     ) -> Reports:
         """Return one report per symbol of the domain: what a simulation of people needs."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         shift = np.uint64(64 - self.hash.seed_bits)
         sizes = np.array([self.far, self.near], dtype=np.uint64)
 

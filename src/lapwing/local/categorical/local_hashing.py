@@ -28,7 +28,7 @@ from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Channel
@@ -270,7 +270,7 @@ class LocalHashing(TwoLevel):
         self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
     ) -> Reports:
         """Return one report with a fresh seed per symbol: what a simulation of people needs."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         size = self.values_of_a_hash
 
         def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:

@@ -25,7 +25,7 @@ from lapwing.privacy.exact_numbers import (
     square_root_below,
 )
 from lapwing.privacy.guarantee import Certificate, Guarantee
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, iterate, secure
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, iterate, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
@@ -291,7 +291,7 @@ class Rappor(Counted):
             raise ArgumentError("survey must be the fingerprint of the survey that asks")
         symbol = int(self.domain.index([value])[0])
         permanent = self._permanent(symbol, memory.words(survey, self.fingerprint, symbol))
-        made = self._instantaneous(permanent, iterate(secure() if rng is None else rng))
+        made = self._instantaneous(permanent, iterate(source_of(rng)))
         data = np.frombuffer(made, dtype=np.uint8).reshape(1, -1).copy()
         return Reports(data, self.fingerprint)
 
@@ -321,7 +321,7 @@ class Rappor(Counted):
         For simulation, and for surveys that ask once. A device that will be asked again uses
         :meth:`report`.
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
         keep, again = self._thresholds
 

@@ -17,7 +17,7 @@ from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, drawn_in_order, random_sets
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
@@ -181,7 +181,7 @@ class SubsetSelection(Counted):
         -----
         See :func:`lapwing.local.bit_reports.random_sets`: the set is exactly uniform.
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
 
         def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:

@@ -22,7 +22,7 @@ from lapwing.privacy.exact_numbers import (
     square_root_below,
 )
 from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
@@ -144,7 +144,7 @@ class UnaryEncoding(Counted):
         All bits are drawn with probability q, 64 at a time, then the own bit of every person is
         overwritten by one drawn with probability p.
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
         own, other = self._thresholds
 

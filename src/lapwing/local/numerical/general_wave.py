@@ -29,7 +29,7 @@ from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
@@ -322,7 +322,7 @@ class GeneralWave(Counted):
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         points = self.domain.index(values)
 
         def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -40,7 +40,7 @@ from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
@@ -318,7 +318,7 @@ class SignedSubsetSelection(Counted):
         Fair signs for all, then a set of coordinates
         (:func:`lapwing.local.bit_reports.random_sets`).
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
 
         def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:

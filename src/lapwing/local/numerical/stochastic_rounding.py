@@ -22,7 +22,7 @@ from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import near_certificate, near_threshold
 from lapwing.local.numerical.mean_estimate import MeanEstimate, grid_points, mean_of, own_counts
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, secure
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.integers import Integers
@@ -163,7 +163,7 @@ class StochasticRounding(Counted):
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         points = self.domain.index(values)
 
         def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:

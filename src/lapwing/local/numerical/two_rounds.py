@@ -14,7 +14,7 @@ from lapwing.linear.arrays import Values
 from lapwing.local.numerical.mean_estimate import MeanEstimate, grid_points
 from lapwing.local.numerical.piecewise import Piecewise
 from lapwing.local.numerical.stochastic_rounding import StochasticRounding
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 
@@ -100,7 +100,7 @@ def mean_and_variance(
     brought into the range of the mechanism; here by the public bounds of
     :class:`SquaredDeviation`.
     """
-    source = secure() if rng is None else rng
+    source = source_of(rng)
     column = np.asarray(values)
     if column.ndim != 1 or column.size < 4:
         raise ArgumentError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_list
 from lapwing.protocol.domains.units import check_some, one_dimensional
@@ -62,7 +62,8 @@ class Categories(Unordered):
             return
         check_list(self.labels, name="labels, unless their number,")
         labels = tuple(
-            int(label) if isinstance(label, np.integer) else label for label in self.labels
+            label.item() if isinstance(label, np.integer | np.str_) else label
+            for label in self.labels
         )
         wrong = next((type(label) for label in labels if type(label) not in (str, int)), None)
         if wrong is not None:

@@ -92,7 +92,16 @@ def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
 
 
 def check_list(entries: Any, *, name: str) -> None:
-    """Raise DomainError unless the entries are a list, or can be gone through like one."""
+    """Raise DomainError unless the entries are a list, or can be gone through like one.
+
+    A set has no order: its texts come in another one in each process, so what is made of it would
+    be another document each time.
+    """
+    if isinstance(entries, set | frozenset):
+        raise DomainError(
+            f"{name} must be a list, got a {type(entries).__name__}, which has no order; pass "
+            "sorted(...) of it"
+        )
     if not isinstance(entries, Iterable) or isinstance(entries, str | bytes | Mapping):
         raise DomainError(f"{name} must be a list, got a {type(entries).__name__}")
 
