@@ -9,13 +9,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError, DomainError, ReportError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.regridding import Coarsened, cell_of
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.privacy.guarantee import Certificate

@@ -12,7 +12,6 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
 from lapwing.local.window_counts import spread_evenly

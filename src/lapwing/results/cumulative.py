@@ -7,13 +7,13 @@ real line, a piece being a bin (mass spread evenly) or a point (``left == right`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 
 _ROUNDING = 1e-12
 """More than the rounding of a sum of masses, less than any share that matters."""

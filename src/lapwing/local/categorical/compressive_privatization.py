@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.random_signs import (
     LARGEST_SEED,
     coherence,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import hadamard_parity, is_power_of_two
 from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel

@@ -7,7 +7,6 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.circulant import Circulant
 from lapwing.linear.operators.toeplitz import SlidingTable
 from lapwing.local.code_reports import CodeReports

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardAgreement, hadamard_parity
 from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import ClassVar
 
 from lapwing.errors import DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.numerical.binning import least_variance_randomizer
 from lapwing.privacy.exact_numbers import check_whole_field

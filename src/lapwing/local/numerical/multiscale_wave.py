@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
 from lapwing.local.categorical.subset_selection import SubsetSelection, optimal_size
 from lapwing.local.mixture import Mixture, Part, whole_shares

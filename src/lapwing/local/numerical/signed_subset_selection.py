@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.local.bit_reports import (
     BitReports,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
 from numbers import Real
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.regridding import Repeated

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import near_certificate, near_threshold

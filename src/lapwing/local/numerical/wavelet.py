@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
+from lapwing.linear.memoized import cached_property
 from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.numerical.signed_subset_selection import (
     MOST_COORDINATES,

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
