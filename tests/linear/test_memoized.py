@@ -60,6 +60,14 @@ def test_it_stays_the_function_that_it_keeps() -> None:
     assert [half(2), half(number=3), half(number=4)] == [1, Fraction(3, 2), 2]
 
 
+def test_arguments_of_other_names_are_other_arguments() -> None:
+    @memoized(most=4)
+    def difference(first: int = 0, second: int = 0) -> int:
+        return first - second
+
+    assert [difference(first=2), difference(second=2), difference(2)] == [2, -2, 2]
+
+
 def test_a_failure_is_not_kept() -> None:
     tried: list[int] = []
 
@@ -111,6 +119,19 @@ def test_all_threads_hold_one_object() -> None:
         with ThreadPoolExecutor(4) as threads:
             found = list(threads.map(made, [number] * 4))
         assert all(one is found[0] for one in found)
+
+
+def test_of_two_results_that_threads_compute_at_once_both_get_one() -> None:
+    both = Barrier(2, timeout=20)
+
+    @memoized(most=1)
+    def made() -> list[int]:
+        both.wait()
+        return [1]
+
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(lambda _: made(), range(2))
+    assert one is other is made()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
