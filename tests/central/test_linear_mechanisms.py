@@ -126,6 +126,24 @@ class TestMechanisms:
         with pytest.raises(FormatError, match="do not trust it"):
             release_from_document(document)
 
+    def test_less_noise_is_refused_in_any_part_also_where_its_loss_is_stated(
+        self, mechanism, promise
+    ):
+        first, second = (mechanism.release(summary(), promise, rng=seeded(s)) for s in (1, 2))
+        part = second.parts[0]
+        weak = Noise(part.noise.kind, part.noise.scale / 2)
+        strategy = mechanism.strategy_for(second.domain, promise.neighbours)
+        loss = weak.loss(strategy.sensitivity(promise.neighbours))
+        for noise, cost, message in [
+            (weak, loss, "less noise than its promise needs"),
+            (weak, part.loss, "the loss of a part is not that of its noise"),
+        ]:
+            document = (first + second).to_document()
+            document["parts"][1]["noise"] = noise.to_document()
+            document["parts"][1]["loss"] = cost.to_document()
+            with pytest.raises(FormatError, match=message):
+                release_from_document(document)
+
     def test_releases_of_sites_add_exactly(self, mechanism, promise):
         parts = [mechanism.release(summary(seed=s), promise, rng=seeded(s)) for s in range(3)]
         whole = sum(parts)

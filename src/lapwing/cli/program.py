@@ -45,7 +45,7 @@ from lapwing.cli.exit_codes import (
 from lapwing.cli.option_groups import ungrouped
 from lapwing.documents import nearest
 from lapwing.errors import LapwingError, LapwingWarning
-from lapwing.survey.registry import load_plugins
+from lapwing.survey.registry import load_plugins, packages_of_others
 
 COMMANDS = (
     recommend,
@@ -196,9 +196,13 @@ def _sentence(error: Exception) -> str:
     places = traceback.extract_tb(error.__traceback__)
     last = places[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    modules = {frame.f_globals.get("__name__", "").partition(".")[0] for frame in frames}
+    others = sorted(modules & packages_of_others())
+    whose = f"the plug-in {others[0]}" if others else f"lapwing {version('lapwing')}"
     return (
-        f"unexpected {type(error).__name__} in {where}; this is a defect of lapwing "
-        f"{version('lapwing')}, please report it with the command that led to it"
+        f"unexpected {type(error).__name__} in {where}; this is a defect of {whose}, please "
+        "report it with the command that led to it"
     )
 
 

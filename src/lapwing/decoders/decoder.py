@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args
 
-from lapwing.errors import UnsupportedChannelError
+from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Kind, Observation
 from lapwing.protocol.messages.tally import Counts, ReportLog
 from lapwing.protocol.release import Release
@@ -102,6 +103,48 @@ class AnyDecoder(Protocol[AnyAnswer]):
     def decode(self, channel: Any, observation: Any, /) -> AnyAnswer:
         """Return what the observation says."""
         ...
+
+
+def require_decoder(decoder: Any) -> Any:
+    """Return what is offered as a decoder, if it is one.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if isinstance(decoder, type) or not hasattr(decoder, "decode"):
+        raise ArgumentError(f"a decoder is needed, such as LeastSquares(), got {_said(decoder)}")
+    check_reads(decoder)
+    return decoder
+
+
+def check_reads(decoder: Any) -> None:
+    """Raise ArgumentError unless a decoder, or its class, says which observations it decodes."""
+    kinds = get_args(Kind)
+    if getattr(decoder, "reads", None) not in kinds:
+        raise ArgumentError(f"the `reads` of a decoder must be one of {', '.join(kinds)}")
+
+
+def require_answer(answer: Any, domain: Domain, name: str) -> Any:
+    """Return what a decoder answers, if it may: somebody else's may be wrong.
+
+    Raises
+    ------
+    ArgumentError
+        When it is no result, or on another domain than the channel's.
+    """
+    if getattr(answer, "kind", None) not in ("distribution", "signed-estimate", "heavy-hitters"):
+        raise ArgumentError(
+            f"the decoder {name} must return a Distribution, a SignedEstimate or HeavyHitters, "
+            f"it returned {_said(answer)}"
+        )
+    if answer.domain != domain:
+        raise ArgumentError(f"the decoder {name} answered on another domain than the channel's")
+    return answer
+
+
+def _said(thing: Any) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
 
 
 def decoder_document(decoder: Any) -> dict[str, Any]:

@@ -75,7 +75,8 @@ def _exact(number: Any, wanted: str = RANGE) -> Fraction:
     if _QUOTIENT.fullmatch(text):
         return Fraction(text)
     if text.lower().lstrip("+-") in ("inf", "infinity", "nan"):
-        raise PrivacyError(f"{wanted}, got {text}; there is no privacy without a finite epsilon")
+        why = "; there is no privacy without a finite epsilon" if wanted == RANGE else ""
+        raise PrivacyError(f"{wanted}, got {text}{why}")
     if not _DECIMAL.fullmatch(text):
         raise PrivacyError(f"{wanted}, got {text[:40]!r}; pass for example epsilon=1")
     decimal = Decimal(text)

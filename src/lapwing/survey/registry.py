@@ -59,6 +59,10 @@ class Registry(Mapping[str, type[Any]]):
     def __len__(self) -> int:
         return len(self._homes) + len(self._registered)
 
+    def registered(self) -> list[type[Any]]:
+        """Return the classes that are not ours."""
+        return list(self._registered.values())
+
     def offers(self) -> set[str]:
         """Return the names of what each of them must have."""
         protocol = _found(self.protocol)
@@ -266,6 +270,10 @@ def register(made: Made) -> Made:
             f"a {table.kind} must have {', '.join(sorted(offers))}; {_place(made)} lacks "
             f"{', '.join(absent)}"
         )
+    if table is DECODERS:
+        from lapwing.decoders.decoder import check_reads  # Decoder itself was read just now
+
+        check_reads(made)
     name: Any = getattr(made, "name", None)
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _KEBAB.fullmatch(name):
         raise ArgumentError(
@@ -274,6 +282,12 @@ def register(made: Made) -> Made:
         )
     table.add(made)
     return made
+
+
+def packages_of_others() -> set[str]:
+    """Return the packages whose classes came in by :func:`register`."""
+    registered = [made for table in GROUPS.values() for made in table.registered()]
+    return {made.__module__.partition(".")[0] for made in registered}
 
 
 def load_plugins() -> list[str]:

@@ -182,8 +182,16 @@ class Survey(Generic[Collected]):
         -------
         Distribution, SignedEstimate or HeavyHitters
             What the decoder returns.
+
+        Raises
+        ------
+        MismatchError, UnsupportedChannelError, TallyError
+            When tally, decoder and survey do not fit together, or nobody reported.
+        ArgumentError
+            When what was passed is no decoder, or somebody else's returns what is no answer.
         """
         # Who only asks or randomises does not wait for all methods to be read.
+        from lapwing.decoders.decoder import require_answer, require_decoder
         from lapwing.planning.defaults import default_decoder, scanned_long
 
         self.check(tally)
@@ -192,7 +200,7 @@ class Survey(Generic[Collected]):
         channel = self.randomizer.channel_for(tally, bins=bins)
         chosen: AnyDecoder
         if decoder is not None:
-            chosen = _decoder(decoder)
+            chosen = require_decoder(_decoder(decoder))
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(
                 f"a scan of {self.randomizer.domain.size} values takes long; name the values of "
@@ -203,7 +211,7 @@ class Survey(Generic[Collected]):
         if chosen.reads != tally.kind:
             tally = channel.counts(tally)
             channel = self.randomizer.channel_for(tally)
-        return chosen.decode(channel, tally)
+        return require_answer(chosen.decode(channel, tally), channel.domain, type(chosen).__name__)
 
     def _agreed(self) -> dict[str, Any]:
         return {
