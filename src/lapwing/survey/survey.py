@@ -211,7 +211,10 @@ class Survey(Generic[Collected]):
         if chosen.reads != tally.kind:
             tally = channel.counts(tally)
             channel = self.randomizer.channel_for(tally)
-        return require_answer(chosen.decode(channel, tally), channel.domain, type(chosen).__name__)
+        answer: Distribution | SignedEstimate | HeavyHitters = require_answer(
+            chosen.decode(channel, tally), channel.domain, type(chosen).__name__
+        )
+        return answer
 
     def _agreed(self) -> dict[str, Any]:
         return {
