@@ -158,6 +158,7 @@ TINY: dict[str, dict[str, Any]] = {
         "columns": ["beta52"],
     },
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
+    "accuracy/release_coverage": {"repeats": 2, "people": 300, "bins": [16]},
     "accuracy/central_projection": {
         "repeats": 2,
         "functions": [4, 6],

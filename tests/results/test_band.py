@@ -25,7 +25,7 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import Uncertainty, Variants, with_tails
 from tests.damaged_documents import damaged
 from tests.false_alarms import accepts, moments_tail
 
@@ -295,6 +295,21 @@ def test_given_present_keeps_the_variants() -> None:
     assert found.centre.tolist() == some_law(2).given_present().centre.tolist()
 
 
+def test_tails_widen_a_band_and_are_stored() -> None:
+    law = some_law(1)
+    assert "tails" not in law.to_document()
+    heavy = replace(law, tails=1.5)
+    again = Uncertainty.from_document(json.loads(json.dumps(heavy.to_document())), symbols=7)
+    assert again.tails == 1.5 and again.given_present().tails == 1.5
+    for key, made in bands(law).items():
+        wider = bands(heavy)[key]
+        assert np.all(wider.low <= made.low) and np.all(wider.high >= made.high)
+    # The 99.9 % quantile of the sum of two Laplace variables, in standard deviations: 3.54.
+    # Their excess kurtosis is 1.5; a normal one of the same variance has 3.09.
+    assert with_tails(3.090, 1.5) == pytest.approx(4.35, abs=0.01)
+    assert with_tails(1.5, 1.5) == 1.5
+
+
 def test_stored_and_back() -> None:
     law = replace(some_law(1), variants=Variants(empirical_simultaneous=some_law(2)))
     text = json.dumps(law.to_document())
@@ -322,6 +337,9 @@ def test_stored_and_back() -> None:
         {"reports": -5},
         {"reports": 2.0},
         {"reports": True},
+        {"tails": -1.0},
+        {"tails": 3.5},
+        {"tails": "1"},
         {"variants": None},
         {"variants": {"other": {}}},
         {"variants": {"population pointwise": None}},

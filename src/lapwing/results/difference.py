@@ -350,6 +350,7 @@ class Difference:
             one.plug_in,
             min(one.reports, two.reports),
             "difference of two: " + "; ".join(methods),
+            tails=max(one.tails, two.tails),
         )
 
     def _check_target(self, target: Target) -> None:

@@ -192,9 +192,8 @@ class Distribution:
         uncertainty = self.uncertainty
         if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
             return uncertainty
-        error_laws = [uncertainty, *uncertainty.variants.listed().values()]
-        if any(max(each.centre[-1], each.plug_in[-1]) >= 1 for each in error_laws):
-            return None  # by these counts nobody's value is present
+        if not uncertainty.says_present:
+            return None
         return uncertainty.given_present()
 
     @cached_property
