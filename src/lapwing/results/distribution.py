@@ -16,7 +16,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of
-from lapwing.results.band import Band, Kind, Target
+from lapwing.results.band import Band, Kind, Target, kind_when_shown
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People
 from lapwing.results.intervals import (
@@ -28,7 +28,7 @@ from lapwing.results.intervals import (
     share_ends,
     variance_interval,
 )
-from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
+from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Densities, Line, Picture, Shape
 from lapwing.results.plotting import draw
 from lapwing.results.symbols import one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Uncertainty
@@ -246,6 +246,14 @@ class Distribution:
             right=self.domain.right if ordered else None,
         )
 
+    def shown_band(self, level: float, shown: int) -> Band | None:
+        """Return intervals of the shares for a list of the largest, each with its share inside.
+
+        Of all labels at once when only so many are shown: those were chosen for being large.
+        """
+        band = self.confidence_band(level, kind=kind_when_shown(shown, self.domain.size))
+        return None if band is None else band.reaching(self.mass)
+
     def share_in_band(self, level: float = 0.95) -> float | None:
         """Return the part of the knots at which this curve lies in its pointwise band."""
         band = self.confidence_band(level)
@@ -378,10 +386,11 @@ class Distribution:
         truth : Distribution, optional
             Drawn beside it, where it is known.
         """
-        band = self.confidence_band(level)
         if not self.domain.ordered:
+            band = self.shown_band(level, BAR_LIMIT)
             beside = None if truth is None else truth.mass
             return Bars.of_symbols(self.domain, self.mass, band, truth=beside)
+        band = self.confidence_band(level)
         curve, found = self.cumulative, self._found_bins
         known = () if truth is None else (Line.of_cdf(truth.cumulative, "truth"),)
         return Curves(
