@@ -18,6 +18,7 @@ from lapwing import (
     Integers,
     Interval,
     LapwingError,
+    LeastSquares,
     SquareWave,
     simulate,
 )
@@ -55,6 +56,28 @@ def test_quantile_intervals_invert_the_band() -> None:
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(ArgumentError, match=r"\[0, 1\]"):
             made.quantile(wrong)
+
+
+def test_a_drawn_band_never_falls_and_holds_what_it_held() -> None:
+    made = band([0.0, 0.5, 0.3, 0.6, 0.9], [0.6, 0.9, 0.8, 0.95, 0.92])
+    drawn = made.monotone()
+    assert drawn.low.tolist() == [0.0, 0.3, 0.3, 0.6, 0.9]
+    assert drawn.high.tolist() == [0.6, 0.9, 0.9, 0.95, 0.95]
+    for law in (some_law(1), some_law(2), estimates()["Intervalsquare-wave"]):
+        made = bands(law)["pointwise", "empirical"]
+        drawn = made.monotone()
+        assert np.all(np.diff(drawn.low) >= 0) and np.all(np.diff(drawn.high) >= 0)
+        assert np.all(drawn.low <= made.low) and np.all(made.high <= drawn.high)
+
+
+def test_pictures_draw_the_band_that_never_falls() -> None:
+    wave = SquareWave(Interval(0, 1, bins=12), 1)
+    tally = simulate(wave, np.arange(12) * 30 + 5, rng=1)
+    result = LeastSquares().decode(wave.channel, tally)
+    made = result.confidence_band(0.95)
+    assert made is not None and np.diff(made.low).min() < 0  # the case is one
+    (drawn,) = result.picture().bands  # type: ignore[union-attr]
+    assert np.all(np.diff(drawn.low) >= 0) and np.all(np.diff(drawn.high) >= 0)
 
 
 @STEADY

@@ -102,6 +102,15 @@ class Band:
         low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
         return replace(self, low=low, high=high)
 
+    def monotone(self) -> Band:
+        """Return the narrowest band around it whose curves never fall: how a CDF's is drawn.
+
+        A pointwise band of an unbiased estimate goes up and down with the noise, and no CDF does.
+        This one holds whatever it holds, so it covers no less at any point.
+        """
+        low = np.minimum.accumulate(self.low[::-1])[::-1]
+        return replace(self, low=low, high=np.maximum.accumulate(self.high))
+
     def share_inside(self, heights: Vector) -> float:
         """Return the part of the knots at which a curve lies in the band.
 

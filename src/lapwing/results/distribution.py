@@ -396,7 +396,7 @@ class Distribution:
         return Curves(
             Axis.of_domain(self.domain),
             (*known, Line.of_cdf(curve)),
-            bands=() if band is None else (band,),
+            bands=() if band is None else (band.monotone(),),
             stepped=np.array_equal(curve.left, curve.right),
             found=(curve.right[found], curve.sums[found]) if found.size else None,
         )
