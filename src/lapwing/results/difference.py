@@ -14,10 +14,10 @@ from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_points, to_range
-from lapwing.results.band import DifferenceBand, Kind, Target, check_level
+from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, share_ends
-from lapwing.results.picture import Axis, Bars, Curves, Line, Picture
+from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture
 from lapwing.results.plotting import draw
 from lapwing.results.uncertainty import Uncertainty
 
@@ -270,6 +270,15 @@ class Difference:
         low, high = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
         return DifferenceBand(points, low, high, level, kind, target, error_law.method)
 
+    def shown_band(self, level: float, shown: int) -> DifferenceBand | None:
+        """Return intervals of the gaps for a list of the largest, each with its gap inside.
+
+        Of all labels at once when only so many are shown: those were chosen for being large.
+        """
+        kind = kind_when_shown(shown, self.first.domain.size)
+        band = self.confidence_band(level, kind=kind)
+        return None if band is None else band.reaching(self.first.mass - self.second.mass)
+
     def picture(
         self, *, level: float = 0.95, names: tuple[str, str] | None = None
     ) -> Curves | Bars:
@@ -285,7 +294,7 @@ class Difference:
         label = "{} less {}".format(*names or ("first", "second"))
         domain = self.first.domain
         if not domain.ordered:
-            gaps, band = self.first.mass - self.second.mass, self.confidence_band(level)
+            gaps, band = self.first.mass - self.second.mass, self.shown_band(level, BAR_LIMIT)
             return Bars.of_symbols(domain, gaps, band, label=f"share: {label}", signed=True)
         one, two = (Line.of_cdf(each.cumulative) for each in (self.first, self.second))
         kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
@@ -359,6 +368,7 @@ class Difference:
             one.plug_in,
             min(one.reports, two.reports),
             "difference of two: " + "; ".join(methods),
+            tails=max(one.tails, two.tails),
         )
 
     def _check_target(self, target: Target) -> None:

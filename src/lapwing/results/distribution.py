@@ -20,7 +20,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_range, to_values
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of
-from lapwing.results.band import Band, Kind, Target
+from lapwing.results.band import Band, Kind, Target, kind_when_shown
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People
 from lapwing.results.intervals import (
@@ -32,7 +32,7 @@ from lapwing.results.intervals import (
     share_ends,
     variance_interval,
 )
-from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
+from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Densities, Line, Picture, Shape
 from lapwing.results.plotting import draw
 from lapwing.results.summarized import Summarized
 from lapwing.results.symbols import drawn_values, one_for_each_symbol
@@ -200,9 +200,8 @@ class Distribution(Summarized):
         uncertainty = self.uncertainty
         if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
             return uncertainty
-        error_laws = [uncertainty, *uncertainty.variants.listed().values()]
-        if any(max(each.centre[-1], each.plug_in[-1]) >= 1 for each in error_laws):
-            return None  # by these counts nobody's value is present
+        if not uncertainty.says_present:
+            return None
         return uncertainty.given_present()
 
     @cached_property
@@ -254,6 +253,14 @@ class Distribution(Summarized):
             left=self.domain.left if ordered else None,
             right=self.domain.right if ordered else None,
         )
+
+    def shown_band(self, level: float, shown: int) -> Band | None:
+        """Return intervals of the shares for a list of the largest, each with its share inside.
+
+        Of all labels at once when only so many are shown: those were chosen for being large.
+        """
+        band = self.confidence_band(level, kind=kind_when_shown(shown, self.domain.size))
+        return None if band is None else band.reaching(self.mass)
 
     def share_in_band(self, level: float = 0.95) -> float | None:
         """Return the part of the knots at which this curve lies in its pointwise band."""
@@ -391,16 +398,17 @@ class Distribution(Summarized):
         truth : Distribution, optional
             Drawn beside it, where it is known.
         """
-        band = self.confidence_band(level)
         if not self.domain.ordered:
+            band = self.shown_band(level, BAR_LIMIT)
             beside = None if truth is None else truth.mass
             return Bars.of_symbols(self.domain, self.mass, band, truth=beside)
+        band = self.confidence_band(level)
         curve, found = self.cumulative, self._found_bins
         known = () if truth is None else (Line.of_cdf(truth.cumulative, "truth"),)
         return Curves(
             Axis.of_domain(self.domain),
             (*known, Line.of_cdf(curve)),
-            bands=() if band is None else (band,),
+            bands=() if band is None else (band.monotone(),),
             stepped=np.array_equal(curve.left, curve.right),
             found=(curve.right[found], curve.sums[found]) if found.size else None,
         )

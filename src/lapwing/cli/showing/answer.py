@@ -21,6 +21,9 @@ PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 SHARE_LIMIT = 20
 """Labels that are shown, those of the largest shares: as many as fit on a screen."""
 
+AT_ONCE = ", of all labels at once"
+"""What the intervals of a choice of labels are: those shown were chosen for being large."""
+
 ATOM_LIMIT = 12
 """Atoms that are shown in a table; JSON has all."""
 
@@ -38,7 +41,8 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
     level : float
         Of the intervals, in (0, 1).
     """
-    band = result.confidence_band(level)
+    labels = not result.domain.ordered
+    band = result.shown_band(level, SHARE_LIMIT) if labels else result.confidence_band(level)
     document: dict[str, Any] = {
         "reports": result.reports,
         "guarantee": result.guarantee.to_document() if result.guarantee else None,
@@ -108,7 +112,7 @@ def quantile_table(
 
 def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
     domain: Any = result.domain  # without an order, so one of labels
-    band = result.confidence_band(level)
+    band = result.shown_band(level, SHARE_LIMIT)
     listed = domain.listed
     rows = []
     for symbol in np.argsort(-result.mass, kind="stable")[:SHARE_LIMIT].tolist():
@@ -204,9 +208,11 @@ def _answer(title: str, document: dict[str, Any], result: Distribution) -> Table
         [label_text(row["label"]), percent(row["share"]), interval_text(row, percent)]
         for row in document["shares"]
     ]
+    interval = f"{100 * level:g} % interval"
     if len(body) < domain.size:
         title += f", the {len(body)} largest of {count_text(domain.size)}"
-    return grid(title, ["label", "share", f"{100 * level:g} % interval"], body)
+        interval += AT_ONCE
+    return grid(title, ["label", "share", interval], body)
 
 
 def _made_text(made: dict[str, Any]) -> str:
