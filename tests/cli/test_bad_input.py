@@ -200,6 +200,8 @@ def test_it_is_refused_in_one_sentence_and_changes_nothing(
     lapwing: Program, folder: Path, code: int, says: str, arguments: tuple[str, ...]
 ) -> None:
     before = listing(folder)
+    if "-o" in arguments:  # else the old output would be the reason
+        arguments = (*arguments, "--force")
     run = lapwing(*arguments)
     assert (run.code, run.out) == (code, "")
     assert says in run.complaint
@@ -239,7 +241,7 @@ def test_a_full_disk_is_one_sentence(folder: Path) -> None:
     """The kernel refuses to let a file grow past 1 KiB, in the middle of the work."""
     before = listing(folder)
     ran = subprocess.run(
-        [sys.executable, "-m", "lapwing", *RANDOMIZE, "ages.csv", "-o", "out.lwr"],
+        [sys.executable, "-m", "lapwing", *RANDOMIZE, "ages.csv", "--force", "-o", "out.lwr"],
         cwd=folder,
         env=environment(),
         capture_output=True,
@@ -280,7 +282,7 @@ def test_a_missing_extra_is_named_with_its_install_line(
         "from lapwing.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", without, *arguments],
+        [sys.executable, "-c", without, *arguments, "--force"],
         cwd=folder,
         env=environment(),
         capture_output=True,
@@ -300,7 +302,7 @@ def test_a_compact_file_needs_no_extra(folder: Path) -> None:
     )
     for arguments in ((*TALLY, "reports.csv", "-o", "out.json"), DECODE):
         ran = subprocess.run(
-            [sys.executable, "-c", without, *arguments],
+            [sys.executable, "-c", without, *arguments, "--force"],
             cwd=folder,
             env=environment(),
             capture_output=True,
@@ -317,7 +319,7 @@ def test_a_defect_is_told_apart_and_quotes_no_value(
 
     monkeypatch.setattr("lapwing.cli.commands.tally_command.read_survey", broken)
     before = listing(folder)
-    run = lapwing(*TALLY, "reports.lwr", "-o", "out.json")
+    run = lapwing(*TALLY, "reports.lwr", "--force", "-o", "out.json")
     assert run.code == 1
     assert "unexpected RuntimeError in test_bad_input.py" in run.complaint
     assert SECRET not in run.complaint

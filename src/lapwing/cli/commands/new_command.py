@@ -12,7 +12,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
 from lapwing.cli.reading.knobs import make_with_knobs, pick
-from lapwing.cli.reading.options import OutputFile, Settings
+from lapwing.cli.reading.options import Force, OutputFile, Settings
 from lapwing.cli.wording import described
 from lapwing.errors import ArgumentError
 from lapwing.planning.recommendation import recommend
@@ -77,6 +77,7 @@ class RandomizerKnobs:
 
 def new(
     output: OutputFile,
+    force: Force = False,
     *,
     name: Annotated[
         str,
@@ -92,7 +93,9 @@ def new(
     It states the question, its legal values and how every answer is randomised. Everybody
     works from this one file, so nobody types a parameter twice. It is public.
     """
-    check_output(output, inputs=[asked.categories_file] if asked.categories_file else [])
+    check_output(
+        output, inputs=[asked.categories_file] if asked.categories_file else [], force=force
+    )
     survey = Survey(name, knobs.made(named, asked.domain()))
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}

@@ -16,7 +16,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.count_table import population
 from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, OutputFile, SurveyFile
+from lapwing.cli.reading.options import ColumnName, Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
@@ -70,6 +70,7 @@ def simulate(
     ] = None,
     *,
     output: OutputFile,
+    force: Force = False,
     crowd: PopulationOptions,
     seed: Annotated[
         int | None,
@@ -89,7 +90,7 @@ def simulate(
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be a whole number of at least 0, got {seed}")
     others = [path for path in (survey_file, values, crowd.counts) if path is not None]
-    check_output(output, inputs=others)
+    check_output(output, inputs=others, force=force)
     survey = read_survey(survey_file)
     people = crowd.people(values, survey.randomizer.domain, out)
     used = secrets.randbits(64) if seed is None else seed

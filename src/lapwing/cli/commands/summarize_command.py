@@ -10,7 +10,7 @@ import typer
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_output
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
-from lapwing.cli.reading.options import ColumnName, OutputFile
+from lapwing.cli.reading.options import ColumnName, Force, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError
@@ -23,6 +23,7 @@ def summarize(
         typer.Argument(metavar="DATA", help="Tables, .parquet or .csv; or summaries to add."),
     ],
     output: OutputFile,
+    force: Force = False,
     column: ColumnName = None,
     *,
     asked: CuratorDomainOptions,
@@ -33,7 +34,7 @@ def summarize(
     The file is as secret as the data: it is written for its owner's eyes only and holds one
     count a bin, however many rows there are. Summaries of one domain can be added.
     """
-    check_output(output, inputs=data)
+    check_output(output, inputs=data, force=force)
     stored = [is_summary(path) for path in data]
     if all(stored):
         parts = [Summary.read(path) for path in data]

@@ -12,7 +12,7 @@ import typer
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_distinct, check_output, tally_text, write_text
-from lapwing.cli.reading.options import OutputFile, SurveyFile
+from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.group_tallies_answer import no_reports, tally_groups
 from lapwing.cli.wording import count_text
@@ -52,6 +52,7 @@ def tally(
         ),
     ],
     output: OutputFile,
+    force: Force = False,
     *,
     counting: CountingOptions,
     out: Output,
@@ -65,14 +66,24 @@ def tally(
     Decode them one by one; lapwing difference compares two. They add up to the tally of all.
     """
     inputs = [survey_file, *(path for path in reports if path != STDIN)]
-    check_output(output, inputs=inputs)
+    by_group = counting.by is not None  # then the output only lends its name
+    check_output(output, inputs=inputs, force=force or by_group)
     check_distinct(reports)
     survey = read_survey(survey_file)
     if counting.by is not None:
         if counting.salvage:
             raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
         minimum = MINIMUM if counting.minimum is None else counting.minimum
-        tally_groups(survey, reports, output, out, by=counting.by, minimum=minimum, inputs=inputs)
+        tally_groups(
+            survey,
+            reports,
+            output,
+            out,
+            by=counting.by,
+            minimum=minimum,
+            inputs=inputs,
+            force=force,
+        )
         return
     if counting.minimum is not None:
         raise ArgumentError("--minimum is the least size of a group; name the groups with --by")

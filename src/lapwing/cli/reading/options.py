@@ -19,8 +19,17 @@ OutputFile = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="The file to write. It appears when the work is done; before that, and after an "
-        "error, a file of that name stays as it was.",
+        help="The file to write. It appears when the work is done, whole or not at all; a file of "
+        "that name is replaced only with --force.",
+    ),
+]
+
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace an output that is there already, unless it is read-only. An error leaves it "
+        "as it was.",
     ),
 ]
 

@@ -24,6 +24,7 @@ def tally_groups(
     by: str,
     minimum: int,
     inputs: list[Path],
+    force: bool,
 ) -> None:
     """Count the reports of each group, write a tally for each and show what was counted.
 
@@ -41,12 +42,14 @@ def tally_groups(
         Groups of fewer reports are counted together.
     inputs : list of Path
         Files that no output may be.
+    force : bool
+        Whether files that are there may be replaced.
     """
     groups = _counted(survey, reports, out, by=by)
     tallies = groups.result(minimum=minimum)
     paths = _paths(output, list(tallies))
     for path in paths.values():
-        check_output(path, inputs=inputs)
+        check_output(path, inputs=inputs, force=force)
     for name, tally in tallies.items():
         write_text(paths[name], tally_text(tally))
     rest = tallies.get(OTHER)
