@@ -172,20 +172,21 @@ def test_categories_with_text(done: Program, tmp_path: Path) -> None:
             *("--epsilon", "8", "--categories-file", "labels.txt"),
         )
         for name in ("towns.parquet", "towns.csv"):
-            done("randomize", "survey.json", name, "-o", "reports.lwr", "--force")
+            named = (name, "--column", "town")
+            done("randomize", "survey.json", *named, "-o", "reports.lwr", "--force")
             done("tally", "survey.json", "reports.lwr", "-o", "tally.json", "--force")
             run = done(
                 "decode", "survey.json", "tally.json", "-o", "result.json", "--force", "--json"
             )
             shares = {row["label"]: row["share"] for row in run.document["shares"]}
             assert abs(shares["Córdoba"] - 0.5) < 0.05 and abs(shares["NA"] - 0.05) < 0.05
-            found = done("distances", "result.json", "--truth", name, "--json").document
+            found = done("distances", "result.json", "--truth", *named, "--json").document
             assert found["distances"]["l1"]["value"] < 0.1
             assert "wasserstein" not in found["distances"]
     shown = done("decode", "survey.json", "tally.json").out
     assert "[red]" in shown and "São Paulo, Brazil" in shown
     done("plot", "result.json", "-o", "shares.png")
-    done("plot", "result.json", "-o", "compared.png", "--truth", "towns.csv")
+    done("plot", "result.json", "-o", "compared.png", "--truth", "towns.csv", "-c", "town")
     assert (tmp_path / "shares.png").read_bytes() != (tmp_path / "compared.png").read_bytes()
 
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import IO, Any
 
 from lapwing.documents import replacing
-from lapwing.engines.arrow.report_tables import shown
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.plotting import write_picture
@@ -125,12 +124,3 @@ def write_figure(path: Path, figure: Any) -> None:
 def tally_text(tally: Tally) -> str:
     """Return the JSON text of a tally; equal tallies give equal bytes."""
     return json.dumps(tally.to_document(), allow_nan=False) + "\n"
-
-
-def check_distinct(paths: list[Path]) -> None:
-    """Raise ArgumentError when a file is named twice: its reports would count twice."""
-    seen = set()
-    for path in paths:
-        if path.resolve() in seen:
-            raise ArgumentError(f"{shown(path)} is named twice; its reports would count twice")
-        seen.add(path.resolve())

@@ -16,7 +16,7 @@ from lapwing.central.private_bounds import (
 )
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import ColumnName
+from lapwing.cli.reading.options import ColumnName, NoHeader
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.guarantee import Neighbours
@@ -67,6 +67,7 @@ def bounds(
     *,
     cost: CostOptions,
     column: ColumnName = None,
+    no_header: NoHeader = False,
     payment: BoundsPaymentOptions,
     out: Output,
 ) -> None:
@@ -81,7 +82,7 @@ def bounds(
     if file is not None:
         file.read()
     found = private_bounds(
-        _steps(data, column, out),
+        _steps(data, column, out, header=not no_header),
         neighbours=promise.neighbours,
         epsilon=promise.epsilon,
         delta=promise.delta,
@@ -92,10 +93,10 @@ def bounds(
     _show(out, found, payment.ledger)
 
 
-def _steps(path: Path, column: str | None, out: Output) -> Summary:
+def _steps(path: Path, column: str | None, out: Output, *, header: bool) -> Summary:
     """Return how many rows lie between each power of two and the next."""
     with out.listening():
-        values = ColumnValues.of(path, column, _NUMBERS, curator=True)
+        values = ColumnValues.of(path, column, _NUMBERS, curator=True, header=header)
         with out.progress("count", values.table.rows) as advance:
             parts = values.map(count_steps, advance=advance)
             summary: Summary = sum(parts, start=count_steps([]))

@@ -78,7 +78,11 @@ def release(
     if trial.users is not None:
         show_expected_error(out, domain, planned, trial.users)
         return
-    summary = summary_of(data, column, domain, out, texts=asked.texts) if stored is None else stored
+    summary = (
+        summary_of(data, column, domain, out, texts=asked.texts, header=not asked.no_header)
+        if stored is None
+        else stored
+    )
     published = planned.publish(
         summary, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )

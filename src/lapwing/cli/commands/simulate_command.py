@@ -16,7 +16,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.count_table import population
 from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, Force, OutputFile, SurveyFile
+from lapwing.cli.reading.options import ColumnName, Force, NoHeader, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
@@ -30,6 +30,7 @@ class PopulationOptions:
     """The options that say who the people are."""
 
     column: ColumnName = None
+    no_header: NoHeader = False
     counts: Path | None = option(
         "Instead of VALUES: a table of values and how many people hold each.", "TABLE"
     )
@@ -56,8 +57,11 @@ class PopulationOptions:
             if values is None:
                 assert self.counts is not None
                 columns = self.value_column, self.count_column
-                return population(self.counts, domain, columns=columns, texts=texts)
-            rows = ColumnValues.of(values, self.column, domain, texts=texts)
+                header = not self.no_header
+                return population(self.counts, domain, columns=columns, texts=texts, header=header)
+            rows = ColumnValues.of(
+                values, self.column, domain, texts=texts, header=not self.no_header
+            )
             with out.progress("count", rows.table.rows) as advance:
                 return rows.counts(advance=advance)
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from lapwing.cli.option_groups import option
+from lapwing.cli.reading.options import NoHeader
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
@@ -111,6 +112,7 @@ class CuratorDomainOptions(NumberOptions):
     """The options of a curator's domain, and how values are read into it."""
 
     texts: TextsName = None
+    no_header: NoHeader = False
 
     def domain(self) -> Domain:
         """Return the domain that the options mean, fit for a curator."""

@@ -33,13 +33,31 @@ Force = Annotated[
     ),
 ]
 
+AllowEqual = Annotated[
+    bool,
+    typer.Option(
+        "--allow-equal",
+        help="Count files of equal content, too; without it a copy is refused. Two files of a few "
+        "people may be equal by chance.",
+    ),
+]
+
 ColumnName = Annotated[
     str | None,
     typer.Option(
         "--column",
         "-c",
         metavar="NAME",
-        help="The column with the values; not needed when there is only one.",
+        help="The column with the values; not needed when there is only one, but for labels in a "
+        "CSV, where nothing tells a name from a label.",
+    ),
+]
+
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        help="The first line of a CSV is a row as all others; --column 2 is its second column.",
     ),
 ]
 

@@ -11,7 +11,7 @@ from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import at_rows
 from lapwing.engines.arrow.report_tables import read_labelled_reports, shown
 from lapwing.errors import ArgumentError, ReportError, TallyError
-from lapwing.protocol.messages.group_tallies import OTHER, GroupTallies
+from lapwing.protocol.messages.group_tallies import GroupTallies, rest_name
 from lapwing.survey.survey import Survey
 
 
@@ -46,15 +46,16 @@ def tally_groups(
         Whether files that are there may be replaced.
     """
     groups = _counted(survey, reports, out, by=by)
-    tallies = groups.result(minimum=minimum)
+    kept, rest = groups.split(minimum=minimum)
+    other = rest_name(kept)
+    tallies = kept if rest is None else {**kept, other: rest}
     paths = _paths(output, list(tallies))
     for path in paths.values():
         check_output(path, inputs=inputs, force=force)
     for name, tally in tallies.items():
         write_text(paths[name], tally_text(tally))
-    rest = tallies.get(OTHER)
     if rest is not None and rest.total < minimum:
-        out.warn(f"group {OTHER!r} has {count_text(rest.total)} reports, fewer than {minimum}")
+        out.warn(f"group {other!r} has {count_text(rest.total)} reports, fewer than {minimum}")
     document = {
         "command": "tally",
         "survey": survey.name,
