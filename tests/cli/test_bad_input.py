@@ -173,9 +173,11 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (4, "as many fields in every line", (*RANDOMIZE, "ragged.csv", "-o", "out.lwr")),
     (4, "add a header line", (*RANDOMIZE, "bare.csv", "-o", "out.lwr")),
     (4, "empty.csv is empty", (*RANDOMIZE, "empty.csv", "-o", "out.lwr")),
-    (4, "block 1 of torn.lwr is torn; the 0 reports", (*TALLY, "torn.lwr", "-o", "out.json")),
+    (4, "block 3 of torn.lwr is torn, and reports from 2049 on are lost",
+     (*TALLY, "torn.lwr", "-o", "out.json")),
     (4, "--salvage counts those", (*TALLY, "reports.lwr", "torn.lwr", "-o", "out.json")),
-    (4, "block 1 of flipped.lwr is torn", (*TALLY, "flipped.lwr", "-o", "out.json")),
+    (4, "block 1 of flipped.lwr is damaged, and the reports 1 to 1024 are",
+     (*TALLY, "flipped.lwr", "-o", "out.json")),
     (4, "must be a report file", (*TALLY, "survey.json", "-o", "out.json")),
     (4, "use the survey file", (*TALLY, "other.lwr", "-o", "out.json")),
     (4, "other-tally.json does not go with tally.json", ("merge", "tally.json",
@@ -229,7 +231,10 @@ def test_salvage_counts_what_is_intact_and_says_so(
         write(stream, header, [reports[:30], reports[30:60], reports[60:]])
     (tmp_path / "r.lwr").write_bytes((tmp_path / "r.lwr").read_bytes()[:-1])
     run = done("tally", "survey.json", "r.lwr", "--salvage", "-o", "tally.json")
-    assert "warning: block 3 of r.lwr is torn; the 60 reports" in run.err
+    assert (
+        "warning: block 3 of r.lwr is torn, and reports from 61 on are lost; the 60 reports"
+        in run.err
+    )
     expected = survey.tally(reports[:60])
     assert json.loads((tmp_path / "tally.json").read_text()) == expected.to_document()
     document = done("tally", "survey.json", "r.lwr", "--salvage", "-o", "t.json", "--json").document

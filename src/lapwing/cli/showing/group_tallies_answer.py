@@ -70,12 +70,10 @@ def tally_groups(
         ],
     }
     body = [[name, count_text(tally.total), str(paths[name])] for name, tally in tallies.items()]
-    below = {
-        "labels": count_text(groups.labels),
-        "counted": f"{count_text(groups.total)} reports",
-    }
-    title = f"{survey.name}, by {by}"
-    out.show(document, grid(title, ["group", "reports", "written"], body), facts(below))
+    counted = f"{count_text(groups.total)} reports"
+    below = {"labels": count_text(groups.labels), "counted": counted}
+    table = grid(f"{survey.name}, by {by}", ["group", "reports", "written"], body)
+    out.show(document, table, facts(below))
 
 
 def _counted(survey: Survey, reports: list[Path], out: Output, *, by: str) -> GroupTallies:
