@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lapwing import Survey
+from lapwing.cli.command_list import COMMANDS as ALL
+from lapwing.cli.command_list import command_of
+from lapwing.cli.option_groups import ungrouped
 from tests.cli.running import Program, listing
 
 RELEASE = ("--bounds", "0", "100", "--bins", "8", "--neighbours", "replace-one", "--epsilon", "1")
@@ -85,13 +87,10 @@ def test_a_read_only_file_stays_with_force_too(files: Path, lapwing: Program, ki
 
 
 def test_every_command_with_an_output_is_tried() -> None:
-    from lapwing.cli.option_groups import ungrouped
-    from lapwing.cli.program import COMMANDS as ALL
-
-    parameters: Callable[..., set[str]] = lambda one: set(ungrouped(one).__annotations__)  # noqa: E731
-    writing = {one.__name__ for one in ALL if parameters(one) & {"output", "statement"}}
+    options = {one: set(ungrouped(command_of(one)).__annotations__) for one in ALL}
+    writing = {one for one, names in options.items() if names & {"output", "statement"}}
     assert writing == {run[0] for run in COMMANDS.values()}
-    assert all("force" in parameters(one) for one in ALL if one.__name__ in writing)
+    assert all("force" in options[one] for one in writing)
 
 
 def test_what_writes_nothing_asks_for_nothing(files: Path, done: Program) -> None:
