@@ -34,8 +34,8 @@ What holds for every command:
 - **Errors** are one sentence, and never quote a value: they name the row (counted from 1, without
   the header, and without blank lines of a CSV of several columns).
 - **Output files** are written whole or not at all. They take their name when the work is done;
-  after an error or Ctrl-C the file of that name is as it was, and no temporary file is left. An
-  output must not be one of the inputs.
+  after an error or Ctrl-C the file of that name is as it was, and no temporary file is left. A file
+  that is there is replaced only with `--force`, and never one that is read-only or an input.
 - **Memory** does not grow with the number of people: tables and reports are read in batches. Only
   `distances --truth` holds them all, about 120 bytes for each true value.
 
@@ -51,7 +51,9 @@ What holds for every command:
 
 Parquet and tables of values need `pip install 'lapwing[data]'`, pictures `lapwing[plot]`.
 
-**Values.** A CSV has a line of column names, is UTF-8 and separated by commas, semicolons or tabs;
+**Values.** A CSV has a line of column names (or `--no-header`: then the columns are 1, 2, 3). What
+stands in that line may be values, so it is shown only once `--column` or `--by` names one of them,
+and for labels `--column` is needed. A CSV is UTF-8 and separated by commas, semicolons or tabs;
 empty fields and `NA`, `NaN`, `null`, `None` are missing values, unless a category is called so.
 Numbers are read as numbers. For a survey with `--unit date`, `datetime` or
 `time-of-day`: columns of dates, timestamps and times of day, and texts such as `2026-11-21`,
@@ -75,7 +77,8 @@ def cli_reference() -> str:
     """Return `cli-reference.md`."""
     program: Any = typer.main.get_command(app)
     parts = [OPENING, _exit_codes()]
-    parts += [_command(name, command) for name, command in program.commands.items()]
+    names = program.list_commands(None)
+    parts += [_command(name, program.get_command(None, name)) for name in names]
     return "\n".join(parts)
 
 

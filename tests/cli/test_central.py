@@ -88,7 +88,7 @@ def test_every_mechanism_is_reached(
 
 def test_other_promises(data: np.ndarray, done: Program) -> None:
     for promise in (["--epsilon", "1"], ["--mu", "0.3"], ["--rho", "0.05"]):
-        done("release", "ages.csv", *BOUNDS, *promise, *PROMISE[4:], "-o", "out.json")
+        done("release", "ages.csv", *BOUNDS, *promise, *PROMISE[4:], "-o", "out.json", "--force")
 
 
 class TestLedger:
@@ -203,7 +203,7 @@ class TestDryRun:
         ).document["expected_error"]["answer"]["by_kind"]["smooth"]
         found = []
         for _ in range(12):
-            done("release", "ages.csv", *BOUNDS, *promise, "-o", "out.json", "-q")
+            done("release", "ages.csv", *BOUNDS, *promise, "-o", "out.json", "-q", "--force")
             apart = done("distances", "out.json", "--truth", "ages.csv", "--json").document
             found.append(_kolmogorov_smirnov(apart))
         # The truth is that of the people here, so their sampling is left out: less, not more.

@@ -170,11 +170,11 @@ def test_a_truth_in_seconds_is_drawn_as_texts_says(lapwing: Program, tmp_path: P
     lapwing("release", "clock.csv", *day, *promise, "-o", "day.json")
     drawn = []
     for truth in (["clock.csv"], ["seconds.csv", "--texts", "seconds"]):
-        run = lapwing("plot", "day.json", "-o", "day.png", "--truth", *truth)
+        run = lapwing("plot", "day.json", "-o", "day.png", "--force", "--truth", *truth)
         assert run.code == 0, run.complaint
         drawn.append((tmp_path / "day.png").read_bytes())
     assert drawn[0] == drawn[1]
-    run = lapwing("plot", "day.json", "-o", "day.png", "--truth", "seconds.csv")
+    run = lapwing("plot", "day.json", "-o", "day.png", "--force", "--truth", "seconds.csv")
     assert run.code == 2 and "all mass is on the missing symbol" in run.complaint
 
 
@@ -209,7 +209,7 @@ def test_the_largest_epsilon_overflows_nothing(done: Program) -> None:
 
 def test_a_share_below_one_never_reads_as_one() -> None:
     assert percent(0.999_999) == "> 99.99 %" and percent(1.0) == "100.00 %"
-    assert percent(0.0) == "0.00 %" and percent(1e-6) == "1.0e-04 %"
+    assert percent(0.0) == "0.00 %" and percent(1e-5) == "0.0010 %"
 
 
 # simulate
@@ -251,7 +251,7 @@ def test_a_table_of_counts_is_a_population(
     else:
         parquet.write_table(pa.table(names), "counts.parquet")
     table = ("--counts", f"counts.{ending}", "--count-column", "people")
-    for more in ((), ("--value-column", "age")):
+    for more in ((), ("--value-column", "age", "--force")):
         done("simulate", "survey.json", *table, *more, "--seed", 7, "-o", "counted.json")
         assert Path("counted.json").read_bytes() == Path("tally.json").read_bytes()
 
@@ -326,7 +326,7 @@ def test_the_signed_estimate_of_a_tree_needs_a_projection_too(
     done(*decode, "--decoder", "tree-consistency", "--projection", "simplex")
     made = lw.Distribution.from_json(Path("result.json").read_text()).made
     assert made["class"] == "tree-consistency" and made["projection"] == "simplex"
-    done(*decode)
+    done(*decode, "--force")
     made = lw.Distribution.from_json(Path("result.json").read_text()).made
     assert made["method"] == "admm"
 

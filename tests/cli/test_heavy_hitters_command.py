@@ -18,7 +18,7 @@ def words(done: Program, tmp_path: Path) -> Path:
          "--categories", "hash:22", "-o", "words.json")  # fmt: skip
     rows = ["lapwing"] * 1200 + ["curlew"] * 900 + [f"word {n}" for n in range(900)]
     (tmp_path / "words.csv").write_text("word\n" + "".join(f"{row}\n" for row in rows))
-    done("randomize", "words.json", "words.csv", "-o", "words.lwr")
+    done("randomize", "words.json", "words.csv", "-c", "word", "-o", "words.lwr")
     done("tally", "words.json", "words.lwr", "-o", "tally.json")
     return tmp_path
 
@@ -49,7 +49,7 @@ def test_a_list_is_drawn(done: Program, lapwing: Program, words: Path) -> None:
 def test_few_hashes_are_a_distribution(done: Program, words: Path) -> None:
     done("new", "--name", "word", "--randomizer", "linear-hashing", "--epsilon", 2,
          "--categories", "hash:6", "-o", "few.json")  # fmt: skip
-    done("randomize", "few.json", "words.csv", "-o", "few.lwr")
+    done("randomize", "few.json", "words.csv", "-c", "word", "-o", "few.lwr")
     done("tally", "few.json", "few.lwr", "-o", "few-tally.json")
     run = done("decode", "few.json", "few-tally.json", "--json", "-o", "few-result.json")
     assert len(run.document["shares"]) == 20 and run.document["shares"][0]["share"] > 0.3
@@ -73,7 +73,7 @@ def test_scan_with_a_state(done: Program, lapwing: Program, words: Path) -> None
 
 def test_merged_tallies_are_the_whole(done: Program, words: Path) -> None:
     done("tally", "words.json", "words.lwr", "-o", "again.json")
-    done("merge", "tally.json", "again.json", "-o", "both.json")
+    done("merge", "tally.json", "again.json", "--allow-equal", "-o", "both.json")
     merged = json.loads((words / "both.json").read_text())
     assert merged["kind"] == "log" and merged["reports"] == 6000
 
@@ -102,7 +102,7 @@ def test_options_of_logs_are_refused_for_counts(lapwing: Program, done: Program)
     done("new", "--name", "colour", "--randomizer", "hadamard-response", "--epsilon", 2,
          "--categories", "red,green,blue", "-o", "colours.json")  # fmt: skip
     Path("colours.csv").write_text("colour\n" + "red\n" * 50)
-    done("randomize", "colours.json", "colours.csv", "-o", "colours.lwr")
+    done("randomize", "colours.json", "colours.csv", "-c", "colour", "-o", "colours.lwr")
     done("tally", "colours.json", "colours.lwr", "-o", "colours-tally.json")
     run = lapwing("decode", "colours.json", "colours-tally.json", "--state", "x.json")
     assert run.code != 0 and "linear hashing" in run.complaint

@@ -149,9 +149,9 @@ def test_no_row_changes_how_a_command_ends_or_what_it_says(
         "17000",
     ]:
         write_csv(tmp_path / "x.csv", [*usual, cell], columns=2)
-        run = lapwing("summarize", "x.csv", "-c", "x", *given, "-o", "x.lws")
+        run = lapwing("summarize", "x.csv", "-c", "x", *given, "-o", "x.lws", "--force")
         ends.add(("summarize", run.code, run.out, run.err))
-        name = ["--mechanism", "sum-tree", "--name", "x", "--json", "-o", "out.json"]
+        name = ["--mechanism", "sum-tree", "--name", "x", "--json", "--force", "-o", "out.json"]
         run = lapwing("release", "x.csv", "-c", "x", *given, *PROMISE, *name)
         document = json.loads(run.out)
         del document["identifier"]
@@ -185,10 +185,10 @@ def test_a_table_without_rows_is_a_table(neighbours: str, lapwing: Program, tmp_
     promise = ["--epsilon", "1", "--neighbours", neighbours]
     ends = set()
     for path in sorted(tmp_path.glob("*.[cp]*")):
-        run = lapwing("summarize", path.name, *given, "-o", "x.lws")
+        run = lapwing("summarize", path.name, *given, "-o", "x.lws", "--force")
         ends.add(("summarize", run.code, run.out, run.err))
         for data, more in ((path.name, given), ("x.lws", [])):
-            run = lapwing("release", data, *more, *promise, "-q", "-o", "out.json")
+            run = lapwing("release", data, *more, *promise, "-q", "--force", "-o", "out.json")
             ends.add(("release", run.code, run.out, run.err))
             again = lapwing("quantile", "out.json", "0.5", "-q")
             assert again.code == 0
@@ -207,7 +207,7 @@ def test_a_column_without_rows_says_what_one_row_says(
     said = set()
     for rows in (0, 1):
         parquet.write_table(pa.table({"x": pa.array([None] * rows, TYPES[kind])}), "x.parquet")
-        run = lapwing("summarize", "x.parquet", *given, "-o", "x.lws")
+        run = lapwing("summarize", "x.parquet", *given, "-o", "x.lws", "--force")
         promise = ["--epsilon", "1", "--neighbours", "add-or-remove-one", "-q"]
         bounds = lapwing("bounds", "x.parquet", *promise, "--confidence", "0.999999999")
         said.add((run.code, run.out, run.err, bounds.code, bounds.out, bounds.err))
@@ -228,7 +228,7 @@ def test_one_impossible_date_changes_two_counts_of_twenty_thousand(
                 write_csv(path, cells, columns=1)
             else:
                 write_parquet(path, cells, pa.string())
-            done("summarize", path.name, *given, "-o", "x.lws")
+            done("summarize", path.name, *given, "-o", "x.lws", "--force")
             summaries.append(lw.Summary.read(tmp_path / "x.lws").counts)
     for counts in summaries[2:]:
         assert np.abs(counts - summaries[0]).sum() == 2
@@ -298,9 +298,12 @@ def test_on_a_device_a_row_is_refused_by_itself(lapwing: Program, tmp_path: Path
         refused = lapwing("randomize", "strict.json", "x.csv", "-c", "x", "-o", "out.lwr")
         assert refused.code == 3 and "the text at row 2 is not" in refused.complaint
         assert "secret" not in refused.complaint and "17897" not in refused.complaint
-        assert lapwing("randomize", "counting.json", "x.csv", "-c", "x", "-o", "o.lwr").code == 0
-    run = lapwing("randomize", "strict.json", "x.csv", "-c", "x", "--texts", "days", "-o", "o.lwr")
+        assert (
+            lapwing("randomize", "counting.json", "x.csv", "-c", "x", "--force", "-o", "o.lwr").code
+            == 0
+        )
+    run = lapwing("randomize", "strict.json", "x.csv", "-c", "x", "--texts", "days", "-o", "p.lwr")
     assert run.code == 3 and "row 1 is not" in run.complaint and "a number of days" in run.complaint
     (tmp_path / "days.csv").write_text("x\n17897\n17898\n")
-    run = lapwing("randomize", "strict.json", "days.csv", "--texts", "days", "-o", "o.lwr")
+    run = lapwing("randomize", "strict.json", "days.csv", "--texts", "days", "-o", "p.lwr")
     assert run.code == 0 and not run.err

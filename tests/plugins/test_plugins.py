@@ -337,7 +337,7 @@ def test_the_command_line_knows_them_and_says_which_one_fails(site: Path) -> Non
     assert made.returncode == 0, made.stderr
     assert "lapwing: warning: the plug-in 'absent' of others-failing cannot be used" in made.stderr
     assert '"class": "own-or-any"' in (site / "s.json").read_text()
-    near = _command(site, "new", *agreed, "--randomizer", "own-or-all")
+    near = _command(site, "new", *agreed, "--randomizer", "own-or-all", "--force")
     assert near.returncode != 0 and "did you mean own-or-any?" in near.stderr
 
 

@@ -71,7 +71,11 @@ class Promise:
                 "exactly one of epsilon, mu and rho must be given, got "
                 f"{' and '.join(given) or 'none'}"
             )
-        object.__setattr__(self, given[0], exact_epsilon(getattr(self, given[0])))
+        (name,) = given
+        try:
+            object.__setattr__(self, name, exact_epsilon(getattr(self, name)))
+        except PrivacyError as error:  # mu and rho have the range of an epsilon
+            raise PrivacyError(str(error).replace("epsilon", name)) from None
         object.__setattr__(self, "delta", exact_delta(self.delta))
         if self.delta and self.epsilon is None:
             raise PrivacyError("delta belongs to epsilon; with mu or rho, leave it out")

@@ -10,7 +10,7 @@ import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
-from lapwing.cli.reading.options import Level, check_level
+from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_result
 from lapwing.cli.showing.answer import AT_ONCE, PROBABILITIES, SHARE_LIMIT
 from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
@@ -44,6 +44,7 @@ def difference(
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A picture of it, .png or .svg."),
     ] = None,
+    force: Force = False,
     level: Level = 0.95,
     *,
     out: Output,
@@ -59,7 +60,7 @@ def difference(
         raise ArgumentError(f"--people must be 'same' or 'different', got {people!r}")
     if output is not None:
         check_ending(output, ENDINGS, what="the picture")
-        check_output(output, inputs=[first_file, second_file])
+        check_output(output, inputs=[first_file, second_file], force=force)
     first, second = read_result(first_file), read_result(second_file)
     try:
         made = Difference(first, second, people="same" if people == "same" else "different")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
+from lapwing.cli.reading.release_options import relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
-from lapwing.privacy.guarantee import Guarantee, Neighbours
+from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Entry, Ledger
 from lapwing.privacy.ledger_file import LedgerFile
 
@@ -42,7 +43,7 @@ class BudgetOptions:
             return stored.read()
         if self.epsilon is None or self.neighbours is None:
             raise ArgumentError("--create needs --epsilon and --neighbours (and --delta)")
-        relation = cast(Neighbours, self.neighbours)  # Guarantee checks it.
+        relation = relation_of(self.neighbours)
         numbers = exact_epsilon(self.epsilon), exact_delta(self.delta)
         return stored.create(Guarantee(*numbers, relation, "central"), tight=self.tight)
 

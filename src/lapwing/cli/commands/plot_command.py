@@ -9,7 +9,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
-from lapwing.cli.reading.options import Level, OutputFile, check_level
+from lapwing.cli.reading.options import Force, Level, OutputFile, check_level
 from lapwing.cli.reading.stored import read_distribution_or_list
 from lapwing.cli.reading.truth import TruthOptions
 from lapwing.errors import ArgumentError
@@ -24,6 +24,7 @@ def plot(
         ),
     ],
     output: OutputFile,
+    force: Force = False,
     *,
     named: TruthOptions,
     level: Level = 0.95,
@@ -37,7 +38,7 @@ def plot(
     named.check()
     check_ending(output, ENDINGS, what="the picture")
     others = [path for path in (result_file, named.truth, named.truth_result) if path is not None]
-    check_output(output, inputs=others)
+    check_output(output, inputs=others, force=force)
     result = read_distribution_or_list(result_file)
     if result.kind == "heavy-hitters":
         if named.file is not None:

@@ -12,7 +12,7 @@ from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import CuratorDomainOptions, texts_of
-from lapwing.cli.reading.options import ColumnName, OutputFile
+from lapwing.cli.reading.options import ColumnName, Force, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
 from lapwing.cli.showing.answer import answer_document, answer_tables
@@ -47,6 +47,7 @@ def release(
         ),
     ],
     output: OutputFile,
+    force: Force = False,
     *,
     promised: PromiseOptions,
     column: ColumnName = None,
@@ -63,7 +64,8 @@ def release(
     adaptive-quantiles count them at the upper end). The output is public; releases of different
     people (sites, rounds) can be merged.
     """
-    check_output(output, inputs=[data, *([payment.ledger] if payment.ledger else [])])
+    files = [data, *([payment.ledger] if payment.ledger else [])]
+    check_output(output, inputs=files, force=force or trial.dry_run)
     promise = promised.promise()
     trial.check()
     stored = None if trial.dry_run else _stored(data, column, asked)
@@ -76,7 +78,11 @@ def release(
     if trial.users is not None:
         show_expected_error(out, domain, planned, trial.users)
         return
-    summary = summary_of(data, column, domain, out, texts=asked.texts) if stored is None else stored
+    summary = (
+        summary_of(data, column, domain, out, texts=asked.texts, header=not asked.no_header)
+        if stored is None
+        else stored
+    )
     published = planned.publish(
         summary, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )

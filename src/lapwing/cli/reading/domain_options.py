@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from lapwing.cli.option_groups import option
+from lapwing.cli.reading.options import NoHeader
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
@@ -55,6 +56,16 @@ class NumberOptions:
     atom: list[str] | None = option(
         "A value that many hold exactly, as 0; may be repeated.", "VALUE"
     )
+    edges: str | None = option(
+        "The edges of bins of your own, as 0,18,25,65,120, instead of --low, --high, --bins and "
+        "--scale: age bands, say.",
+        "A,B,...",
+    )
+    closed: str | None = option(
+        "Which end of a bin is in it: right (default of numbers, so that shares of at most an "
+        "edge are exact) or left (default of circles, dates and times).",
+        "SIDE",
+    )
     integers: tuple[int, int] | None = option("Whole numbers instead of an interval.", "LOW HIGH")
 
     def _interval(self, bins: int | None) -> dict[str, Any]:
@@ -64,6 +75,13 @@ class NumberOptions:
             if low is not None or high is not None:
                 raise ArgumentError("--bounds is --low and --high at once; give one or the other")
             low, high = self.bounds
+        if self.edges is not None:
+            mixed = {"--low": low, "--high": high, "--bins": self.bins, "--scale": self.scale}
+            if given := [name for name, value in mixed.items() if value is not None]:
+                raise ArgumentError(
+                    f"--edges says where each bin ends, so leave {', '.join(given)} out"
+                )
+            bins = None
         typed = {
             "low": low,
             "high": high,
@@ -72,6 +90,8 @@ class NumberOptions:
             "circular": self.circular or None,
             "scale": self.scale,
             "atoms": self.atom or None,
+            "edges": self.edges,
+            "closed": self.closed,
         }
         return {key: value for key, value in typed.items() if value is not None}
 
@@ -111,6 +131,7 @@ class CuratorDomainOptions(NumberOptions):
     """The options of a curator's domain, and how values are read into it."""
 
     texts: TextsName = None
+    no_header: NoHeader = False
 
     def domain(self) -> Domain:
         """Return the domain that the options mean, fit for a curator."""
@@ -142,8 +163,8 @@ def _domain(
     others = (integers, categories, categories_file)
     if bool(interval) + sum(one is not None for one in others) != 1:
         raise ArgumentError(
-            "a survey needs one domain: an interval (--low, --high, --bins), or --integers, or "
-            "--categories, or --categories-file"
+            "a survey needs one domain: an interval (--low, --high, --bins; or --edges), or "
+            "--integers, or --categories, or --categories-file"
         )
     if integers is not None:
         return Integers(*integers, **rest)
@@ -154,12 +175,17 @@ def _domain(
         if bits:
             return HashedTexts(int(bits[1]), **rest)
         return Categories(_labels(categories, categories_file), **rest)
+    unit = interval.get("unit", "number")
+    interval["atoms"] = [_end(text, unit, "--atom") for text in interval.get("atoms", ())]
+    if "edges" in interval:
+        edges = [text.strip() for text in interval.pop("edges").split(",")]
+        if "" in edges:
+            raise ArgumentError("--edges must be values with commas between, one is empty")
+        return Interval(edges=[_end(text, unit, "--edges") for text in edges], **interval, **rest)
     absent = [f"--{key}" for key in ("low", "high", "bins") if key not in interval]
     if absent:
         raise ArgumentError(f"an interval needs --low, --high and --bins; add {', '.join(absent)}")
-    unit = interval.get("unit", "number")
     low, high = (_end(interval.pop(key), unit, f"--{key}") for key in ("low", "high"))
-    interval["atoms"] = [_end(text, unit, "--atom") for text in interval.get("atoms", ())]
     return Interval(low, high, **interval, **rest)
 
 

@@ -19,8 +19,26 @@ OutputFile = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="The file to write. It appears when the work is done; before that, and after an "
-        "error, a file of that name stays as it was.",
+        help="The file to write. It appears when the work is done, whole or not at all; a file of "
+        "that name is replaced only with --force.",
+    ),
+]
+
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace an output that is there already, unless it is read-only. An error leaves it "
+        "as it was.",
+    ),
+]
+
+AllowEqual = Annotated[
+    bool,
+    typer.Option(
+        "--allow-equal",
+        help="Count files of equal content, too; without it a copy is refused. Two files of a few "
+        "people may be equal by chance.",
     ),
 ]
 
@@ -30,7 +48,16 @@ ColumnName = Annotated[
         "--column",
         "-c",
         metavar="NAME",
-        help="The column with the values; not needed when there is only one.",
+        help="The column with the values; not needed when there is only one, but for labels in a "
+        "CSV, where nothing tells a name from a label.",
+    ),
+]
+
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        help="The first line of a CSV is a row as all others; --column 2 is its second column.",
     ),
 ]
 

@@ -20,7 +20,13 @@ def is_summary(path: Path) -> bool:
 
 
 def summary_of(
-    path: Path, column: str | None, domain: Domain, out: Output, *, texts: str | None = None
+    path: Path,
+    column: str | None,
+    domain: Domain,
+    out: Output,
+    *,
+    texts: str | None = None,
+    header: bool = True,
 ) -> Summary:
     """Return the counts of a column; ArgumentError and DomainError name the file and column.
 
@@ -28,7 +34,7 @@ def summary_of(
     """
     with out.listening():
         reading = texts_of(texts, domain)
-        values = ColumnValues.of(path, column, domain, texts=reading, curator=True)
+        values = ColumnValues.of(path, column, domain, texts=reading, curator=True, header=header)
         counts = np.zeros(domain.size, dtype=np.int64)
         with out.progress("count", values.table.rows) as advance:
             for part in values.map(lambda batch: counts_of(batch, domain), advance=advance):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.knobs import make_with_knobs, pick
 from lapwing.cli.reading.options import Settings
+from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.guarantee import Neighbours
@@ -17,6 +18,16 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.release import Mechanism
 from lapwing.survey.publication import PlannedRelease
 from lapwing.survey.registry import MECHANISMS
+
+
+def relation_of(typed: str) -> Neighbours:
+    """Return what is protected; ArgumentError when it is no relation."""
+    if typed not in get_args(Neighbours):
+        raise ArgumentError(
+            "--neighbours must be replace-one (the number of rows is public) or add-or-remove-one, "
+            f"got {typed!r}{nearest(typed, get_args(Neighbours))}"
+        )
+    return cast(Neighbours, typed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +48,12 @@ class PromiseOptions:
     def promise(self) -> Promise:
         """Return the promise that the options mean."""
         numbers: dict[str, Any] = {"epsilon": self.epsilon, "mu": self.mu, "rho": self.rho}
-        neighbours = cast(Neighbours, self.neighbours)  # Promise checks it.
+        given = [name for name, number in numbers.items() if number is not None]
+        if len(given) != 1:
+            raise ArgumentError(
+                f"give one of --epsilon, --mu and --rho, got {' and '.join(given) or 'none'}"
+            )
+        neighbours = relation_of(self.neighbours)
         return Promise(neighbours, delta=exact_delta(self.delta), **numbers)
 
 

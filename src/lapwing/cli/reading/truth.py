@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName
+from lapwing.cli.reading.options import ColumnName, NoHeader
 from lapwing.cli.reading.stored import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError, MismatchError
@@ -46,6 +46,7 @@ class TruthOptions:
 
     truth: Path | None = option("A table of true values, one per person.", "VALUES")
     column: ColumnName = None
+    no_header: NoHeader = False
     texts: TextsName = None
     truth_result: Path | None = option("Another result as the truth.", "RESULT")
 
@@ -58,8 +59,8 @@ class TruthOptions:
         """Raise ArgumentError when both are named, or a column without its table."""
         if self.truth is not None and self.truth_result is not None:
             raise ArgumentError("name one truth: --truth (a table of values) or --truth-result")
-        if self.column is not None and self.truth is None:
-            raise ArgumentError("--column names a column of the table of --truth; add --truth")
+        if self.truth is None and (self.column is not None or self.no_header):
+            raise ArgumentError("--column and --no-header are of the table of --truth; add --truth")
 
     def exact(self, domain: Domain, out: Output) -> Truth:
         """Return the truth with the CDF of the values themselves; ArgumentError without one."""
@@ -85,7 +86,9 @@ class TruthOptions:
     ) -> Iterator[tuple[ColumnValues, Callable[[int], None]]]:
         assert self.truth is not None
         reading = texts_of(self.texts, domain)
-        people = ColumnValues.of(self.truth, self.column, domain, texts=reading)
+        people = ColumnValues.of(
+            self.truth, self.column, domain, texts=reading, header=not self.no_header
+        )
         with out.listening(), out.progress("truth", people.table.rows) as advance:
             yield people, advance
 
