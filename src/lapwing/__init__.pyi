@@ -5,6 +5,7 @@ from . import shuffle as shuffle
 from . import testing as testing
 from .central import AdaptiveQuantiles as AdaptiveQuantiles
 from .central import HistogramQuery as HistogramQuery
+from .central import LabelCounts as LabelCounts
 from .central import MatchingPursuit as MatchingPursuit
 from .central import PolynomialProjection as PolynomialProjection
 from .central import PrefixSums as PrefixSums
@@ -21,6 +22,7 @@ from .decoders import ExhaustiveScan as ExhaustiveScan
 from .decoders import ExpectationMaximization as ExpectationMaximization
 from .decoders import GaussianSmoothing as GaussianSmoothing
 from .decoders import HeavyHitterSelection as HeavyHitterSelection
+from .decoders import LabelShares as LabelShares
 from .decoders import LeastSquares as LeastSquares
 from .decoders import MixturePrior as MixturePrior
 from .decoders import Normalization as Normalization

@@ -20,6 +20,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band, Kind, Target, check_kind, normal_critical_value
+from lapwing.results.independent_errors import independent_critical_values
 
 _VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
 """The names that documents have for the fields of Variants."""
@@ -86,6 +87,10 @@ class Uncertainty:
         How it was made, with what is known of its coverage.
     variants : Variants
         Error laws of their own for some targets and kinds of band; this one serves the others.
+    laplace : float, optional
+        Given where each mass has a noise of its own, as in a release of labels: the variance of
+        Laplace noise in it, 0 where all is normal. What holds for all masses at once then follows
+        from what holds for one, without simulation.
     """
 
     centre: Vector
@@ -95,6 +100,7 @@ class Uncertainty:
     reports: int
     method: str
     variants: Variants = Variants()
+    laplace: float | None = None
 
     def covariance(self, target: Target) -> Covariance:
         """Return the covariance of the masses about the target."""
@@ -150,13 +156,17 @@ class Uncertainty:
         least : float
             The curves are cut to [least, 1].
         """
-        critical = normal_critical_value(level)
+        critical: float | Vector = normal_critical_value(level)
         if cumulative:
             heights, deviation = np.cumsum(self.centre), self.cdf_deviation("empirical")
         else:
             heights, deviation = self.centre, np.sqrt(np.maximum(self.noise.variance(), 0.0))
         used = deviation > 1e-3 * deviation.max(initial=0.0)
-        if kind == "simultaneous" and used.any():
+        if self.laplace is not None and not cumulative:
+            part = self.laplace / np.maximum(deviation**2, 1e-300)
+            at_once = max(1, int(used.sum())) if kind == "simultaneous" else 1
+            critical = independent_critical_values(level, at_once, part)
+        elif kind == "simultaneous" and used.any():
             critical = self.critical_value(level, deviation, used, cumulative=cumulative)
         low = np.clip(heights - critical * deviation, least, 1.0)
         return low, np.clip(heights + critical * deviation, least, 1.0)
@@ -247,7 +257,7 @@ class Uncertainty:
 
         They have 64 bits, but for factors of many columns, which have 32.
         """
-        return {
+        document = {
             "centre": _encode(self.centre),
             "diagonal": _encode(self.noise.diagonal),
             "factor": _encode(self.noise.factor.T, kind=_factor_kind(self.noise.signs.size)),
@@ -261,13 +271,17 @@ class Uncertainty:
                 for name, variant in self.variants.listed().items()
             },
         }
+        return document if self.laplace is None else document | {"laplace": self.laplace}
 
     @classmethod
     def from_document(cls, document: dict[str, Any], *, symbols: int) -> Uncertainty:
         """Return the error law that :meth:`to_document` wrote; FormatError when damaged."""
         keys = {"centre", "diagonal", "factor", "signs", "remainder", "plug_in"}
-        require(document, keys | {"reports", "method", "variants"}, name="an uncertainty")
-        variants = document["variants"]
+        keys_of_all = keys | {"reports", "method", "variants"}
+        require(document, keys_of_all, name="an uncertainty", optional={"laplace"})
+        variants, laplace = document["variants"], document.get("laplace")
+        if "laplace" in document and not (type(laplace) is float and 0 <= laplace < np.inf):
+            raise FormatError("the uncertainty of this distribution is damaged")
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
             raise FormatError("the uncertainty of this distribution is damaged")
         if any(isinstance(one, dict) and one.get("variants") for one in variants.values()):
@@ -294,6 +308,7 @@ class Uncertainty:
                     for name, variant in variants.items()
                 }
             ),
+            laplace,
         )
 
 

@@ -74,9 +74,10 @@ def release(
     ----------
     values : array_like [n], or Summary
         What the people hold, each read by itself; values outside the domain are clipped, missing
-        and unreadable ones get a symbol. There may be none.
-    domain : Interval or Integers
-        Public: its bounds must not come from the data. Left out for a Summary.
+        and unreadable ones get a symbol, which what is none of the labels has, too, unless the
+        domain names an `other`. There may be none.
+    domain : Interval, Integers or Categories
+        Public: its bounds or labels must not come from the data. Left out for a Summary.
     neighbours : {"replace-one", "add-or-remove-one"}
         What is protected; "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
@@ -113,7 +114,9 @@ def release(
             raise MismatchError("the domain is another one than the summary's; leave it out")
         curated = values.domain
     elif domain is None:
-        raise ArgumentError("raw values need a domain; its bounds must be public knowledge")
+        raise ArgumentError(
+            "raw values need a domain; its bounds or labels must be public knowledge"
+        )
     else:
         curated = for_curator(domain)
     # Checked before the values are looked at, or anything is paid.
@@ -197,7 +200,7 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
         When the mechanism does not suit the domain, cannot keep the promise, or would need noise
         that cannot be drawn.
     """
-    if domain.left.size < 2:
+    if domain.ordered and domain.left.size < 2:
         raise ArgumentError(
             "a distribution function needs at least two symbols, besides the missing one; use a "
             "domain with more bins"

@@ -58,8 +58,9 @@ def release(
 ) -> None:
     """Publish the distribution of a column, with noise that keeps the promise.
 
-    The bounds are yours to know: they must not come from the data. Values outside are clipped,
-    missing ones get a share of their own (polynomial-projection, matching-pursuit and
+    The bounds, or the labels, are yours to know: they must not come from the data. Values outside
+    are clipped; what is none of the labels is missing, unless --other names one for it; missing
+    ones get a share of their own (polynomial-projection, matching-pursuit and
     adaptive-quantiles count them at the upper end). The output is public; releases of different
     people (sites, rounds) can be merged.
     """
@@ -89,7 +90,7 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Summ
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "a summary knows its domain; leave the bounds, --column and --texts out"
+            "a summary knows its domain; leave the bounds or labels, --column and --texts out"
         )
     return Summary.read(data)
 
@@ -108,4 +109,4 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
         rest["paid by"] = str(ledger)
     found = published.distribution
     said = answer_document(found, level=0.95)
-    out.show(document, *answer_tables(output.name, found, said, rest=rest))
+    out.show(said | document, *answer_tables(output.name, found, said, rest=rest))
