@@ -75,6 +75,7 @@ from .protocol.domains.categories import Categories as Categories
 from .protocol.domains.hashed_texts import HashedTexts as HashedTexts
 from .protocol.domains.integers import Integers as Integers
 from .protocol.domains.interval import Interval as Interval
+from .protocol.domains.segmented import Segmented as Segmented
 from .protocol.messages.group_tallies import tally_by_group as tally_by_group
 from .protocol.messages.reports import Reports as Reports
 from .protocol.messages.summary import Summary as Summary

@@ -20,6 +20,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.summary import Summary, for_curator
 from lapwing.survey.registry import MECHANISMS
 
@@ -32,6 +33,7 @@ DOMAINS = [
     Integers(-3, 4),
     Categories(1),
     Categories(["a", "b", 3], other="b"),
+    Segmented(Categories(["a", "b"]), ["here", "there"]),
 ]
 LINEAR = [
     PrefixSums(),

@@ -444,3 +444,30 @@ class TestLabels:
         refused = lapwing("release", *given, "-o", "out.json")
         assert refused.code in (2, 3, 4) and refused.complaint
         assert (tmp_path / "budget.json").read_bytes() == before
+
+    def test_by_segment(self, data: np.ndarray, done: Program, tmp_path: Path) -> None:
+        rows = ["n,yes"] * 500 + ["n,no"] * 100 + ["s,no"] * 400 + ["x,no"] * 50 + [",yes"] * 50
+        (tmp_path / "votes.csv").write_text("where,vote\n" + "\n".join(rows) + "\n")
+        parted = ("--column", "vote", "--by", "where", "--segments", "n,s")
+        given = ("votes.csv", *parted, "--categories", "yes,no")
+        said = done("release", *given, *PROMISE, "-o", "out.json", "--json").document
+        assert [one["segment"] for one in said["segments"]] == ["n", "s", None]
+        assert [one["reports"] for one in said["segments"]] == pytest.approx(
+            [600, 400, 100], abs=40
+        )
+        north = {row["label"]: row for row in said["segments"][0]["shares"]}
+        assert north["yes"]["share"] == pytest.approx(5 / 6, abs=0.05)
+        done("summarize", *given, "-o", "site.lws")
+        done("release", "site.lws", *PROMISE, "-o", "site.json")
+        done("merge", "out.json", "site.json", "-o", "all.json")
+
+    @pytest.mark.parametrize(
+        "wrong", [["--by", "where"], ["--segments", "n"], ["--by", "vote", "--segments", "n"]]
+    )
+    def test_segments_that_do_not_fit(
+        self, wrong: list[str], data: np.ndarray, lapwing: Program, tmp_path: Path
+    ) -> None:
+        (tmp_path / "votes.csv").write_text("where,vote\nn,yes\n")
+        given = ("votes.csv", "--column", "vote", "--categories", "yes,no", *wrong, *PROMISE)
+        refused = lapwing("release", *given, "--ledger", "budget.json", "-o", "out.json")
+        assert refused.code in (2, 3) and "yes" not in refused.complaint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing.decoders.decoder import ReleaseDecoder
+from lapwing.decoders.releases.segment_shares import segment_shares
 from lapwing.documents import read, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, PrivacyError
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
@@ -23,6 +24,7 @@ from lapwing.privacy.promise import Promise, kept
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.summary import Summary, for_curator
 from lapwing.protocol.release import LARGEST_ANSWER, VERSION, Mechanism, Part, Release
@@ -52,6 +54,10 @@ class Publication:
         """The decoded distribution, with its band."""
         return decode_release(self.release)
 
+    def by_segment(self) -> dict[str | int | None, Distribution]:
+        """Return the distribution within each segment; see :func:`segment_shares`."""
+        return segment_shares(self.release)
+
 
 def release(
     values: ArrayLike | Summary,
@@ -63,6 +69,8 @@ def release(
     mu: Any = None,
     rho: Any = None,
     mechanism: Mechanism | None = None,
+    by: ArrayLike | None = None,
+    segments: Sequence[str | int] | None = None,
     texts: Texts = "iso",
     ledger: LedgerFile | Path | str | None = None,
     name: str = "release",
@@ -84,6 +92,11 @@ def release(
         Exactly one of epsilon (with delta), mu and rho; see :class:`Promise`.
     mechanism : Mechanism, optional
         Default: :func:`recommended_mechanism`.
+    by : array_like [n], optional
+        The segment of each person, which is as protected as the value: a replaced row may change
+        both. Then :meth:`Publication.by_segment` has a distribution for each.
+    segments : sequence of str or int, optional
+        The segments, for `by`: public, and not from the data. Rows in none of them are kept apart.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
     ledger : LedgerFile or path, optional
@@ -118,13 +131,30 @@ def release(
             "raw values need a domain; its bounds or labels must be public knowledge"
         )
     else:
-        curated = for_curator(domain)
+        curated = for_curator(domain if segments is None else Segmented(domain, segments))
+    _check_segments(values, by, segments, curated)
     # Checked before the values are looked at, or anything is paid.
     planned = planned_release(curated, promise, mechanism)
-    summary = (
-        values if isinstance(values, Summary) else Summary.of_values(values, curated, texts=texts)
-    )
+    if isinstance(values, Summary):
+        summary = values
+    elif by is not None and isinstance(curated, Segmented):
+        summary = Summary.of_segments(values, by, curated, texts=texts)
+    else:
+        summary = Summary.of_values(values, curated, texts=texts)
     return planned.publish(summary, ledger=ledger, name=name, rng=rng)
+
+
+def _check_segments(
+    values: Any, by: ArrayLike | None, segments: Sequence[str | int] | None, domain: Domain
+) -> None:
+    """Raise ArgumentError unless there are segments of people where there is a list of them."""
+    if isinstance(values, Summary):
+        if by is not None or segments is not None:
+            raise ArgumentError("a summary knows its segments; leave by and segments out")
+    elif (by is not None) != isinstance(domain, Segmented):
+        raise ArgumentError(
+            "by and segments belong together: the segment of each person, and the public list"
+        )
 
 
 @dataclass(frozen=True)

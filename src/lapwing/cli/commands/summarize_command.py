@@ -41,7 +41,9 @@ def summarize(
         raise ArgumentError("give tables, or summaries, not both; summarize the tables first")
     else:
         domain = asked.domain()
-        parts = [summary_of(path, column, domain, out, texts=asked.texts) for path in data]
+        parts = [
+            summary_of(path, column, domain, out, texts=asked.texts, by=asked.by) for path in data
+        ]
     total = sum(parts[1:], start=parts[0])
     total.write(output)
     document = {"command": "summarize", "files": len(data), "output": str(output)}

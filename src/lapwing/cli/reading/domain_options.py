@@ -17,6 +17,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts, check_texts
 from lapwing.protocol.messages.summary import for_curator
 
@@ -130,9 +131,28 @@ class CuratorDomainOptions(LabelOptions):
     """The options of a curator's domain, and how values are read into it."""
 
     texts: TextsName = None
+    by: str | None = option(
+        "The column with the segment of each row, as protected as the value: an answer for each "
+        "of --segments.",
+        "NAME",
+    )
+    segments: str | None = option(
+        "The segments of --by, as a,b,c: public, and not from the data. Rows in none of them are "
+        "kept apart.",
+        "LABELS",
+    )
 
     def domain(self) -> Domain:
         """Return the domain that the options mean, fit for a curator."""
+        if (self.by is None) != (self.segments is None):
+            raise ArgumentError("--by and --segments belong together: a column, and the list")
+        within = self._within()
+        if self.segments is None:
+            return within
+        segments = _labels(self.segments, None, option="--segments")
+        return Segmented(within, [segments] if isinstance(segments, int) else segments)
+
+    def _within(self) -> Domain:
         others = self.integers is not None or self._of_labels()
         bins = CURATOR_BINS if self.bins is None and not others else self.bins
         return for_curator(self._meant(bins, {}))
@@ -207,7 +227,7 @@ def _number_of_label(text: str) -> Any:
     return int(text) if re.fullmatch(r"-?[0-9]{1,16}", text) else text
 
 
-def _labels(typed: str | None, path: Path | None) -> Any:
+def _labels(typed: str | None, path: Path | None, *, option: str = "--categories") -> Any:
     if path is not None:
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -219,7 +239,7 @@ def _labels(typed: str | None, path: Path | None) -> Any:
         if len(labels) == 1 and labels[0].isascii() and labels[0].isdigit():
             return int(labels[0])
         if "" in labels:
-            raise ArgumentError("--categories must be labels with commas between, one is empty")
+            raise ArgumentError(f"{option} must be labels with commas between, one is empty")
     # Only whole numbers as they are usually written: 007 stays a text, and so do all beside it.
     whole = all(
         label.removeprefix("-").isdecimal() and str(int(label)) == label for label in labels

@@ -9,8 +9,11 @@ import numpy as np
 from lapwing.cli.console import Output
 from lapwing.cli.reading.domain_options import texts_of
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.summary import MAGIC, Summary, counts_of
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.messages.summary import MAGIC, Summary, counts_by_segment, counts_of
 
 
 def is_summary(path: Path) -> bool:
@@ -20,7 +23,13 @@ def is_summary(path: Path) -> bool:
 
 
 def summary_of(
-    path: Path, column: str | None, domain: Domain, out: Output, *, texts: str | None = None
+    path: Path,
+    column: str | None,
+    domain: Domain,
+    out: Output,
+    *,
+    texts: str | None = None,
+    by: str | None = None,
 ) -> Summary:
     """Return the counts of a column; ArgumentError and DomainError name the file and column.
 
@@ -28,9 +37,27 @@ def summary_of(
     """
     with out.listening():
         reading = texts_of(texts, domain)
+        if isinstance(domain, Segmented):
+            return _summary_by_segment(path, column, by, domain, out, reading)
         values = ColumnValues.of(path, column, domain, texts=reading, curator=True)
         counts = np.zeros(domain.size, dtype=np.int64)
         with out.progress("count", values.table.rows) as advance:
             for part in values.map(lambda batch: counts_of(batch, domain), advance=advance):
                 counts += part
+    return Summary(domain, counts)
+
+
+def _summary_by_segment(
+    path: Path, column: str | None, by: str | None, domain: Segmented, out: Output, texts: Texts
+) -> Summary:
+    """Return the counts of a column in each segment: the columns are read row by row together."""
+    values = ColumnValues.of(path, column, domain.domain, texts=texts, curator=True)
+    segments = ColumnValues.of(path, by, domain.segmentation, curator=True)
+    if segments.name == values.name:
+        raise ArgumentError("--by must name another column than --column")
+    counts = np.zeros(domain.size, dtype=np.int64)
+    with out.progress("count", values.table.rows) as advance:
+        for one, other in zip(values.batches(), segments.batches(), strict=True):
+            counts += counts_by_segment(one[1], other[1], domain)
+            advance(one[1].shape[0])
     return Summary(domain, counts)

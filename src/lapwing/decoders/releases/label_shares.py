@@ -82,20 +82,25 @@ class LabelShares:
             When the channel is not one of the counts of all symbols.
         """
         channel.check(release)
-        refusal = "label shares are read from label counts; use step pursuit for other releases"
-        operator = required(channel.blocks[0].operator, CellSums, refusal)
-        law = required(channel.blocks[0].law, AdditiveNoise, refusal)
-        if operator.shape[0] != operator.shape[1]:
-            raise UnsupportedChannelError(refusal)
+        law = noise_of_counts(channel)
         tails = tails_of(release)
         known = release.people is not None
         people = release.total
         found = CountedShares.of(release.answers, people, law.variance, known=known)
-        sparse = operator.shape[1] >= MANY if self.sparse is None else self.sparse
+        sparse = channel.domain.size >= MANY if self.sparse is None else self.sparse
         mass = found.sparse(tails) if sparse else simplex(found.centre)
         made = decoder_document(self) | {"sparse": sparse}
         uncertainty = found.uncertainty(people, tails) if self.band else None
         return answer_as(Distribution, channel, release, mass, made=made, uncertainty=uncertainty)
+
+
+def noise_of_counts(channel: Channel) -> AdditiveNoise:
+    """Return the noise of the counts of all symbols; UnsupportedChannelError for other answers."""
+    refusal = "label shares are read from label counts; use step pursuit for other releases"
+    operator = required(channel.blocks[0].operator, CellSums, refusal)
+    if operator.shape[0] != operator.shape[1]:
+        raise UnsupportedChannelError(refusal)
+    return required(channel.blocks[0].law, AdditiveNoise, refusal)
 
 
 def tails_of(release: Release) -> Tails:

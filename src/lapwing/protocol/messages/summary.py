@@ -18,6 +18,7 @@ from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts, check_texts
 from lapwing.protocol.domains.units import to_numbers
 from lapwing.protocol.domains.unordered import Unordered
@@ -41,6 +42,8 @@ def for_curator(domain: Domain) -> Domain:
     ArgumentError
         When its symbols cannot be counted one by one.
     """
+    if isinstance(domain, Segmented):
+        return replace(domain, domain=for_curator(domain.domain))
     if isinstance(domain, Categories):
         if len(domain.listed) > MAXIMUM_BINS:
             raise ArgumentError(
@@ -62,16 +65,40 @@ def counts_of(values: ArrayLike, domain: Domain, *, texts: Texts = "iso") -> NDA
     Each value counts once, by itself: what cannot be read is missing, and no values are counts of
     zero.
     """
+    return np.bincount(_symbols(values, domain, texts), minlength=domain.size)
+
+
+def counts_by_segment(
+    values: ArrayLike, by: ArrayLike, domain: Segmented, *, texts: Texts = "iso"
+) -> NDArray[np.int64]:
+    """Return how many rows fall in each cell of a curator's table: int64 [domain.size].
+
+    A row's cell follows from its own value and segment; what is no segment is in none.
+
+    Raises
+    ------
+    ArgumentError
+        When there are not as many segments as values.
+    """
+    symbols = _symbols(values, domain.domain, texts)
+    segments = domain.segmentation.index_or_missing(by)
+    if symbols.size != segments.size:
+        raise ArgumentError(
+            f"there must be a segment for each value, got {segments.size} and {symbols.size}"
+        )
+    return np.bincount(segments * domain.domain.size + symbols, minlength=domain.size)
+
+
+def _symbols(values: ArrayLike, domain: Domain, texts: Texts) -> NDArray[np.int64]:
     if isinstance(domain, Unordered):
         check_texts(texts, domain.unit)
-        symbols = domain.index_or_missing(values)
-        return np.bincount(symbols, minlength=domain.size)
+        return domain.index_or_missing(values)
     numbers = to_numbers(values, unit=domain.unit, texts=texts, unreadable="missing")
     if isinstance(domain, Integers):
         numbers = np.rint(numbers)
     if not numbers.size:
-        return np.zeros(domain.size, dtype=np.int64)
-    return np.bincount(domain.index(numbers), minlength=domain.size)
+        return np.zeros(0, dtype=np.int64)
+    return domain.index(numbers)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,6 +163,23 @@ class Summary(Summed):
         """
         domain = for_curator(domain)
         return cls(domain, counts_of(values, domain, texts=texts))
+
+    @classmethod
+    def of_segments(
+        cls, values: ArrayLike, by: ArrayLike, domain: Segmented, *, texts: Texts = "iso"
+    ) -> Summary:
+        """Return the summary of raw values with the segment of each: as :meth:`of_values`.
+
+        Parameters
+        ----------
+        values : array_like [n]
+        by : array_like [n]
+            The segment of each; what is none of the domain's is in none.
+        domain : Segmented
+        texts : {"iso", "days", "seconds"}
+        """
+        curated = replace(domain, domain=for_curator(domain.domain))
+        return cls(curated, counts_by_segment(values, by, curated, texts=texts))
 
     @property
     def people(self) -> int:
