@@ -7,6 +7,7 @@ import pytest
 
 from lapwing.central.continual_prefix_sums import RunningPrefixSums
 from lapwing.central.histogram_query import CellStrategy, HistogramQuery
+from lapwing.central.label_counts import CountStrategy, LabelCounts
 from lapwing.central.polynomial_projection import PolynomialProjection
 from lapwing.central.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.central.sum_tree import HaarStrategy, SumTree, TreeStrategy
@@ -33,6 +34,7 @@ STRATEGIES = [
     *(HaarStrategy(size) for size in (2, 13, 16)),
     CellStrategy((0, 3, 5), 9),
     CellStrategy((0,), 4),
+    *(CountStrategy(size) for size in (1, 2, 13)),
 ]
 DOMAIN = Interval(0, 1, bins=15)
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -51,6 +53,9 @@ EVERY = [
     (SumTree(strategy="haar"), HIDDEN),
     (HistogramQuery(5), PURE),
     (HistogramQuery(5), HIDDEN),
+    (LabelCounts(), PURE),
+    (LabelCounts(), HIDDEN),
+    (LabelCounts(noise="normal"), APPROXIMATE),
     (PolynomialProjection(4), APPROXIMATE),
     (PolynomialProjection(4, shape="moments"), PURE),
     (PolynomialProjection(4, basis="splines"), HIDDEN),

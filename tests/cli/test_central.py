@@ -71,6 +71,7 @@ def test_sites_merge(data: np.ndarray, done: Program, lapwing: Program) -> None:
     [
         ("sum-tree", ["--set", "branching=4"]),
         ("histogram-query", ["--set", "bins=10"]),
+        ("label-counts", []),
         ("polynomial-projection", ["--set", "functions=6"]),
         ("adaptive-quantiles", ["--set", "steps=10"]),
         ("matching-pursuit", ["--set", "terms=2", "--set", "atoms=6"]),
@@ -394,3 +395,79 @@ def test_a_command_pays_for_what_it_writes_and_for_nothing_else(
         entries = json.loads(budget.read_text())["entries"]
         assert [entry["state"] for entry in entries] == ["released"]
         assert (tmp_path / "out.json").exists()
+
+
+class TestLabels:
+    LISTED = ("--categories", "red,green,rest", "--other", "rest")
+
+    @pytest.fixture
+    def colours(self, data: np.ndarray, tmp_path: Path) -> None:
+        rows = ["red"] * 600 + ["green"] * 300 + ["pink"] * 60 + [""] * 40
+        table = "\n".join(f"{number},{colour}" for number, colour in enumerate(rows))
+        (tmp_path / "colours.csv").write_text(f"id,colour\n{table}\n")
+
+    def test_a_table_or_a_summary_of_labels_is_released(self, colours: None, done: Program) -> None:
+        given = ("colours.csv", "--column", "colour", *self.LISTED)
+        paid = ("--ledger", "budget.json", *PROMISE)
+        said = done("release", *given, *paid, "-o", "out.json", "--json").document
+        shares = {row["label"]: row for row in said["shares"]}
+        for label, truth in (("red", 0.6), ("green", 0.3), ("rest", 0.06), (None, 0.04)):
+            assert shares[label]["share"] == pytest.approx(truth, abs=0.03)
+            assert shares[label]["low"] < shares[label]["share"] < shares[label]["high"]
+        done("summarize", *given, "-o", "site.lws")
+        done("release", "site.lws", *PROMISE, "-o", "site.json")
+        merged = done("merge", "out.json", "site.json", "-o", "all.json", "--json").document
+        assert merged["people"] == 2000
+        done("plot", "all.json", "-o", "all.png")
+        done("distances", "all.json", "--truth", "colours.csv", "--column", "colour")
+
+    def test_a_label_that_is_not_listed_is_missing(self, colours: None, done: Program) -> None:
+        given = ("colours.csv", "--column", "colour", "--categories", "red,green", *PROMISE)
+        said = done("release", *given, "-o", "out.json", "--json").document
+        assert said["missing_share"] == pytest.approx(0.1, abs=0.03)
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            ["--categories", "red,green", "--other", "blue"],
+            ["--categories", "hash:8"],
+            ["--categories", "red", "--bounds", "0", "1"],
+            ["--bounds", "0", "1", "--other", "red"],
+            ["--categories", "red,green", "--mechanism", "prefix-sums"],
+        ],
+    )
+    def test_what_is_refused_is_not_paid(
+        self, wrong: list[str], colours: None, lapwing: Program, tmp_path: Path
+    ) -> None:
+        before = (tmp_path / "budget.json").read_bytes()
+        given = ("colours.csv", "--column", "colour", *wrong, *PROMISE, "--ledger", "budget.json")
+        refused = lapwing("release", *given, "-o", "out.json")
+        assert refused.code in (2, 3, 4) and refused.complaint
+        assert (tmp_path / "budget.json").read_bytes() == before
+
+    def test_by_segment(self, data: np.ndarray, done: Program, tmp_path: Path) -> None:
+        rows = ["n,yes"] * 500 + ["n,no"] * 100 + ["s,no"] * 400 + ["x,no"] * 50 + [",yes"] * 50
+        (tmp_path / "votes.csv").write_text("where,vote\n" + "\n".join(rows) + "\n")
+        parted = ("--column", "vote", "--by", "where", "--segments", "n,s")
+        given = ("votes.csv", *parted, "--categories", "yes,no")
+        said = done("release", *given, *PROMISE, "-o", "out.json", "--json").document
+        assert [one["segment"] for one in said["segments"]] == ["n", "s", None]
+        assert [one["reports"] for one in said["segments"]] == pytest.approx(
+            [600, 400, 100], abs=40
+        )
+        north = {row["label"]: row for row in said["segments"][0]["shares"]}
+        assert north["yes"]["share"] == pytest.approx(5 / 6, abs=0.05)
+        done("summarize", *given, "-o", "site.lws")
+        done("release", "site.lws", *PROMISE, "-o", "site.json")
+        done("merge", "out.json", "site.json", "-o", "all.json")
+
+    @pytest.mark.parametrize(
+        "wrong", [["--by", "where"], ["--segments", "n"], ["--by", "vote", "--segments", "n"]]
+    )
+    def test_segments_that_do_not_fit(
+        self, wrong: list[str], data: np.ndarray, lapwing: Program, tmp_path: Path
+    ) -> None:
+        (tmp_path / "votes.csv").write_text("where,vote\nn,yes\n")
+        given = ("votes.csv", "--column", "vote", "--categories", "yes,no", *wrong, *PROMISE)
+        refused = lapwing("release", *given, "--ledger", "budget.json", "-o", "out.json")
+        assert refused.code in (2, 3) and "yes" not in refused.complaint

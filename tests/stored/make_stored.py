@@ -35,6 +35,7 @@ from lapwing import (
     HistogramQuery,
     Integers,
     Interval,
+    LabelCounts,
     LeastSquares,
     Ledger,
     LinearHashing,
@@ -163,6 +164,7 @@ RELEASES: dict[str, tuple[Mechanism, Promise]] = {
     "release-prefix-sums-rho": (PrefixSums(), Promise("add-or-remove-one", rho="1/8")),
     "release-sum-tree": (SumTree(branching=4), PURE),
     "release-histogram-query": (HistogramQuery(bins=8), Promise("replace-one", mu="0.5")),
+    "release-label-counts": (LabelCounts(), PURE),
     "release-adaptive-quantiles": (AdaptiveQuantiles(steps=9), NORMAL),
     "release-running-prefix-sums": (RunningPrefixSums(rounds=4), NORMAL),
 }

@@ -24,7 +24,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.summary import Summary
 from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release
 
@@ -105,6 +105,7 @@ class RunningPrefixSums(Mechanism):
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when the domain does not suit prefix sums."""
+        check_ordered(domain, name=self.name)
         PrefixSums().check(domain)
 
     def _sensitivity(self, size: int, neighbours: Neighbours) -> Sensitivity:

@@ -61,6 +61,8 @@ def domain_text(domain: Any) -> str:
         labels = ", ".join(str(label)[:40] for label in listed[:8])
         more = f", and {len(listed) - 8} more" if len(listed) > 8 else ""
         return f"{len(listed)} categories: {labels}{more}{missing}"
+    if domain.name == "segmented":
+        return f"{len(domain.segments)} segments, each of {domain_text(domain.domain)}"
     if domain.name == "integers":
         return f"whole numbers {domain.low} to {domain.high}{missing}"
     kind = "circle" if domain.circular else "interval"

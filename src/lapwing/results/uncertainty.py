@@ -22,6 +22,7 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band, Kind, Target, check_kind, normal_critical_value
+from lapwing.results.independent_errors import independent_critical_values
 
 _VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
 """The names that documents have for the fields of Variants."""
@@ -100,6 +101,10 @@ class Uncertainty:
     tails : float
         Excess kurtosis of the cumulative sums, on average; 0 for normal errors. Bands are wider
         by it: Laplace noise goes far out more often than normal noise of the same variance.
+    laplace : float, optional
+        Given where each mass has a noise of its own, as in a release of labels: the variance of
+        Laplace noise in it, 0 where all is normal. What holds for all masses at once then follows
+        from what holds for one, without simulation.
     """
 
     centre: Vector
@@ -110,6 +115,7 @@ class Uncertainty:
     method: str
     variants: Variants = Variants()
     tails: float = 0.0
+    laplace: float | None = None
 
     def covariance(self, target: Target) -> Covariance:
         """Return the covariance of the masses about the target."""
@@ -165,15 +171,21 @@ class Uncertainty:
         least : float
             The curves are cut to [least, 1].
         """
-        critical = normal_critical_value(level)
+        normal = normal_critical_value(level)
         if cumulative:
             heights, deviation = np.cumsum(self.centre), self.cdf_deviation("empirical")
         else:
             heights, deviation = self.centre, np.sqrt(np.maximum(self.noise.variance(), 0.0))
         used = deviation > 1e-3 * deviation.max(initial=0.0)
-        if kind == "simultaneous" and used.any():
-            critical = self.critical_value(level, deviation, used, cumulative=cumulative)
-        critical = with_tails(critical, self.tails)
+        critical: float | Vector
+        if self.laplace is not None and not cumulative:
+            part = self.laplace / np.maximum(deviation**2, 1e-300)
+            at_once = max(1, int(used.sum())) if kind == "simultaneous" else 1
+            critical = independent_critical_values(level, at_once, part)
+        else:
+            if kind == "simultaneous" and used.any():
+                normal = self.critical_value(level, deviation, used, cumulative=cumulative)
+            critical = with_tails(normal, self.tails)
         low = np.clip(heights - critical * deviation, least, 1.0)
         return low, np.clip(heights + critical * deviation, least, 1.0)
 
@@ -289,7 +301,7 @@ class Uncertainty:
         They have 64 bits, but for factors of many columns, which have 32. The key `tails` is there
         only where errors are not normal.
         """
-        return {
+        document = {
             "centre": _encode(self.centre),
             "diagonal": _encode(self.noise.diagonal),
             "factor": _encode(self.noise.factor.T, kind=_factor_kind(self.noise.signs.size)),
@@ -302,19 +314,19 @@ class Uncertainty:
                 name.replace("_", " "): variant.to_document()
                 for name, variant in self.variants.listed().items()
             },
-        } | ({"tails": self.tails} if self.tails else {})
+        }
+        more = {"tails": self.tails} if self.tails else {}
+        return document | more | ({} if self.laplace is None else {"laplace": self.laplace})
 
     @classmethod
     def from_document(cls, document: dict[str, Any], *, symbols: int) -> Uncertainty:
         """Return the error law that :meth:`to_document` wrote; FormatError when damaged."""
         keys = {"centre", "diagonal", "factor", "signs", "remainder", "plug_in"}
-        require(
-            document,
-            keys | {"reports", "method", "variants"},
-            name="an uncertainty",
-            optional=("tails",),
-        )
-        variants = document["variants"]
+        all_keys = keys | {"reports", "method", "variants"}
+        require(document, all_keys, name="an uncertainty", optional=("tails", "laplace"))
+        variants, laplace = document["variants"], document.get("laplace")
+        if "laplace" in document and not (type(laplace) is float and 0 <= laplace < np.inf):
+            raise FormatError("the uncertainty of this distribution is damaged")
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
             raise FormatError("the uncertainty of this distribution is damaged")
         if any(isinstance(one, dict) and one.get("variants") for one in variants.values()):
@@ -344,6 +356,7 @@ class Uncertainty:
                 }
             ),
             float(tails),
+            laplace,
         )
 
 

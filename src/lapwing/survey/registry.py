@@ -209,6 +209,7 @@ MECHANISMS = Registry(
         "prefix-sums": "lapwing.central.prefix_sums:PrefixSums",
         "sum-tree": "lapwing.central.sum_tree:SumTree",
         "histogram-query": "lapwing.central.histogram_query:HistogramQuery",
+        "label-counts": "lapwing.central.label_counts:LabelCounts",
         "polynomial-projection": "lapwing.central.polynomial_projection:PolynomialProjection",
         "adaptive-quantiles": "lapwing.central.adaptive_quantiles:AdaptiveQuantiles",
         "matching-pursuit": "lapwing.central.matching_pursuit:MatchingPursuit",

@@ -45,10 +45,7 @@ def summarize(
         raise ArgumentError("give tables, or summaries, not both; summarize the tables first")
     else:
         domain = asked.domain()
-        parts = [
-            summary_of(path, column, domain, out, texts=asked.texts, header=not asked.no_header)
-            for path in data
-        ]
+        parts = [summary_of(path, column, domain, out, asked=asked) for path in data]
     total = sum(parts[1:], start=parts[0])
     total.write(output)
     document = {"command": "summarize", "files": len(data), "output": str(output)}

@@ -78,7 +78,10 @@ class TruthOptions:
         if self.truth is None:
             return None
         with self._people(domain, out) as (people, advance):
-            return Distribution.of_counts(people.counts(advance=advance), domain)
+            counts = np.zeros(domain.size, dtype=np.int64)
+            for symbols in people.map(lambda part: _symbols(part, domain), advance=advance):
+                counts += np.bincount(symbols, minlength=domain.size)
+            return Distribution.of_counts(counts, domain)
 
     @contextmanager
     def _people(
@@ -104,7 +107,7 @@ def truth_in_values(column: ColumnValues, *, advance: Callable[[int], None]) -> 
     numbers: list[NDArray[np.float64]] = []
 
     def take(values: NDArray[Any]) -> None:
-        counts[:] += np.bincount(domain.index(values), minlength=domain.size)
+        counts[:] += np.bincount(_symbols(values, domain), minlength=domain.size)
         if domain.ordered:
             numbers.append(_placed(values, domain))
 
@@ -117,6 +120,15 @@ def truth_in_values(column: ColumnValues, *, advance: Callable[[int], None]) -> 
     if present.size == 0:
         raise ArgumentError("all values of the truth are missing, so there is no CDF to compare")
     return Truth(distribution, Cumulative.of_values(present))
+
+
+def _symbols(values: NDArray[Any], domain: Any) -> NDArray[np.int64]:
+    """Return the symbols of values; what is no label is missing where that is a symbol."""
+    if domain.ordered or domain.missing_index is None:
+        found: NDArray[np.int64] = domain.index(values)
+    else:
+        found = domain.index_or_missing(values)
+    return found
 
 
 def _placed(values: NDArray[Any], domain: Any) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lapwing.decoders.decoder import Answer, answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import spread
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
+from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -186,7 +186,9 @@ def shrunk(
     iterations : int
     """
     shares = np.maximum(found.shares, 0.0)
-    certain = found.shares > CERTAIN * np.sqrt(found.variance(shares))
+    # Laplace noise of 14 standard deviations is as rare as normal noise of 6.
+    most = CERTAIN if found.tails == "normal" else 2 * CERTAIN
+    certain = found.shares > most * np.sqrt(found.variance(shares))
     left = 1 - float(shares[certain].sum())
     unsure = np.flatnonzero(~certain)
     if unsure.size == 0:
@@ -229,10 +231,16 @@ class _Group:
     empty: float
     slope: float
     centres: Vector
+    tails: Tails
 
     def likelihood(self, grid: Vector) -> Vector:
         """Return the density of every bin's centre for every share: [bins, grid]."""
         variance = self.empty + self.slope * grid
+        if self.tails == "laplace":
+            # Of slope zero, so one variance for all.
+            steps = np.abs(self.centres[:, None] - grid) * np.sqrt(2 / variance)
+            sharp: Vector = np.exp(-steps)
+            return sharp
         density: Vector = np.exp(-((self.centres[:, None] - grid) ** 2) / (2 * variance))
         density /= np.sqrt(variance / self.empty)
         return density
@@ -268,7 +276,7 @@ def _binned(found: UnbiasedShares, symbols: NDArray[np.int64]) -> tuple[list[_Gr
         counts = np.bincount(place).astype(np.float64)
         steps = _LOWEST + _STEP * np.arange(counts.size, dtype=np.float64)
         centres = _share_at(steps, empty, slope)
-        groups.append(_Group(members, empty, slope, centres))
+        groups.append(_Group(members, empty, slope, centres, found.tails))
         bins.append(counts)
     return groups, np.concatenate(bins)
 

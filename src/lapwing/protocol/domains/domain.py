@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import DomainError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import check_some, to_numbers
@@ -89,6 +89,14 @@ def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
     if word not in choices:
         said = repr(word[:40]) if isinstance(word, str) else f"a {type(word).__name__}"
         raise DomainError(f"{name} must be one of {', '.join(choices)}, got {said}")
+
+
+def check_ordered(domain: Domain, *, name: str) -> None:
+    """Raise ArgumentError where a mechanism that needs an order is given labels."""
+    if not domain.ordered:
+        raise ArgumentError(
+            f"{name} releases a distribution function, and labels have no order; use label-counts"
+        )
 
 
 def check_list(entries: Any, *, name: str) -> None:

@@ -16,12 +16,14 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
 
 DOMAINS: Mapping[str, type[Any]] = {
     "interval": Interval,
     "integers": Integers,
     "categories": Categories,
     "hashed-texts": HashedTexts,
+    "segmented": Segmented,
 }
 
 
