@@ -47,7 +47,7 @@ What holds for every command:
 | `.lwr`, `.parquet`, `.csv` | reports |
 | `.json` | a survey, a tally, a result, a release or a ledger |
 | `.lws` | a summary: exact counts, as secret as the values |
-| `.png`, `.svg` | a picture |
+| `.png`, `.svg`, `.pdf` | a picture |
 
 Parquet and tables of values need `pip install 'lapwing[data]'`, pictures `lapwing[plot]`.
 

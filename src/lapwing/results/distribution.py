@@ -28,8 +28,8 @@ from lapwing.results.intervals import (
     share_ends,
     variance_interval,
 )
-from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
-from lapwing.results.plotting import draw
+from lapwing.results.picture import Bars, Curves, Densities, Picture, provenance
+from lapwing.results.plotting import show
 from lapwing.results.symbols import one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Uncertainty
 
@@ -380,29 +380,20 @@ class Distribution:
             Drawn beside it, where it is known.
         """
         band = self.confidence_band(level)
+        title = provenance(self.reports, self.guarantee)
         if not self.domain.ordered:
             beside = None if truth is None else truth.mass
-            return Bars.of_symbols(self.domain, self.mass, band, truth=beside)
+            return Bars.of_symbols(self.domain, self.mass, band, truth=beside, title=title)
+        known = None if truth is None else truth.cumulative
         curve, found = self.cumulative, self._found_bins
-        known = () if truth is None else (Line.of_cdf(truth.cumulative, "truth"),)
-        return Curves(
-            Axis.of_domain(self.domain),
-            (*known, Line.of_cdf(curve)),
-            bands=() if band is None else (band,),
-            stepped=np.array_equal(curve.left, curve.right),
-            found=(curve.right[found], curve.sums[found]) if found.size else None,
-        )
+        return Curves.of_cdf(self.domain, curve, band, found=found, truth=known, title=title)
 
     def density_picture(self, *, truth: Distribution | None = None) -> Densities:
         """Return the density as plain data; DomainError for categories."""
-        found = self._found_bins
-        unit, circular = self.domain.unit, self.domain.circular
-        shapes = [Shape.of_cdf(self.cumulative, found, "estimate", unit=unit, circular=circular)]
-        if truth is not None:
-            curve = truth.cumulative
-            there = found if curve.mass.size == self.cumulative.mass.size else found[:0]
-            shapes.append(Shape.of_cdf(curve, there, "truth", unit=unit, circular=circular))
-        return Densities(Axis.of_domain(self.domain), tuple(shapes))
+        known = None if truth is None else truth.cumulative
+        title = provenance(self.reports, self.guarantee)
+        curve, found = self.cumulative, self._found_bins
+        return Densities.of_cdf(self.domain, curve, found=found, truth=known, title=title)
 
     def pictures(
         self, *, level: float = 0.95, truth: Distribution | None = None
@@ -418,17 +409,35 @@ class Distribution:
         found = [atom.left for atom in self.atoms if not atom.declared]
         return np.flatnonzero((left < right) & np.isin(left, found))
 
-    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
-        """Draw the CDF with its band, or the shares of categories; return the matplotlib axes.
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        level: float = 0.95,
+        truth: Distribution | None = None,
+        title: str | None = None,
+        label: str | None = None,
+    ) -> Any:
+        """Draw the density above the CDF with its band, or the shares of categories.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Drawn into; a new figure without it.
+            Where the CDF alone, or the shares, are drawn; a new figure of pyplot without it.
         level : float
             Of the pointwise band.
+        truth : Distribution, optional
+            Drawn beside it, where it is known.
+        title, label : str, optional
+            Of the picture, and of the values: what they are, and their unit.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Those of the CDF, or of the shares.
         """
-        return draw(self.picture(level=level), ax)
+        pictures = self.pictures(level=level, truth=truth)
+        return show(*pictures, ax=ax, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
