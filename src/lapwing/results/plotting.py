@@ -314,7 +314,9 @@ def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float) -> None:
         )
         if few:
             inside = "white" if kind == "found atom" else ESTIMATE
-            ax.plot(places, heights, "o", color=ESTIMATE, markersize=6, markerfacecolor=inside)
+            ends = shares / length <= top
+            look = {"color": ESTIMATE, "markersize": 6, "markerfacecolor": inside}
+            ax.plot(places[ends], heights[ends], "o", **look)
         for place, share in zip(places, shares, strict=True):
             if share / length > top:
                 ax.plot(place, top, "^", color=ESTIMATE, markersize=9, zorder=3)
