@@ -86,7 +86,7 @@ def test_a_small_tally_compiles_nothing() -> None:
     """Nobody waits for a compiler to count the reports of thirty thousand people."""
     loaded = modules_after(
         "import lapwing as lw; "
-        "wave = lw.MultiscaleWave(lw.Interval(0, 1, bins=64), 1); survey = lw.Survey('x', wave); "
+        "wave = lw.MultiscaleWave(lw.Interval(0, 1, bins=128), 1); survey = lw.Survey('x', wave); "
         "survey.tally(survey.randomize([0.5] * 30_000, rng=lw.seeded(1)))"
     )
     assert "lapwing.local.bit_reports" in loaded and "numba" not in loaded
