@@ -289,6 +289,32 @@ def test_no_two_labels_touch(name: str) -> None:
         assert not touching(figure_of(*pictures, title="a title", label="values, in their unit"))
 
 
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Interval("12:00", "12:10", bins=10, unit="time-of-day"),
+        Interval("08:00", "10:30", bins=10, unit="time-of-day"),
+        Interval("2026-01-01", "2026-01-04", bins=3, unit="date"),
+        Interval("1900-01-01", "2026-01-04", bins=9, unit="date"),
+        Interval("2026-01-01T00:00", "2026-01-01T00:10", bins=4, unit="datetime"),
+        Interval("2026-01-01T00:00", "2026-01-01T20:00", bins=4, unit="datetime"),
+        Interval("2025-01-01T00:00", "2028-01-01T00:00", bins=4, unit="datetime"),
+        Interval(0, 1e12, bins=4),
+        Interval(20_000, 20_001, bins=4),
+        Interval(-1e-6, 1e-6, bins=4),
+        Interval(1e-3, 1e12, bins=4, scale="log"),
+    ],
+    ids=str,
+)
+def test_labels_of_short_and_long_axes(domain: Interval) -> None:
+    figure = figure_of(*Distribution.of_counts(np.ones(domain.size), domain).pictures())
+    assert not touching(figure)
+    (low, high), axis = figure.axes[-1].get_xlim(), figure.axes[-1].xaxis
+    places = [place for place in axis.get_majorticklocs() if low <= place <= high]
+    names = [axis.get_major_formatter()(place, 0) for place in places]
+    assert len(places) >= 2 and len(set(names)) == len(names)
+
+
 @pytest.mark.parametrize("name", ["long", "many"])
 def test_labels_that_touch_are_noticed(name: str) -> None:
     figure = figure_of(*decoded(name)[0].pictures())

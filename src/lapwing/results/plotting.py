@@ -189,24 +189,35 @@ def _set_ticks(xaxis: Any, axis: Axis) -> None:
 
     low, high, unit = axis.low, axis.high, axis.unit
     if unit == "number":
-        if max(abs(low), abs(high)) >= 10_000:
-            xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
+        powers = axis.log and (low < 1 or high > 1e7)  # left to matplotlib, which writes 10^6
+        if max(abs(low), abs(high)) >= 10_000 and not powers:
+            xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.15g}"))
         return
     if unit == "time-of-day":
         xaxis.set_major_locator(MultipleLocator(next(s for s in _HOURS if high - low <= 9 * s)))
         xaxis.set_major_formatter(FuncFormatter(lambda n, _: to_text(n, unit=unit)[:5]))
         return
-    day = 1 if unit == "date" else 86_400
-    places = _calendar_places(low / day, high / day, most=9 if unit == "date" else 5)
-    xaxis.set_major_locator(
-        MaxNLocator(5, integer=True) if places is None else FixedLocator((day * places).tolist())
-    )
-    whole = unit == "datetime" and (places is None or np.any(places % 1))
-    end = None if unit == "date" or whole else 10  # at midnight the date says it all
-    xaxis.set_major_formatter(FuncFormatter(lambda n, _: to_text(n, unit=unit)[:end]))
+    days = unit == "date"
+    day = 1 if days else 86_400
+    places = _calendar_places(low / day, high / day, most=9 if days else 5)
+    signs = None
+    if places is None:
+        xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    else:
+        places = places[places % 1 == 0] if days else np.round(day * places, 3)
+        xaxis.set_major_locator(FixedLocator(places.tolist()))
+        signs = None if days else _signs(places)
+    xaxis.set_major_formatter(FuncFormatter(lambda n, _: to_text(n, unit=unit)[:signs]))
 
 
-_HOURS = (900, 1800, 3600, 2 * 3600, 3 * 3600)
+def _signs(seconds: Vector) -> int | None:
+    """Return how many signs of an ISO time tell these: of days, of minutes, or None for all."""
+    if not np.any(seconds % 86_400):
+        return len("2026-01-01")
+    return None if np.any(seconds % 60) else len("2026-01-01T00:00")
+
+
+_HOURS = (60, 300, 900, 1800, 3600, 2 * 3600, 3 * 3600)
 
 
 def _calendar_places(low: float, high: float, *, most: int) -> Vector | None:
