@@ -44,7 +44,8 @@ bounds = result.range_error_bounds()
 print(f"with 95 %, the share of any range of hours is off by at most {bounds.worst:.1%},")
 print(f"and on average over ranges by at most {bounds.average:.1%}")
 
-figure = figure_of(*result.pictures(truth=truth))
-figure.suptitle(f"New York taxi trips by pick-up time\n{result.reports:,} trips, epsilon = 1 each")
+figure = figure_of(
+    *result.pictures(truth=truth), title="New York taxi trips by pick-up time", label="time of day"
+)
 figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

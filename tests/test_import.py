@@ -82,6 +82,16 @@ def test_randomizing_compiles_nothing() -> None:
     assert not {"numba", "matplotlib", "scipy.stats", "scipy.optimize"} & loaded
 
 
+def test_a_small_tally_compiles_nothing() -> None:
+    """Nobody waits for a compiler to count the reports of thirty thousand people."""
+    loaded = modules_after(
+        "import lapwing as lw; "
+        "wave = lw.MultiscaleWave(lw.Interval(0, 1, bins=128), 1); survey = lw.Survey('x', wave); "
+        "survey.tally(survey.randomize([0.5] * 30_000, rng=lw.seeded(1)))"
+    )
+    assert "lapwing.local.bit_reports" in loaded and "numba" not in loaded
+
+
 def test_the_command_line_starts_without_the_extras() -> None:
     loaded = modules_after("import lapwing.cli")
     assert "lapwing.cli" in loaded

@@ -134,7 +134,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "--no-simplex only", (*DECODE, "--projection", "simplex")),
     (2, "between 0 and 1", (*DECODE, "--level", "95")),
     (2, "limit must be", (*DECODE, "--decoder", "expectation-maximization", "--limit", "0")),
-    (2, "must end in .png or .svg", ("plot", "result.json", "-o", "out.gif")),
+    (2, "must end in .png, .svg or .pdf", ("plot", "result.json", "-o", "out.gif")),
     (2, "name one truth", ("plot", "result.json", "-o", "out.png", "--truth", "ages.csv",
                            "--truth-result", "result.json")),
     (2, "add --truth", ("plot", "result.json", "-o", "out.png", "-c", "age")),

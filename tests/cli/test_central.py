@@ -356,6 +356,22 @@ def test_a_payment_for_rounds_can_be_followed_once(
         first.mechanism.following(first, counts[:1], counts[1], ledger=ledger)
 
 
+def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
+    done: Program, tmp_path: Path
+) -> None:
+    """Three times epsilon .5 at delta 1e-7 are .801 at 1e-6, as docs/central.md works out."""
+    promise = {"epsilon": "0.5", "delta": "1e-7", "neighbours": "replace-one"}
+    file = lw.LedgerFile(tmp_path / "normal.json")
+    budget = file.create(lw.Guarantee(2, "1e-6", "replace-one", "central")).budget
+    for _ in range(3):
+        lw.release([1.0], lw.Interval(0, 1, bins=1024), ledger=file, rng=lw.seeded(1), **promise)
+    shown = " ".join(done("ledger", "normal.json").out.split())
+    assert "epsilon = 0.8007" in shown and "mu 0.1925" in shown and "adds by squares" in shown
+    pure = lw.Ledger(budget).spend("pure", lw.Guarantee(1, 0, "replace-one", "central"))
+    (tmp_path / "pure.json").write_text(json.dumps(pure.to_document()))
+    assert "why" not in done("ledger", "pure.json").out
+
+
 def test_a_tight_ledger_is_made_and_says_so(done: Program, lapwing: Program) -> None:
     budget = ("--create", "--epsilon", "1", "--delta", "1e-6", "--neighbours", "replace-one")
     done("ledger", "tight.json", *budget, "--tight")

@@ -409,7 +409,7 @@ def test_results_of_other_kinds_are_not_compared(lapwing: Program) -> None:
 # plot
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_the_same_result_gives_the_same_picture(
     done: Program, survey: lw.Survey, ages: np.ndarray, ending: str
 ) -> None:
@@ -425,3 +425,15 @@ def test_the_same_result_gives_the_same_picture(
     else:
         assert pictures[0] == pictures[1]
     assert pictures[2] != pictures[0]
+
+
+def test_a_picture_says_what_its_values_are(
+    done: Program, survey: lw.Survey, ages: np.ndarray
+) -> None:
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    done("decode", "survey.json", "tally.json", "-o", "result.json")
+    done("plot", "result.json", "-o", "a.svg", "--title", "Who came", "--label", "age, years")
+    drawn = Path("a.svg").read_text()
+    # Letters are drawn as shapes; what they say stands in comments.
+    assert "<!-- age, years -->" in drawn and "<!-- Who came -->" in drawn
+    assert f"{ages.size:,} people; epsilon = " in drawn

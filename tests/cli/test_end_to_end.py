@@ -190,12 +190,12 @@ def test_categories_with_text(done: Program, tmp_path: Path) -> None:
     assert (tmp_path / "shares.png").read_bytes() != (tmp_path / "compared.png").read_bytes()
 
 
-def test_the_commands_in_the_readme_run(done: Program, tmp_path: Path) -> None:
+def test_the_commands_of_their_page_run(done: Program, tmp_path: Path) -> None:
     incomes = np.random.default_rng(6).lognormal(10.5, 0.9, 4_000).round()
     for name, part in zip(("monday", "tuesday"), np.array_split(incomes, 2), strict=True):
         (tmp_path / f"{name}.csv").write_text("income\n" + "".join(f"{n}\n" for n in part))
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    commands = re.findall(r"^lapwing .*", readme, re.MULTILINE)
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
+    commands = re.findall(r"^lapwing .*", page, re.MULTILINE)
     for command in commands:
         done(*shlex.split(command)[1:])
     assert {command.split()[1] for command in commands} >= {"new", "randomize", "tally", "decode"}

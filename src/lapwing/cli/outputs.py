@@ -16,7 +16,7 @@ from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.plotting import write_picture
 
-ENDINGS = (".png", ".svg")
+ENDINGS = (".png", ".svg", ".pdf")
 
 
 def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:

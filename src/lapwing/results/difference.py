@@ -17,8 +17,8 @@ from lapwing.protocol.domains.domain_answers import to_points, to_range
 from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, share_ends
-from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture
-from lapwing.results.plotting import draw
+from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
+from lapwing.results.plotting import show
 from lapwing.results.uncertainty import Uncertainty
 
 People = Literal["same", "different"]
@@ -295,7 +295,9 @@ class Difference:
         domain = self.first.domain
         if not domain.ordered:
             gaps, band = self.first.mass - self.second.mass, self.shown_band(level, BAR_LIMIT)
-            return Bars.of_symbols(domain, gaps, band, label=f"share: {label}", signed=True)
+            return Bars.of_symbols(
+                domain, gaps, band, label=f"share: {label}", title=self._title(names), signed=True
+            )
         one, two = (Line.of_cdf(each.cumulative) for each in (self.first, self.second))
         kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
         bands = (self.confidence_band(level, kind=kind) for kind in kinds)
@@ -306,7 +308,15 @@ class Difference:
             bands=tuple(band for band in bands if band is not None),
             stepped=np.array_equal(domain.left, domain.right),
             signed=True,
+            title=self._title(names),
         )
+
+    def _title(self, names: tuple[str, str] | None) -> str:
+        """Return who is behind the two, and the promise to somebody in both or in one."""
+        one, two = names or ("first", "second")
+        people = f"{one}: {self.first.reports:,} people; {two}: {self.second.reports:,}"
+        promise = provenance(0, self.guarantee)
+        return people if promise is None else f"{people}\n{promise}"
 
     def pictures(
         self, *, level: float = 0.95, names: tuple[str, str] | None = None
@@ -320,23 +330,37 @@ class Difference:
             Line.of_cdf(self.first.cumulative, "first", one),
             Line.of_cdf(self.second.cumulative, "second", two),
         )
-        return Curves(Axis.of_domain(self.first.domain), lines), picture
+        above = Curves(Axis.of_domain(self.first.domain), lines, title=picture.title)
+        return above, picture
 
     def plot(
-        self, ax: Any = None, *, level: float = 0.95, names: tuple[str, str] | None = None
+        self,
+        ax: Any = None,
+        *,
+        level: float = 0.95,
+        names: tuple[str, str] | None = None,
+        title: str | None = None,
+        label: str | None = None,
     ) -> Any:
-        """Draw the difference with both bands; return the matplotlib axes.
+        """Draw both CDFs above their difference with its bands, or the differences of shares.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Drawn into; a new figure without it.
+            Where the difference alone is drawn; a new figure of pyplot without it.
         level : float
             Of the bands.
         names : (str, str), optional
             Of the two, for the labels.
+        title, label : str, optional
+            Of the picture, and of the values: what they are, and their unit.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Those of the difference.
         """
-        return draw(self.picture(level=level, names=names), ax)
+        return show(*self.pictures(level=level, names=names), ax=ax, title=title, label=label)
 
     def _error_laws(
         self, target: Target, *, kind: Kind = "simultaneous", present: bool = True

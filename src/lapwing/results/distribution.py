@@ -24,16 +24,14 @@ from lapwing.results.band import Band, Kind, Target, kind_when_shown
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People
 from lapwing.results.intervals import (
-    RangeErrorBounds,
     answering,
     mean_ends,
     probability_ends,
-    range_error_bounds,
     share_ends,
     variance_interval,
 )
-from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Densities, Line, Picture, Shape
-from lapwing.results.plotting import draw
+from lapwing.results.picture import BAR_LIMIT, Bars, Curves, Densities, Picture, provenance
+from lapwing.results.plotting import show
 from lapwing.results.summarized import Summarized
 from lapwing.results.symbols import drawn_values, one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
@@ -346,30 +344,6 @@ class Distribution(Summarized):
         band = self.confidence_band(level, kind=kind, target=target)
         return None if band is None else to_interval(band.quantile(probability), self.domain)
 
-    def range_error_bounds(
-        self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
-    ) -> RangeErrorBounds | None:
-        """Return how far :meth:`probability` can be off, for all ranges at once.
-
-        Parameters
-        ----------
-        level : float
-            Of the simultaneous band from which the bounds follow, in (0, 1).
-        width : float, optional
-            In (0, 1), a part of the domain: the average is over all ranges of just this width.
-            Default: over ranges both of whose ends are drawn evenly from the domain.
-        target : {"empirical", "population"}
-
-        Returns
-        -------
-        RangeErrorBounds or None
-            `average` (2 W1, or 2 W1 / (1 - width)) and `worst` (2 KS), with both distances
-            bounded by the band; None without an error law.
-        """
-        curve = self.cumulative
-        band = self.confidence_band(level, kind="simultaneous", target=target)
-        return None if band is None else range_error_bounds(curve, band, width=width)
-
     def difference(self, other: Distribution, *, people: People = "same") -> Difference:
         """Return this distribution minus another one on the same domain.
 
@@ -398,31 +372,23 @@ class Distribution(Summarized):
         truth : Distribution, optional
             Drawn beside it, where it is known.
         """
+        title = provenance(self.reports, self.guarantee)
         if not self.domain.ordered:
             band = self.shown_band(level, BAR_LIMIT)
             beside = None if truth is None else truth.mass
-            return Bars.of_symbols(self.domain, self.mass, band, truth=beside)
+            return Bars.of_symbols(self.domain, self.mass, band, truth=beside, title=title)
         band = self.confidence_band(level)
+        shown = None if band is None else band.monotone()
+        known = None if truth is None else truth.cumulative
         curve, found = self.cumulative, self._found_bins
-        known = () if truth is None else (Line.of_cdf(truth.cumulative, "truth"),)
-        return Curves(
-            Axis.of_domain(self.domain),
-            (*known, Line.of_cdf(curve)),
-            bands=() if band is None else (band.monotone(),),
-            stepped=np.array_equal(curve.left, curve.right),
-            found=(curve.right[found], curve.sums[found]) if found.size else None,
-        )
+        return Curves.of_cdf(self.domain, curve, shown, found=found, truth=known, title=title)
 
     def density_picture(self, *, truth: Distribution | None = None) -> Densities:
         """Return the density as plain data; DomainError for categories."""
-        found = self._found_bins
-        unit, circular = self.domain.unit, self.domain.circular
-        shapes = [Shape.of_cdf(self.cumulative, found, "estimate", unit=unit, circular=circular)]
-        if truth is not None:
-            curve = truth.cumulative
-            there = found if curve.mass.size == self.cumulative.mass.size else found[:0]
-            shapes.append(Shape.of_cdf(curve, there, "truth", unit=unit, circular=circular))
-        return Densities(Axis.of_domain(self.domain), tuple(shapes))
+        known = None if truth is None else truth.cumulative
+        title = provenance(self.reports, self.guarantee)
+        curve, found = self.cumulative, self._found_bins
+        return Densities.of_cdf(self.domain, curve, found=found, truth=known, title=title)
 
     def pictures(
         self, *, level: float = 0.95, truth: Distribution | None = None
@@ -438,17 +404,35 @@ class Distribution(Summarized):
         found = [atom.left for atom in self.atoms if not atom.declared]
         return np.flatnonzero((left < right) & np.isin(left, found))
 
-    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
-        """Draw the CDF with its band, or the shares of categories; return the matplotlib axes.
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        level: float = 0.95,
+        truth: Distribution | None = None,
+        title: str | None = None,
+        label: str | None = None,
+    ) -> Any:
+        """Draw the density above the CDF with its band, or the shares of categories.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Drawn into; a new figure without it.
+            Where the CDF alone, or the shares, are drawn; a new figure of pyplot without it.
         level : float
             Of the pointwise band.
+        truth : Distribution, optional
+            Drawn beside it, where it is known.
+        title, label : str, optional
+            Of the picture, and of the values: what they are, and their unit.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Those of the CDF, or of the shares.
         """
-        return draw(self.picture(level=level), ax)
+        pictures = self.pictures(level=level, truth=truth)
+        return show(*pictures, ax=ax, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -17,8 +17,8 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.band import Band, Kind, Target, check_kind, check_level
-from lapwing.results.picture import BAR_LIMIT, Bars
-from lapwing.results.plotting import draw
+from lapwing.results.picture import BAR_LIMIT, Bars, name_of, provenance
+from lapwing.results.plotting import show
 from lapwing.results.readable import (
     Columns,
     equal_results,
@@ -257,19 +257,22 @@ class HeavyHitters:
         """
         heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level)
         shown = slice(heights.size)
+        stand_out = f"{len(self):,} of {self.searched:,} values stand out"
+        if heights.size < len(self):
+            stand_out += f", the {heights.size} largest are shown"
         return Bars(
             self.values[shown],
             heights,
             # An unbiased share may lie outside [0, 1]; its interval starts at it then.
             intervals=(np.minimum(band.low[shown], heights), np.maximum(band.high[shown], heights)),
+            interval_name=name_of(band, "interval"),
             threshold=self.threshold,
-            title=f"{len(self)} of {self.searched:,} values stand out",
-            size=(10, 4),
+            title=f"{provenance(self.reports, self.guarantee) or ''}\n{stand_out}".strip(),
         )
 
-    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+    def plot(self, ax: Any = None, *, level: float = 0.95, title: str | None = None) -> Any:
         """Draw the shares with their simultaneous intervals; return the matplotlib axes."""
-        return draw(self.picture(level=level), ax)
+        return show(self.picture(level=level), ax=ax, title=title)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

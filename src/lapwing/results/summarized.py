@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.band import Band, Kind, Target
+from lapwing.results.intervals import RangeErrorBounds, range_error_bounds
 from lapwing.results.readable import (
     Columns,
     equal_results,
@@ -60,6 +61,31 @@ class Summarized:
         """
         above: NDArray[np.float64] = 1 - self._whole.cdf(points)
         return above
+
+    def range_error_bounds(
+        self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
+    ) -> RangeErrorBounds | None:
+        """Return how far :meth:`probability` can be off, for all ranges at once.
+
+        Parameters
+        ----------
+        level : float
+            Of the simultaneous band from which the bounds follow, in (0, 1).
+        width : float, optional
+            In (0, 1), a part of the domain: the average is over all ranges of just this width.
+            Default: over ranges both of whose ends are drawn evenly from the domain.
+        target : {"empirical", "population"}
+
+        Returns
+        -------
+        RangeErrorBounds or None
+            `average` (2 W1, or 2 W1 / (1 - width)) and `worst` (2 KS), with both distances
+            bounded by the band; None without an error law.
+        """
+        whole = self._whole
+        curve = whole.cumulative
+        band = whole.confidence_band(level, kind="simultaneous", target=target)
+        return None if band is None else range_error_bounds(curve, band, width=width)
 
     def to_dict(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Columns:
         """Return a table as a dict of columns, one row for each symbol of the domain.

@@ -42,7 +42,7 @@ def difference(
     ] = "same",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A picture of it, .png or .svg."),
+        typer.Option("--output", "-o", metavar="FILE", help="A picture of it: .png, .svg or .pdf."),
     ] = None,
     force: Force = False,
     level: Level = 0.95,

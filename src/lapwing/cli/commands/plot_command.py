@@ -28,9 +28,17 @@ def plot(
     *,
     named: TruthOptions,
     level: Level = 0.95,
+    title: Annotated[
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="Above the number of people and the promise."),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", metavar="TEXT", help='Of the values, say "income, dollars".'),
+    ] = None,
     out: Output,
 ) -> None:
-    """Draw a result as .png or .svg.
+    """Draw a result as .png, .svg or .pdf.
 
     The density and the CDF with its band, or the shares of categories with their intervals.
     """
@@ -43,10 +51,11 @@ def plot(
     if result.kind == "heavy-hitters":
         if named.file is not None:
             raise ArgumentError("a list of heavy hitters is drawn by itself, without a truth")
-        figure = figure_of(result.picture(level=level))
+        figure = figure_of(result.picture(level=level), title=title, label=label)
     else:
         truth = named.counted(result.domain, out)
-        figure = figure_of(*result.pictures(level=level, truth=truth))
+        pictures = result.pictures(level=level, truth=truth)
+        figure = figure_of(*pictures, title=title, label=label)
     with out.listening():
         write_figure(output, figure)
     document = {"command": "plot", "output": str(output), "truth": named.file is not None}
