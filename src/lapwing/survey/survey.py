@@ -164,7 +164,9 @@ class Survey:
         if chosen.reads != tally.kind:
             tally = channel.counts(tally)
             channel = self.randomizer.channel_for(tally)
-        return require_answer(chosen.decode(channel, tally), channel.domain, type(chosen).__name__)
+        found = chosen.decode(channel, tally)
+        require_answer(found, channel.domain, type(chosen).__name__)
+        return found
 
     def _agreed(self) -> dict[str, Any]:
         return {
