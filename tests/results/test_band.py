@@ -29,6 +29,7 @@ from lapwing.results.band import Band
 from lapwing.results.uncertainty import Uncertainty, Variants, with_tails
 from tests.damaged_documents import damaged
 from tests.false_alarms import accepts, moments_tail
+from tests.mistaken import mistaken
 
 STEADY = settings(deadline=None, max_examples=80, derandomize=True)
 
@@ -392,3 +393,12 @@ def test_a_changed_law_loads_or_is_refused(document: dict[str, Any]) -> None:
         return
     for made in bands(law).values():
         assert np.all((made.low >= 0) & (made.low <= made.high) & (made.high <= 1))
+
+
+def test_each_kind_and_target_is_answered_by_its_own_variant() -> None:
+    one, two, three = (mistaken(name) for name in ("pointwise", "empirical", "population"))
+    variants = Variants(one, two, three)
+    assert variants.answering("pointwise", "empirical") is None
+    assert variants.answering("pointwise", "population") is one
+    assert variants.answering("simultaneous", "empirical") is two
+    assert variants.answering("simultaneous", "population") is three

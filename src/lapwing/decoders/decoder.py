@@ -125,8 +125,8 @@ def check_reads(decoder: Any) -> None:
         raise ArgumentError(f"the `reads` of a decoder must be one of {', '.join(kinds)}")
 
 
-def require_answer(answer: Any, domain: Domain, name: str) -> Any:
-    """Return what a decoder answers, if it may: somebody else's may be wrong.
+def require_answer(answer: Any, domain: Domain, name: str) -> None:
+    """Refuse what is no answer of a decoder; somebody else's may return anything.
 
     Raises
     ------
@@ -140,7 +140,6 @@ def require_answer(answer: Any, domain: Domain, name: str) -> Any:
         )
     if answer.domain != domain:
         raise ArgumentError(f"the decoder {name} answered on another domain than the channel's")
-    return answer
 
 
 def _said(thing: Any) -> str:

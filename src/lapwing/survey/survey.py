@@ -211,10 +211,9 @@ class Survey(Generic[Collected]):
         if chosen.reads != tally.kind:
             tally = channel.counts(tally)
             channel = self.randomizer.channel_for(tally)
-        answer: Distribution | SignedEstimate | HeavyHitters = require_answer(
-            chosen.decode(channel, tally), channel.domain, type(chosen).__name__
-        )
-        return answer
+        found = chosen.decode(channel, tally)
+        require_answer(found, channel.domain, type(chosen).__name__)
+        return found
 
     def _agreed(self) -> dict[str, Any]:
         return {
