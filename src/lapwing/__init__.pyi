@@ -56,6 +56,10 @@ from .local import StochasticRounding as StochasticRounding
 from .local import SubsetSelection as SubsetSelection
 from .local import UnaryEncoding as UnaryEncoding
 from .local import Wavelet as Wavelet
+from .planning.label_release_error import ExpectedLabelError as ExpectedLabelError
+from .planning.label_release_error import (
+    expected_label_release_error as expected_label_release_error,
+)
 from .planning.recommendation import recommend as recommend
 from .planning.recommended_pair import Recommendation as Recommendation
 from .planning.release_error import ExpectedReleaseError as ExpectedReleaseError

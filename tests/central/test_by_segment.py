@@ -11,8 +11,11 @@ from scipy import stats
 
 import lapwing as lw
 from lapwing.central.label_counts import CountStrategy
+from lapwing.cli.console import Output
+from lapwing.cli.reading.raw_counts import summary_of
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.privacy.integer_noise import Noise, Sensitivity
+from lapwing.protocol.messages.summary import for_curator
 from lapwing.survey.publication import release_from_document
 
 VALUES: list[Any] = ["yes", "no", "maybe", None]
@@ -72,6 +75,25 @@ def test_each_row_is_one_cell_by_itself() -> None:
         assert np.array_equal(cells([rows[0], row]) - cells([rows[0]]), cells([row]))
     assert cells([("no", "south")]).tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0]
     assert cells([("maybe", "east")])[-1] == 1
+
+
+def test_one_row_of_a_table_changes_two_cells(tmp_path: Any) -> None:
+    usual = [b"north,yes", b"south,no", b","]
+    strange = [b"\xff,yes", b"north,\xff", b'"a\nb",no', b"NA,NA", b"north , yes", b'"no, th",1']
+    out = Output(quiet=True)
+
+    def counted(rows: list[bytes]) -> np.ndarray:
+        (tmp_path / "t.csv").write_bytes(b"where,what\n" + b"\n".join(rows) + b"\n")
+        curated = for_curator(TABLE)
+        return summary_of(tmp_path / "t.csv", "what", curated, out, by="where").counts
+
+    before = counted(usual)
+    assert before.sum() == 3
+    for row in [*usual, *strange]:
+        after = counted([usual[0], row, *usual[2:]])
+        change = after - before
+        assert change.sum() == 0 and np.abs(change).sum() in (0, 2)
+        assert np.array_equal(counted([usual[0], row]) - counted([usual[0]]), counted([row]))
 
 
 ROWS = {"north": (600, 300, 100), "south": (50, 440, 10), "east": (200, 200, 0)}

@@ -487,3 +487,12 @@ class TestLabels:
         given = ("votes.csv", "--column", "vote", "--categories", "yes,no", *wrong, *PROMISE)
         refused = lapwing("release", *given, "--ledger", "budget.json", "-o", "out.json")
         assert refused.code in (2, 3) and "yes" not in refused.complaint
+
+    def test_a_dry_run_says_how_far_shares_will_be(
+        self, data: np.ndarray, done: Program, tmp_path: Path
+    ) -> None:
+        given = ("none.csv", *self.LISTED, *PROMISE, "--dry-run", "--users", "1000")
+        said = done("release", *given, "-o", "out.json", "--json").document["expected_error"]
+        # Of noise of scale 2: 95 % of it is within 6 people, of four labels within 9 or 10.
+        assert 0.0055 < said["one"] < 0.0065 and 0.008 < said["every"] < 0.01
+        assert not (tmp_path / "out.json").exists()

@@ -135,6 +135,10 @@ def expected_release_error(
         raise ArgumentError(f"users must be a whole number in 1..2^40, got {users!r}")
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(f"repeats must be a whole number of at least 1, got {repeats!r}")
+    if not domain.ordered:
+        raise ArgumentError(
+            "labels have no distribution function; use expected_label_release_error"
+        )
     domain = for_curator(domain)
     chosen = mechanism or recommended_mechanism(domain, promise)
     chosen.check(domain)
