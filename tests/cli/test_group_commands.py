@@ -258,7 +258,7 @@ def test_what_cannot_be_compared_is_refused(lapwing: Program) -> None:
     assert run.code == 4 and "a.json and b.json" in run.complaint and "same bins" in run.complaint
     run = lapwing("difference", "a.json", "a.json", "--people", "both")
     assert run.code == 2 and "'same' or 'different'" in run.complaint
-    for output, complaint in (("d.gif", ".png or .svg"), ("a.json", ".png or .svg")):
+    for output, complaint in (("d.gif", ".png, .svg or .pdf"), ("a.json", ".png, .svg or .pdf")):
         run = lapwing("difference", "a.json", "b.json", "-o", output)
         assert run.code == 2 and complaint in run.complaint
 
