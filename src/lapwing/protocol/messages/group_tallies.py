@@ -8,7 +8,7 @@ for it. What the report says about the value is promised as before.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +31,13 @@ MOST_GROUPS = 1000
 """More different labels than this are no groups: a name or a number of a person, say."""
 
 
-class Tallier(Protocol):
+Collected = TypeVar("Collected", bound=Tally, covariant=True)
+
+
+class Tallier(Protocol[Collected]):
     """A Survey or a Randomizer."""
 
-    def tally(self, reports: Reports) -> Tally:
+    def tally(self, reports: Reports) -> Collected:
         """Return the exact counts of a batch."""
         ...
 
@@ -48,7 +51,7 @@ class GroupTallies:
         Whose reports are counted.
     """
 
-    def __init__(self, tallier: Tallier) -> None:
+    def __init__(self, tallier: Tallier[Tally]) -> None:
         self._tallier = tallier
         self._groups: dict[str | None, Tally] = {}  # None: without a label
 
@@ -134,8 +137,8 @@ def rest_name(kept: Iterable[str]) -> str:
 
 
 def tally_by_group(
-    tallier: Tallier, reports: Reports, labels: Iterable[Any], *, minimum: int = MINIMUM
-) -> dict[str, Tally]:
+    tallier: Tallier[Collected], reports: Reports, labels: Iterable[Any], *, minimum: int = MINIMUM
+) -> dict[str, Collected]:
     """Return a tally for each group of people.
 
     Parameters
@@ -180,7 +183,7 @@ def tally_by_group(
     """
     tallies = GroupTallies(tallier)
     tallies.add(reports, labels)
-    return tallies.result(minimum=minimum)
+    return cast("dict[str, Collected]", tallies.result(minimum=minimum))
 
 
 def _numbered(labels: Iterable[Any]) -> tuple[list[str | None], NDArray[np.int64]]:
