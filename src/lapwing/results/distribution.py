@@ -134,13 +134,14 @@ class Distribution(Summarized):
         """
         return self.cumulative.at(to_points(points, unit=self.domain.unit))
 
-    def quantile(self, probabilities: ArrayLike) -> Any:
+    def quantile(self, probabilities: ArrayLike) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
 
         Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
         see `lapwing.protocol.domains.domain_answers`, and :meth:`in_numbers` for numbers of all.
         """
-        return to_values(self.cumulative.quantile(probabilities), self.domain)
+        found: NDArray[Any] = to_values(self.cumulative.quantile(probabilities), self.domain)
+        return found
 
     def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high), among those whose value is present."""

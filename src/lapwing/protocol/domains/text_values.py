@@ -48,7 +48,7 @@ class NoClockError(ValueError):
 
     def __init__(self) -> None:
         super().__init__(
-            "a date has no time of day; pass moments or times of day, or declare unit='date'"
+            "a date has no time of day; pass moments or times, or declare unit='date' (--unit)"
         )
 
 
