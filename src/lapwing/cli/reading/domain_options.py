@@ -203,8 +203,8 @@ def _domain(
     others = (integers, categories, categories_file)
     if bool(interval) + sum(one is not None for one in others) != 1:
         raise ArgumentError(
-            "one domain is needed: an interval (--low, --high, --bins; or --edges), or --integers, "
-            "or --categories, or --categories-file"
+            "a column needs one domain: an interval (--low, --high, --bins; or --edges), or "
+            "--integers, or --categories, or --categories-file"
         )
     if "other" in rest and categories is None and categories_file is None:
         raise ArgumentError("--other is for categories: it names the label of all other values")
