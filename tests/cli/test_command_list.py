@@ -49,6 +49,9 @@ def test_what_is_said_of_all_commands_imports_none(arguments: tuple[str, ...]) -
 def test_a_command_imports_itself_alone() -> None:
     packages, commands = loaded("ledger", "--help")
     assert commands == ["lapwing.cli.commands.ledger_command"]
+    assert not HEAVY & packages
+    packages, commands = loaded("merge", "--help")
+    assert commands == ["lapwing.cli.commands.merge_command"]
     assert "matplotlib" not in packages and "pyarrow" not in packages
 
 

@@ -52,6 +52,7 @@ EVERY: dict[str, tuple[str, ...]] = {
         *("release", "ages.lws", "--epsilon", "1", "--neighbours", "replace-one"),
         *("-o", "release.json"),
     ),
+    "answer": ("answer", "release.json", "--at-most", "50"),
     "quantile": ("quantile", "release.json", "0.5"),
     "sample": ("sample", "release.json", "--size", "5", "-o", "synthetic.csv"),
     "ledger": ("ledger", "budget.json"),

@@ -43,6 +43,7 @@ COMMANDS = {
     "simulate": ("simulate", "survey.json", "ages.csv", "-c", "age", "-o", "out.json"),
     "summarize": ("summarize", "ages.csv", *RELEASE[:5], "-o", "out.lws"),
     "release": ("release", "ages.csv", *RELEASE, "-o", "out.json"),
+    "answer": ("answer", "result.json", "--at-most", "50", "--csv", "out.csv"),
     "sample": ("sample", "result.json", "--size", "9", "-o", "out.csv"),
     "statement": ("verify", "survey.json", "--budget", "9", "--statement", "out.md"),
     "groups": (
@@ -88,7 +89,7 @@ def test_a_read_only_file_stays_with_force_too(files: Path, lapwing: Program, ki
 
 def test_every_command_with_an_output_is_tried() -> None:
     options = {one: set(ungrouped(command_of(one)).__annotations__) for one in ALL}
-    writing = {one for one, names in options.items() if names & {"output", "statement"}}
+    writing = {one for one, names in options.items() if names & {"output", "statement", "table"}}
     assert writing == {run[0] for run in COMMANDS.values()}
     assert all("force" in options[one] for one in writing)
 

@@ -31,6 +31,7 @@ COMMANDS = MappingProxyType(
         "bounds": "Find bounds of a column of numbers with noise, where no public ones are known.",
         "summarize": "Count raw values exactly, in bounded memory, into a private file.",
         "release": "Publish the distribution of a column, with noise that keeps the promise.",
+        "answer": "Answer questions about a result: the share of a range, or of a label.",
         "quantile": "Print quantiles with their intervals.",
         "sample": "Write synthetic values, drawn from a result, as a CSV table of one column.",
         "ledger": "Show a ledger, or create one.",

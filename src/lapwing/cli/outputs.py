@@ -9,12 +9,13 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from lapwing.documents import replacing
 from lapwing.errors import ArgumentError
-from lapwing.protocol.messages.tally import Tally
-from lapwing.results.plotting import write_picture
+
+if TYPE_CHECKING:
+    from lapwing.protocol.messages.tally import Tally
 
 ENDINGS = (".png", ".svg", ".pdf")
 
@@ -116,6 +117,8 @@ def write_text(path: Path, text: str) -> None:
 
 def write_figure(path: Path, figure: Any) -> None:
     """Write a picture, of the kind that its ending says."""
+    from lapwing.results.plotting import write_picture  # only where a picture is drawn
+
     kind: Any = check_ending(path, ENDINGS, what="the picture")[1:]
     with writing(path) as stream:
         write_picture(figure, stream, kind=kind)

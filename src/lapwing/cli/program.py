@@ -60,8 +60,8 @@ def _program(
 ) -> None:
     """Learn the distribution of a sensitive attribute, never the data.
 
-    On the device: randomize. On the server: tally, merge, decode. To look at what came out: plot,
-    difference, distances. Before any of it: new, verify, simulate.
+    On the device: randomize. On the server: tally, merge, decode. To look at what came out: answer,
+    plot, difference, distances. Before any of it: new, verify, simulate.
 
     A curator who holds the values: bounds, summarize, release, merge, quantile, sample, with a
     ledger.

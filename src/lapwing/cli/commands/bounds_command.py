@@ -16,8 +16,7 @@ from lapwing.central.private_bounds import (
 )
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import ColumnName, NoHeader
-from lapwing.cli.reading.release_options import relation_of
+from lapwing.cli.reading.options import ColumnName, NoHeader, relation_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger_file import LedgerFile

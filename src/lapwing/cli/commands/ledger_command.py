@@ -11,7 +11,7 @@ import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.release_options import relation_of
+from lapwing.cli.reading.options import relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
+from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
+from lapwing.privacy.guarantee import Neighbours
 
 SurveyFile = Annotated[
     Path, typer.Argument(metavar="SURVEY", help="The survey's JSON document (lapwing new).")
@@ -80,3 +82,13 @@ def check_level(level: float) -> None:
     """Raise ArgumentError unless the level of an interval is between 0 and 1."""
     if not 0 < level < 1:
         raise ArgumentError(f"--level must be between 0 and 1, got {level}; for example 0.95")
+
+
+def relation_of(typed: str) -> Neighbours:
+    """Return what is protected; ArgumentError when it is no relation."""
+    if typed not in get_args(Neighbours):
+        raise ArgumentError(
+            "--neighbours must be replace-one (the number of rows is public) or add-or-remove-one, "
+            f"got {typed!r}{nearest(typed, get_args(Neighbours))}"
+        )
+    return cast(Neighbours, typed)

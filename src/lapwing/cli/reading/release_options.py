@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.knobs import make_with_knobs, pick
-from lapwing.cli.reading.options import Settings
-from lapwing.documents import nearest
+from lapwing.cli.reading.options import Settings, relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta
-from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.release import Mechanism
 from lapwing.survey.publication import PlannedRelease
 from lapwing.survey.registry import MECHANISMS
-
-
-def relation_of(typed: str) -> Neighbours:
-    """Return what is protected; ArgumentError when it is no relation."""
-    if typed not in get_args(Neighbours):
-        raise ArgumentError(
-            "--neighbours must be replace-one (the number of rows is public) or add-or-remove-one, "
-            f"got {typed!r}{nearest(typed, get_args(Neighbours))}"
-        )
-    return cast(Neighbours, typed)
 
 
 @dataclass(frozen=True, kw_only=True)
