@@ -25,6 +25,7 @@ from lapwing.results.intervals import (
     mean_ends,
     probability_ends,
     range_error_bounds,
+    reaching,
     share_ends,
     variance_interval,
 )
@@ -282,7 +283,7 @@ class Distribution:
         if error_law is None:
             return None
         ends = probability_ends(error_law, self.domain, (low, high))
-        return ends.interval(level, least=0.0, most=1.0)
+        return reaching(ends.interval(level, least=0.0, most=1.0), self.probability(low, high))
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
@@ -292,7 +293,7 @@ class Distribution:
         if error_law is None:
             return None
         ends = share_ends(error_law, int(self.domain.index([label])[0]))
-        return ends.interval(level, least=0.0, most=1.0)
+        return reaching(ends.interval(level, least=0.0, most=1.0), self.share(label))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -306,7 +307,8 @@ class Distribution:
             return None
         left, right = self.domain.left, self.domain.right
         ends = mean_ends(error_law, left, right)
-        return ends.interval(level, least=float(left[0]), most=float(right[-1]))
+        interval = ends.interval(level, least=float(left[0]), most=float(right[-1]))
+        return reaching(interval, self.mean())
 
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -315,7 +317,8 @@ class Distribution:
         error_law = answering(self.present_uncertainty, target)
         if error_law is None:
             return None
-        return variance_interval(error_law, self.domain.left, self.domain.right, level)
+        left, right = self.domain.left, self.domain.right
+        return reaching(variance_interval(error_law, left, right, level), self.variance())
 
     def quantile_interval(
         self,
@@ -330,9 +333,9 @@ class Distribution:
         It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
         at once.
         """
-        self.quantile(probability)  # refuses what is no probability, and labels
+        value = float(self.quantile(probability))  # refuses what is no probability, and labels
         band = self.confidence_band(level, kind=kind, target=target)
-        return None if band is None else band.quantile(probability)
+        return None if band is None else reaching(band.quantile(probability), value)
 
     def range_error_bounds(
         self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
