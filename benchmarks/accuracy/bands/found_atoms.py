@@ -60,8 +60,8 @@ def measure(
                     "column": name,
                     "epsilon": epsilon,
                     "found": len(own),
-                    "own": sum(own),
-                    "true": sum(true),
+                    "own": int(sum(own)),
+                    "true": int(sum(true)),
                 }
             )
     return {"cells": cells}
