@@ -356,6 +356,8 @@ def test_distances_are_those_of_the_library(
         "mean": lw.mean_error(result, exact),
         "variance": lw.variance_error(result, exact),
         "deciles": lw.decile_error(result, exact),
+        "wasserstein between bins, scaled to 1": lw.wasserstein(result, binned) / 100,
+        "kolmogorov-smirnov between bins": lw.kolmogorov_smirnov(result, binned),
         "l1": lw.l1(binned, result),
         "l2": lw.l2(binned, result),
         "mean squared error": lw.mean_squared_error(binned, result),
@@ -365,6 +367,20 @@ def test_distances_are_those_of_the_library(
     assert found == {
         name: value if math.isfinite(value) else None for name, value in expected.items()
     }
+
+
+def test_what_is_forecast_does_not_count_the_steps_inside_bins(done: Program) -> None:
+    """All hold 5 in a bin from 0 to 10: its shares are right, its curve is off by a half."""
+    domain = lw.Interval(0, 100, bins=10)
+    Path("right.json").write_text(lw.Distribution.of_values([5.0] * 9, domain).to_json())
+    Path("fives.csv").write_text("value\n" + "5\n" * 9)
+    run = done("distances", "right.json", "--truth", "fives.csv", "-c", "value", "--json")
+    found = {name: row["value"] for name, row in run.document["distances"].items()}
+    assert found["kolmogorov-smirnov"] == pytest.approx(0.5)
+    assert found["kolmogorov-smirnov between bins"] == pytest.approx(0)
+    assert found["wasserstein between bins, scaled to 1"] == pytest.approx(0)
+    told = done("recommend", "--low", 0, "--high", 100, "--epsilon", 1, "--users", 1000).out
+    assert "expected error between bins" in " ".join(told.split())
 
 
 def test_two_results_with_other_bins_are_compared_by_their_curves(done: Program) -> None:

@@ -16,7 +16,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_points, to_range
 from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.intervals import mean_ends, probability_ends, share_ends
+from lapwing.results.intervals import mean_ends, probability_ends, reaching, share_ends
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
 from lapwing.results.plotting import show
 from lapwing.results.uncertainty import Uncertainty
@@ -195,7 +195,8 @@ class Difference:
         domain = self.first.domain
         span = to_range(low, high, unit=domain.unit)
         one, two = (probability_ends(each, domain, span) for each in error_laws)
-        return one.minus(two).interval(level, least=-1.0, most=1.0)
+        interval = one.minus(two).interval(level, least=-1.0, most=1.0)
+        return reaching(interval, self.probability(low, high))
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
@@ -206,7 +207,8 @@ class Difference:
             return None
         symbol = int(self.first.domain.index([label])[0])
         one, two = (share_ends(each, symbol) for each in error_laws)
-        return one.minus(two).interval(level, least=-1.0, most=1.0)
+        interval = one.minus(two).interval(level, least=-1.0, most=1.0)
+        return reaching(interval, self.share(label))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -221,7 +223,7 @@ class Difference:
         left, right = self.first.domain.left, self.first.domain.right
         length = float(right[-1] - left[0])
         one, two = (mean_ends(each, left, right) for each in error_laws)
-        return one.minus(two).interval(level, least=-length, most=length)
+        return reaching(one.minus(two).interval(level, least=-length, most=length), self.mean())
 
     def quantile_interval(
         self, probability: float, *, level: float = 0.95, target: Target = "empirical"
@@ -244,7 +246,7 @@ class Difference:
             for each in error_laws
         )
         (low, high), (other_low, other_high) = (band.quantile(probability) for band in bands)
-        return low - other_high, high - other_low
+        return reaching((low - other_high, high - other_low), float(self.quantile(probability)))
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"

@@ -27,6 +27,7 @@ from lapwing.results.intervals import (
     answering,
     mean_ends,
     probability_ends,
+    reaching,
     share_ends,
     variance_interval,
 )
@@ -290,7 +291,7 @@ class Distribution(Summarized):
         if error_law is None:
             return None
         ends = probability_ends(error_law, self.domain, span)
-        return ends.interval(level, least=0.0, most=1.0)
+        return reaching(ends.interval(level, least=0.0, most=1.0), self.probability(low, high))
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
@@ -300,7 +301,7 @@ class Distribution(Summarized):
         if error_law is None:
             return None
         ends = share_ends(error_law, int(self.domain.index([label])[0]))
-        return ends.interval(level, least=0.0, most=1.0)
+        return reaching(ends.interval(level, least=0.0, most=1.0), self.share(label))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -315,7 +316,7 @@ class Distribution(Summarized):
         left, right = self.domain.left, self.domain.right
         ends = mean_ends(error_law, left, right)
         interval = ends.interval(level, least=float(left[0]), most=float(right[-1]))
-        return to_interval(interval, self.domain)
+        return to_interval(reaching(interval, self.cumulative.mean), self.domain)
 
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -324,7 +325,8 @@ class Distribution(Summarized):
         error_law = answering(self.present_uncertainty, target)
         if error_law is None:
             return None
-        return variance_interval(error_law, self.domain.left, self.domain.right, level)
+        left, right = self.domain.left, self.domain.right
+        return reaching(variance_interval(error_law, left, right, level), self.variance())
 
     def quantile_interval(
         self,
@@ -339,11 +341,13 @@ class Distribution(Summarized):
         It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
         at once.
         """
-        # Refuses what is no probability, and labels.
-        if self.cumulative.quantile(probability).ndim:
+        value = self.cumulative.quantile(probability)  # refuses what is no probability, and labels
+        if value.ndim:
             raise ArgumentError("a quantile interval is of one probability, got several")
         band = self.confidence_band(level, kind=kind, target=target)
-        return None if band is None else to_interval(band.quantile(probability), self.domain)
+        if band is None:
+            return None
+        return to_interval(reaching(band.quantile(probability), float(value)), self.domain)
 
     def difference(self, other: Distribution, *, people: People = "same") -> Difference:
         """Return this distribution minus another one on the same domain.

@@ -70,6 +70,15 @@ class RangeErrorBounds(NamedTuple):
     """Of any range at all."""
 
 
+def reaching(interval: tuple[float, float], estimate: float) -> tuple[float, float]:
+    """Return an interval that reaches to the estimate where that lies outside.
+
+    Intervals belong to the tally, estimates to the decoder, which may smooth or constrain. A
+    number outside its own interval helps nobody, and a longer interval covers no less.
+    """
+    return min(interval[0], estimate), max(interval[1], estimate)
+
+
 def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
     """Return the error law from which single numbers are answered: that of the simultaneous band.
 

@@ -13,6 +13,7 @@ from lapwing.cli.console import facts, grid
 from lapwing.cli.wording import count_text, interval_text, label_text, number_text, percent
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.distribution import Distribution
+from lapwing.results.intervals import reaching
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -91,7 +92,8 @@ def quantile_rows(
     rows = []
     for probability in probabilities:
         value = float(result.cumulative.quantile(probability))
-        low, high = (None, None) if band is None else band.quantile(probability)
+        ends = None if band is None else reaching(band.quantile(probability), value)
+        low, high = ends or (None, None)
         rows.append({"probability": probability, "value": value, "low": low, "high": high})
     return rows
 

@@ -50,7 +50,7 @@ def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, us
     }
     parts |= {f"the answer, {kind} column": found.answer.of(kind) for kind in KINDS}
     body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in parts.items()]
-    title = "Expected largest error of the CDF"
+    title = "Expected largest error of the CDF at the edges of the bins"
     out.show(document, grid(title, ["part", "share"], body), facts(rows))
 
 
