@@ -12,6 +12,7 @@ from scipy import stats
 import lapwing as lw
 from lapwing.central.label_counts import CountStrategy
 from lapwing.cli.console import Output
+from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.raw_counts import summary_of
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.privacy.integer_noise import Noise, Sensitivity
@@ -85,7 +86,9 @@ def test_one_row_of_a_table_changes_two_cells(tmp_path: Any) -> None:
     def counted(rows: list[bytes]) -> np.ndarray:
         (tmp_path / "t.csv").write_bytes(b"where,what\n" + b"\n".join(rows) + b"\n")
         curated = for_curator(TABLE)
-        return summary_of(tmp_path / "t.csv", "what", curated, out, by="where").counts
+        return summary_of(
+            tmp_path / "t.csv", "what", curated, out, asked=CuratorDomainOptions(by="where")
+        ).counts
 
     before = counted(usual)
     assert before.sum() == 3

@@ -233,7 +233,7 @@ class TestPrivacyOfTheNoise:
         assert order[0] == "words" and order[-1] == "counts" and order.count("counts") == 1
 
     def test_the_default_source_is_secure(self, monkeypatch):
-        import lapwing.protocol.release as module
+        import lapwing.privacy.sampling.randomness as module
 
         asked = []
         monkeypatch.setattr(module, "secure", lambda: asked.append(1) or seeded(1))

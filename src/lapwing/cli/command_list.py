@@ -23,7 +23,7 @@ COMMANDS = MappingProxyType(
         "tally": "Count the reports of one survey, from one file or many.",
         "merge": "Add tallies of one survey into one, or releases of different people.",
         "decode": "Estimate the distribution behind a tally.",
-        "plot": "Draw a result as .png or .svg.",
+        "plot": "Draw a result as .png, .svg or .pdf.",
         "difference": "Compare two distributions: the first minus the second, with intervals.",
         "simulate": "Draw the tally that a population would send.",
         "verify": "Prove what a survey promises, and show what it means.",

@@ -166,13 +166,10 @@ def _facts(result: Any, level: float) -> dict[str, str]:
 
 
 def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
-    unit = result.domain.unit
+    unit, result = result.domain.unit, result.in_numbers()
 
     def answer(value: Any, ends: tuple[Any, Any] | None) -> str:
-        texts = [
-            to_text(float(each), unit=unit) if isinstance(each, int | float) else str(each)
-            for each in (value, *(ends or ()))
-        ]
+        texts = [to_text(float(each), unit=unit) for each in (value, *(ends or ()))]
         return with_interval(texts[0], None if ends is None else (texts[1], texts[2]))
 
     facts = {}
@@ -182,7 +179,7 @@ def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
     for probability in (0.1, 0.25, 0.5, 0.75, 0.9):
         name = "median" if probability == 0.5 else f"{100 * probability:g} % quantile"
         ends = result.quantile_interval(probability, level=level)
-        facts[name] = answer(np.asarray(result.quantile(probability))[()], ends)
+        facts[name] = answer(result.quantile(probability), ends)
     return facts
 
 
