@@ -27,7 +27,7 @@ $(shell $(BIN)/python -c 'import pip' >/dev/null 2>&1 || rm -f $(BIN)/python .ve
 help:  ## list these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
-demo: .venv/.installed-demo  ## the main job on real data, in under a minute once installed
+demo: .venv/.installed-demo  ## the main job on real data, in seconds once installed
 	$(BIN)/python examples/demo.py
 
 # One worker for each processor, so one thread for each worker.

@@ -1,6 +1,7 @@
 """The whole job on two real columns: randomise, tally in batches, merge, decode, compare, plot.
 
-Run it with `make demo`, or `python examples/demo.py [folder for the files]`. Nothing is simulated:
+Both surveys use the randomizer that `lapwing.recommend` names, and decode with its decoder. Run it
+with `make demo`, or `python examples/demo.py [folder for the files]`. Nothing is simulated:
 every person's value is randomised on its own, with secure randomness, so each run differs a little.
 Here the truth is known, so every answer stands beside it; in use, nobody would hold it.
 """
@@ -47,6 +48,7 @@ class Column:
     text: Callable[[float], str]
     length: str  # a distance in this unit, for people; formatted with the number
     length_scale: float
+    label: str  # of the values, in the picture
     person: int  # whose single report is looked at
     ranges: tuple[tuple[str, float, float], ...]  # of values: (name, from, up to but without)
     knows: str  # what the observer of that report knew before: "nothing" or "the answer"
@@ -56,16 +58,17 @@ TAXI = Column(
     title="NYC taxi trips: time of day of the pick-up",
     file="nyc_taxi_pickup_minutes.csv",
     folder="taxi",
-    # Cut at midnight. circular=True would join the ends, but a wave on a circle says little about
-    # some frequencies, and a band that assumes no smoothness would be several times as wide.
     survey=lw.Survey(
         "taxi pick-up time",
-        lw.SquareWave(lw.Interval("00:00", "24:00", bins=144, unit="time-of-day"), epsilon=1),
+        lw.MultiscaleWave(
+            lw.Interval("00:00", "24:00", bins=144, unit="time-of-day", circular=True), epsilon=1
+        ),
     ),
     scale=60,
     text=lambda seconds: to_text(seconds, unit="time-of-day")[:5],
     length="{:.1f} minutes",
     length_scale=1 / 60,
+    label="time of day",
     person=1234,
     ranges=(
         ("00:00-06:00", 0, 6 * 3600),
@@ -83,12 +86,13 @@ INCOME = Column(
     # Many people have exactly 0, so 0 is declared to be a symbol of its own.
     survey=lw.Survey(
         "income in 2019",
-        lw.SquareWave(lw.Interval(0, 2**19, bins=128, atoms=(0,)), epsilon=2),
+        lw.MultiscaleWave(lw.Interval(0, 2**19, bins=128, atoms=(0,)), epsilon=2),
     ),
     scale=1,
     text=lambda dollars: f"{dollars:,.0f}",
     length="{:,.0f} dollars",
     length_scale=1,
+    label="income, dollars a year",
     person=42,
     ranges=(
         ("exactly 0", 0, 0),
@@ -144,9 +148,10 @@ def collect(column: Column, values: np.ndarray, console: Console) -> lw.Distribu
         f"{float(randomizer.epsilon):g}, fingerprint {survey.fingerprint[:12]}"
     )
     batches = [survey.randomize(part) for part in np.array_split(values, BATCHES)]
-    steps.done("randomize", f"{values.size:,} values, {randomizer.report_width} byte(s) a report")
+    steps.done("randomize", f"{values.size:,} values, {randomizer.report_width} bytes a report")
     tallies = [survey.tally(batch) for batch in batches]
-    steps.done("tally", f"{BATCHES} batches, each into {randomizer.outputs} counts")
+    counts = sum(block.size for block in tallies[0].blocks)
+    steps.done("tally", f"{BATCHES} batches, each into {counts:,} counts")
     tally = sum(tallies)
     same = "the same" if sum(tallies[::-1]) == tally else "NOT the same"
     steps.done("merge", f"{tally.total:,} reports; backwards it is {same} tally")
@@ -175,7 +180,7 @@ def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console
         true = float(truth.quantile(probability))
         table.add_row(
             f"{probability:g}",
-            column.text(float(answer.quantile(probability))),
+            column.text(float(answer.cumulative.quantile(probability))),
             f"{column.text(low)} to {column.text(high)}",
             column.text(true),
             "yes" if low <= true <= high else "no",
@@ -183,9 +188,8 @@ def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console
     console.print(table)
     say(
         console,
-        "The intervals come from the exact linear band, that of the unbiased estimate: it assumes "
-        "nothing about the shape, so it is wider than the usual error of the estimate shown, and "
-        "it misses one time in twenty. Intervals end at whole bins.",
+        f"The method of the band: {band.method}. It misses one time in twenty, by chance. "
+        "Intervals end at whole bins.",
     )
     domain = column.survey.randomizer.domain
     length = domain.high - domain.low
@@ -212,20 +216,23 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
     randomizer = column.survey.randomizer
     domain = randomizer.domain
     report = randomizer.randomize(values[column.person : column.person + 1])
-    output = int.from_bytes(report.data[0].tobytes(), "little")
     certificate = randomizer.certificate().check()
     console.print()
     say(
         console,
         f"[bold]One report.[/bold] Person {column.person} has "
-        f"{column.text(float(values[column.person]))}, and their device sent the byte(s) "
-        f"{report.data[0].tobytes().hex(' ')}, output {output} of {randomizer.outputs}. What that "
-        f"tells an observer {BEFORE[column.knows]}:",
+        f"{column.text(float(values[column.person]))}, and their device sent "
+        f"{report.data[0].tobytes().hex()}. The first byte is the group, drawn by a public coin; "
+        "the rest says which values are near: likelier by the same factor than all others. "
+        f"What that tells an observer {BEFORE[column.knows]}:",
     )
-    # The probability of this report for every symbol: one row of the channel.
-    sent = np.zeros(randomizer.outputs)
-    sent[output] = 1
-    likelihood = randomizer.channel.blocks[0].operator.rmatvec(sent)
+    # How often values send what was counted here takes two levels, near and far, whose
+    # probabilities have the certified ratio.
+    sent = randomizer.tally(report)
+    group = int(np.argmax(sent.reports))
+    chance = randomizer.channel.blocks[group].operator.rmatvec(sent.blocks[group].astype(float))
+    nearness = (chance - chance.min()) / (chance.max() - chance.min())
+    likelihood = 1 + (float(certificate.ratio) - 1) * nearness
     uniform = np.full(domain.size, 1 / domain.size)
     prior = uniform if column.knows == "nothing" else answer.mass
     posterior = prior * likelihood / float(prior @ likelihood)
@@ -251,11 +258,8 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
 def draw(column: Column, values: np.ndarray, answer: lw.Distribution) -> Path:
     """Write the density and the CDF with its band, the truth beside them."""
     truth = lw.Distribution.of_values(values, answer.domain)
-    figure = figure_of(*answer.pictures(truth=truth))
-    figure.suptitle(
-        f"{column.title}\n{answer.reports:,} people, epsilon = "
-        f"{float(answer.guarantee.epsilon):g} each"
-    )
+    pictures = answer.pictures(truth=truth)
+    figure = figure_of(*pictures, title=column.title, label=column.label)
     path = FOLDER / f"{column.folder}.png"
     figure.savefig(path, dpi=110)
     return path

@@ -42,7 +42,8 @@ for epsilon in (1, 4):
     largest = lw.kolmogorov_smirnov(result, truth)
     print(f"epsilon {epsilon:<4}{peaks(result):8}{minutes:12.2f} min{largest:8.4f}")
 
-figure = figure_of(*result.pictures(truth=truth))
-figure.suptitle(f"Departures from Houston in 2011\n{result.reports:,} flights, epsilon = 4 each")
+figure = figure_of(
+    *result.pictures(truth=truth), title="Departures from Houston in 2011", label="time of day"
+)
 figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

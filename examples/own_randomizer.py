@@ -8,7 +8,7 @@ certificate, documents and tallies come from `TwoLevel`.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import lapwing as lw
 from lapwing.local.two_level import TwoLevel
+from lapwing.privacy.exact_numbers import ExactNumber
+from lapwing.protocol.domains.domain import Domain
 from lapwing.testing import check_randomizer
 
 
@@ -25,6 +27,10 @@ class OwnOrNext(TwoLevel):
     """Report the own symbol or the next in the ring, more likely than any other."""
 
     name: ClassVar[str] = "own-or-next"
+
+    if TYPE_CHECKING:  # people write epsilon as they like; the field keeps a Fraction
+
+        def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     @property
     def near(self) -> int:

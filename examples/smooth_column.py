@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import lapwing as lw
-from lapwing.protocol.domains.units import to_text
 from lapwing.results.plotting import figure_of
 
 TABLE = Path(__file__).parent / "data" / "nyc_taxi_pickup_minutes.csv"
@@ -27,26 +26,26 @@ result = survey.decode(tally, decoder=lw.SpectralPrior())
 truth = lw.Distribution.of_values(seconds, day)
 
 
-def clock(number: float) -> str:
-    return to_text(number, unit="time-of-day")[:5]
-
-
 print(f"{result.reports:,} trips, {result.guarantee}")
 print(f"{'':24}estimate   95 % interval        truth")
-for name, start, stop in (("before 06:00", 0, 6), ("17:00 to 20:00", 17, 20)):
-    low, high = result.probability_interval(3600 * start, 3600 * stop)
-    share, true = (one.probability(3600 * start, 3600 * stop) for one in (result, truth))
+for name, start, stop in (
+    ("before 06:00", "00:00", "06:00"),
+    ("17:00 to 20:00", "17:00", "20:00"),
+):
+    low, high = result.probability_interval(start, stop)
+    share, true = (one.probability(start, stop) for one in (result, truth))
     print(f"{name:24}{share:8.2%}   {low:6.2%} to {high:6.2%}   {true:8.2%}")
 for name, probability in (("a quarter by", 0.25), ("half by", 0.5), ("three quarters by", 0.75)):
     low, high = result.quantile_interval(probability)
-    estimate, true = (float(one.quantile(probability)) for one in (result, truth))
-    print(f"{name:24}{clock(estimate):>8}   {clock(low):>6} to {clock(high):>6}   {clock(true):>8}")
+    estimate, true = (one.quantile(probability) for one in (result, truth))
+    print(f"{name:24}{estimate[:5]:>8}   {low[:5]:>6} to {high[:5]:>6}   {true[:5]:>8}")
 
 bounds = result.range_error_bounds()
 print(f"with 95 %, the share of any range of hours is off by at most {bounds.worst:.1%},")
 print(f"and on average over ranges by at most {bounds.average:.1%}")
 
-figure = figure_of(*result.pictures(truth=truth))
-figure.suptitle(f"New York taxi trips by pick-up time\n{result.reports:,} trips, epsilon = 1 each")
+figure = figure_of(
+    *result.pictures(truth=truth), title="New York taxi trips by pick-up time", label="time of day"
+)
 figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

@@ -43,7 +43,8 @@ low, high = result.probability_interval(44.5, np.inf)  # bins hold their right e
 share, true = result.probability(44.5, np.inf), np.mean(hours >= 45)
 print(f"45 hours or more   {share:8.1%}   {low:6.1%} to {high:6.1%}   {true:8.1%}")
 
-figure = figure_of(*result.pictures(truth=truth))
-figure.suptitle(f"Hours of work in a week\n{result.reports:,} people, epsilon = 2 each")
+figure = figure_of(
+    *result.pictures(truth=truth), title="Hours of work in a week", label="hours a week"
+)
 figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

@@ -57,7 +57,10 @@ print(f"mean: {shift:+.0f} minutes ({low / 60:+.0f} to {high / 60:+.0f}), truth 
 differ = change.confidence_band(0.95, kind="simultaneous").leaves_zero
 print("the two periods differ" if differ else "no difference is shown")
 
-figure = figure_of(*change.pictures(names=("pandemic", "before")))
-figure.suptitle("Taxi trips of the pandemic less those before, by time of day; epsilon = 1 each")
+figure = figure_of(
+    *change.pictures(names=("pandemic", "before")),
+    title="Taxi trips of the pandemic less those before",
+    label="time of day",
+)
 figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

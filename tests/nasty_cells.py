@@ -15,7 +15,7 @@ import pandas
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from lapwing import Integers, Interval
+from lapwing import Categories, Integers, Interval
 
 DOMAINS: dict[str, Any] = {
     "number": Interval(0, 100, bins=10),
@@ -24,6 +24,9 @@ DOMAINS: dict[str, Any] = {
     "widest circle": Interval(-1e308, 0.7e308, bins=12, circular=True),
     "atoms": Interval(0, 100, bins=10, atoms=(0, 12.5, 100), outside="refuse"),
     "integers": Integers(0, 20),
+    "labels": Categories(["12.5", "17", "x", 7]),
+    "labels and another": Categories(["3.5", "17", "rest", 12], other="rest"),
+    "counted labels": Categories(20),
     "date": Interval("1970-01-01", "2030-01-01", bins=60, unit="date"),
     "far dates": Interval("-4000-01-01", "+12000-01-01", bins=160, unit="date"),
     "week": Interval(0, 7, bins=7, unit="date", circular=True),

@@ -61,11 +61,17 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
 
 
 def test_the_demo_shows_every_step(demo: tuple[str, Path]) -> None:
-    text, _ = demo
+    text, folder = demo
     for step in ("survey", "randomize", "tally", "merge", "decode"):
         assert len(re.findall(rf"^  {step}  ", text, re.MULTILINE)) == 2
     assert "260,000 reports; backwards it is the same tally" in text
     assert "29,144 reports; backwards it is the same tally" in text
+    # The band is that of the decoder, and the text says what the result says.
+    for column in ("taxi", "income"):
+        answer = lw.Distribution.from_json((folder / column / "distribution.json").read_text())
+        assert answer.uncertainty is not None
+        method = answer.uncertainty.method
+        assert text.count(f"The method of the band: {method}.") == 2
     assert all(len(line) <= 80 or "lapwing decode" in line for line in text.splitlines())
 
 

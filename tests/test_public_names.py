@@ -88,10 +88,12 @@ def test_what_a_document_may_name_is_public(table: dict[str, Any]) -> None:
 
 
 def test_a_type_checker_lets_people_write_epsilon_as_they_may() -> None:
-    """A number or a text goes in, a Fraction comes out; one field has one type for both."""
+    """A number or a text goes in, a Fraction comes out; the field and the constructor say so."""
     for made in RANDOMIZERS.values():
         (written,) = [field.type for field in dataclasses.fields(made) if field.name == "epsilon"]
-        assert written == "Any", f"{made.__name__}(domain, 1) would fail mypy --strict"
+        assert written == "Fraction"
+        source = inspect.getsource(made)
+        assert "epsilon: ExactNumber" in source, f"{made.__name__}(domain, 1) would fail in mypy"
 
 
 KEYWORD, POSITIONAL = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -1,4 +1,4 @@
-"""What the README shows is what runs: its example, its output, its commands."""
+"""What the README and its page of commands show is what runs: example, output, commands."""
 
 from __future__ import annotations
 
@@ -12,15 +12,35 @@ from pathlib import Path
 
 import pytest
 
+import lapwing as lw
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 INCOMES = ROOT / "examples" / "data" / "acs_income_2019.csv"
 
 
-def block(language: str) -> str:
-    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
-    assert len(found) == 1, f"the README must have one block of {language}"
+def block(language: str, page: str = README) -> str:
+    found: list[str] = re.findall(rf"^```{language}\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(found) == 1, f"the page must have one block of {language}"
     return found[0]
+
+
+def test_the_readme_is_read_in_a_few_minutes() -> None:
+    """Beside the code, at 250 words a minute."""
+    words = re.sub(r"^```.*?^```$|\]\(.*?\)", " ", README, flags=re.DOTALL | re.MULTILINE).split()
+    assert 200 < len(words) < 600
+
+
+@pytest.mark.parametrize("example", ["demo.py", "five_minutes.py"])
+def test_what_is_shown_first_is_what_is_recommended(example: str) -> None:
+    """The randomizer of each survey; its decoder is the default, which test_defaults.py checks."""
+    text = (ROOT / "examples" / example).read_text("utf-8")
+    domain = lw.Interval(0, 524_288, bins=128, atoms=[0])
+    best = lw.recommend(domain, epsilon=2, users=29_144).randomizer
+    surveyed = re.findall(r"lw\.Survey\(\s*\"[^\"]+\",\s*lw\.(\w+)\(", text)
+    assert surveyed and set(surveyed) == {type(best).__name__}
+    assert "decoder=" not in text
 
 
 @pytest.fixture
@@ -46,7 +66,7 @@ def test_the_example_prints_what_the_readme_shows(
     assert printed[0] == shown[0]
     assert [line[:17] for line in printed[1:]] == [line[:17] for line in shown[1:]]
     for lines in (printed, shown):
-        assert re.fullmatch(r"one report: +[0-9a-f]{2}, of 1 byte", lines[1])
+        assert re.fullmatch(r"one report: +[0-9a-f]{36}, of 18 bytes", lines[1])
         share = float(lines[2].split()[-1].rstrip("%"))
         assert abs(share - 65.7) < 8
         low_decile, median, high_decile = (
@@ -71,7 +91,7 @@ def test_the_commands_run_as_shown(tmp_path: Path) -> None:
         ]
     for day, part in (("monday", incomes[0::2]), ("tuesday", incomes[1::2])):
         (tmp_path / f"{day}.csv").write_text("\n".join(["income", *part]) + "\n")
-    lines = block("sh").splitlines()
+    lines = block("sh", COMMANDS).splitlines()
     assert len(lines) == 10
     for line in lines:
         command, *arguments = shlex.split(line)

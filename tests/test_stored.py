@@ -121,11 +121,14 @@ def test_the_distribution(folder: Path) -> None:
         assert band is None
     else:
         assert band is not None
-        assert band.low == pytest.approx(facts["band"][0], abs=1e-6)
-        assert band.high == pytest.approx(facts["band"][1], abs=1e-6)
+        # The sum of all present was one but for the rounding of columns; now it is one.
+        assert band.low == pytest.approx(facts["band"][0], abs=2e-5)
+        assert band.high == pytest.approx(facts["band"][1], abs=2e-5)
     if made.domain.ordered:
-        assert made.quantile([0.1, 0.5, 0.9]) == pytest.approx(facts["quantiles"], rel=1e-12)
-        assert made.mean() == pytest.approx(facts["mean"], rel=1e-12)
+        assert made.in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
+            facts["quantiles"], rel=1e-12
+        )
+        assert made.in_numbers().mean() == pytest.approx(facts["mean"], rel=1e-12)
 
 
 def test_the_heavy_hitters() -> None:
@@ -157,7 +160,9 @@ def test_the_release(folder: Path) -> None:
     assert release.guarantee == Guarantee.from_document(facts["guarantee"])
     assert release.variance == pytest.approx(facts["variance"], rel=1e-12)
     made = Publication(release).distribution
-    assert made.quantile([0.1, 0.5, 0.9]) == pytest.approx(facts["quantiles"], rel=1e-6)
+    assert made.in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
+        facts["quantiles"], rel=1e-6
+    )
 
 
 @pytest.mark.parametrize("folder", SUMMARIES, ids=case_id)

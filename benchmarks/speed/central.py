@@ -46,9 +46,11 @@ import numpy, pyarrow.parquet
 import lapwing as lw
 import lapwing.cli.program
 from lapwing.cli.console import Output
+from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.raw_counts import summary_of
 from lapwing.protocol.messages.summary import for_curator
 domain = for_curator(lw.Interval(0, 400_000, bins=1024))
+ASKED = CuratorDomainOptions()
 """
 
 
@@ -94,7 +96,9 @@ def _table(rows: int) -> dict[str, float]:
         path = Path(folder) / "salaries.parquet"
         salaries = np.random.default_rng(1).gamma(2, 30_000, rows)
         parquet.write_table(pa.table({"salary": salaries}), path)
-        work = f"summary_of(Path({str(path)!r}), 'salary', domain, Output(False, True))"
+        work = (
+            f"summary_of(Path({str(path)!r}), 'salary', domain, Output(False, True), asked=ASKED)"
+        )
         return memory_beyond(_IMPORTS, work)
 
 

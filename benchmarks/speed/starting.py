@@ -92,7 +92,7 @@ def _commands(rounds: int, bins: int) -> dict[str, Any] | None:
         (folder / "survey.json").write_text(survey.to_json(), encoding="utf-8")
         (folder / "tally.json").write_text(json.dumps(tally.to_document()), encoding="utf-8")
         decode = ["decode", str(folder / "survey.json"), str(folder / "tally.json")]
-        decode += ["--output", str(folder / "distribution.json")]
+        decode += ["--output", str(folder / "distribution.json"), "--force"]
         works = {"help": ["--help"], "decode": decode}
         times = {work: Times() for work in (*works, "decode, nothing compiled")}
         for turn in range(-1, rounds):  # the first compiles and fills the disk cache

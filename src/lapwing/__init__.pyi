@@ -5,6 +5,7 @@ from . import shuffle as shuffle
 from . import testing as testing
 from .central import AdaptiveQuantiles as AdaptiveQuantiles
 from .central import HistogramQuery as HistogramQuery
+from .central import LabelCounts as LabelCounts
 from .central import MatchingPursuit as MatchingPursuit
 from .central import PolynomialProjection as PolynomialProjection
 from .central import PrefixSums as PrefixSums
@@ -21,6 +22,7 @@ from .decoders import ExhaustiveScan as ExhaustiveScan
 from .decoders import ExpectationMaximization as ExpectationMaximization
 from .decoders import GaussianSmoothing as GaussianSmoothing
 from .decoders import HeavyHitterSelection as HeavyHitterSelection
+from .decoders import LabelShares as LabelShares
 from .decoders import LeastSquares as LeastSquares
 from .decoders import MixturePrior as MixturePrior
 from .decoders import Normalization as Normalization
@@ -54,8 +56,12 @@ from .local import StochasticRounding as StochasticRounding
 from .local import SubsetSelection as SubsetSelection
 from .local import UnaryEncoding as UnaryEncoding
 from .local import Wavelet as Wavelet
-from .planning.recommendation import Recommendation as Recommendation
+from .planning.label_release_error import ExpectedLabelError as ExpectedLabelError
+from .planning.label_release_error import (
+    expected_label_release_error as expected_label_release_error,
+)
 from .planning.recommendation import recommend as recommend
+from .planning.recommended_pair import Recommendation as Recommendation
 from .planning.release_error import ExpectedReleaseError as ExpectedReleaseError
 from .planning.release_error import expected_release_error as expected_release_error
 from .planning.simulation import simulate as simulate
@@ -73,6 +79,7 @@ from .protocol.domains.categories import Categories as Categories
 from .protocol.domains.hashed_texts import HashedTexts as HashedTexts
 from .protocol.domains.integers import Integers as Integers
 from .protocol.domains.interval import Interval as Interval
+from .protocol.domains.segmented import Segmented as Segmented
 from .protocol.messages.group_tallies import tally_by_group as tally_by_group
 from .protocol.messages.reports import Reports as Reports
 from .protocol.messages.summary import Summary as Summary

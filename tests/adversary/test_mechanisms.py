@@ -110,3 +110,20 @@ def test_real_draws_tell_no_more_than_is_charged(name: str, draws: int) -> None:
     width = max(side.shape[1] for side in sides)
     sides = [np.pad(side, ((0, 0), (0, width - side.shape[1]))) for side in sides]
     assert max(worst_event(*pair) for pair in combinations(sides, 2)) <= 1
+
+
+@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize(
+    "domain",
+    [
+        lw.Categories(["a", "b", "rest"], other="rest"),
+        lw.Segmented(lw.Categories(["a"]), ["here", "there"]),
+    ],
+    ids=["labels", "segments"],
+)
+def test_labels_cost_what_they_are_charged(domain: Any, neighbours: str) -> None:
+    """A row may change its label and its segment: all cells of the table are symbols."""
+    for stated in ({"epsilon": 1}, *OTHER_PROMISES):
+        promise = Promise(neighbours, **stated)
+        share = worst_of(lw.LabelCounts(), for_curator(domain), promise)
+        assert 0.99 < share <= ROUNDING or (promise.rho and share <= ROUNDING), stated

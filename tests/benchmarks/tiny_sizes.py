@@ -174,6 +174,20 @@ TINY: dict[str, dict[str, Any]] = {
         "reports": 1,
     },
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
+    "accuracy/found_atoms": {
+        "repeats": 1,
+        "bins": 32,
+        "columns": ["uniform"],
+        "epsilons": [2],
+    },
+    "accuracy/label_tables": {
+        "repeats": 2,
+        "column": None,
+        "size": 64,
+        "epsilons": [2],
+        "rows": 20,
+    },
+    "accuracy/release_coverage": {"repeats": 2, "people": 300, "bins": [16]},
     "accuracy/central_projection": {
         "repeats": 2,
         "functions": [4, 6],

@@ -7,6 +7,7 @@ import pytest
 
 from lapwing.central.continual_prefix_sums import RunningPrefixSums
 from lapwing.central.histogram_query import CellStrategy, HistogramQuery
+from lapwing.central.label_counts import CountStrategy, LabelCounts
 from lapwing.central.polynomial_projection import PolynomialProjection
 from lapwing.central.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.central.sum_tree import HaarStrategy, SumTree, TreeStrategy
@@ -33,6 +34,7 @@ STRATEGIES = [
     *(HaarStrategy(size) for size in (2, 13, 16)),
     CellStrategy((0, 3, 5), 9),
     CellStrategy((0,), 4),
+    *(CountStrategy(size) for size in (1, 2, 13)),
 ]
 DOMAIN = Interval(0, 1, bins=15)
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -51,6 +53,9 @@ EVERY = [
     (SumTree(strategy="haar"), HIDDEN),
     (HistogramQuery(5), PURE),
     (HistogramQuery(5), HIDDEN),
+    (LabelCounts(), PURE),
+    (LabelCounts(), HIDDEN),
+    (LabelCounts(noise="normal"), APPROXIMATE),
     (PolynomialProjection(4), APPROXIMATE),
     (PolynomialProjection(4, shape="moments"), PURE),
     (PolynomialProjection(4, basis="splines"), HIDDEN),
@@ -125,6 +130,24 @@ class TestMechanisms:
         noise["scale"] = str(Fraction(noise["scale"]) / 2)
         with pytest.raises(FormatError, match="do not trust it"):
             release_from_document(document)
+
+    def test_less_noise_is_refused_in_any_part_also_where_its_loss_is_stated(
+        self, mechanism, promise
+    ):
+        first, second = (mechanism.release(summary(), promise, rng=seeded(s)) for s in (1, 2))
+        part = second.parts[0]
+        weak = Noise(part.noise.kind, part.noise.scale / 2)
+        strategy = mechanism.strategy_for(second.domain, promise.neighbours)
+        loss = weak.loss(strategy.sensitivity(promise.neighbours))
+        for noise, cost, message in [
+            (weak, loss, "less noise than its promise needs"),
+            (weak, part.loss, "the loss of a part is not that of its noise"),
+        ]:
+            document = (first + second).to_document()
+            document["parts"][1]["noise"] = noise.to_document()
+            document["parts"][1]["loss"] = cost.to_document()
+            with pytest.raises(FormatError, match=message):
+                release_from_document(document)
 
     def test_releases_of_sites_add_exactly(self, mechanism, promise):
         parts = [mechanism.release(summary(seed=s), promise, rng=seeded(s)) for s in range(3)]
@@ -210,7 +233,7 @@ class TestPrivacyOfTheNoise:
         assert order[0] == "words" and order[-1] == "counts" and order.count("counts") == 1
 
     def test_the_default_source_is_secure(self, monkeypatch):
-        import lapwing.protocol.release as module
+        import lapwing.privacy.sampling.randomness as module
 
         asked = []
         monkeypatch.setattr(module, "secure", lambda: asked.append(1) or seeded(1))

@@ -9,6 +9,7 @@ import pytest
 from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.central.continual_prefix_sums import RunningPrefixSums
 from lapwing.central.histogram_query import HistogramQuery
+from lapwing.central.label_counts import LabelCounts
 from lapwing.central.matching_pursuit import MatchingPursuit
 from lapwing.central.polynomial_projection import PolynomialProjection
 from lapwing.central.prefix_sums import PrefixSums
@@ -37,6 +38,7 @@ EVERY = [
     SumTree(),
     SumTree(strategy="haar"),
     HistogramQuery(2),
+    LabelCounts(),
     PolynomialProjection(2),
     PolynomialProjection(2, basis="fourier", shape="diagonal"),
     PolynomialProjection(1, shape="moments"),

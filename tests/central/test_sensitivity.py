@@ -8,6 +8,7 @@ import pytest
 from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.central.continual_prefix_sums import RunningPrefixSums
 from lapwing.central.histogram_query import HistogramQuery
+from lapwing.central.label_counts import LabelCounts
 from lapwing.central.matching_pursuit import MatchingPursuit
 from lapwing.central.polynomial_projection import FAMILIES, PolynomialProjection
 from lapwing.central.prefix_sums import PrefixSums, SquareRootStrategy
@@ -16,8 +17,10 @@ from lapwing.errors import ArgumentError
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.summary import Summary, for_curator
 from lapwing.survey.registry import MECHANISMS
 
@@ -28,12 +31,16 @@ DOMAINS = [
     Interval(0, 1, bins=3, atoms=(0, 0.4)),
     Interval(0, 24, bins=6, circular=True),
     Integers(-3, 4),
+    Categories(1),
+    Categories(["a", "b", 3], other="b"),
+    Segmented(Categories(["a", "b"]), ["here", "there"]),
 ]
 LINEAR = [
     PrefixSums(),
     *(SumTree(branching) for branching in (2, 3, 5, 32)),
     SumTree(strategy="haar"),
     *(HistogramQuery(bins) for bins in range(1, MOST_BINS + 1)),
+    LabelCounts(),
 ]
 PROJECTIONS = [
     (basis, shape)

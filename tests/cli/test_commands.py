@@ -170,11 +170,11 @@ def test_a_truth_in_seconds_is_drawn_as_texts_says(lapwing: Program, tmp_path: P
     lapwing("release", "clock.csv", *day, *promise, "-o", "day.json")
     drawn = []
     for truth in (["clock.csv"], ["seconds.csv", "--texts", "seconds"]):
-        run = lapwing("plot", "day.json", "-o", "day.png", "--truth", *truth)
+        run = lapwing("plot", "day.json", "-o", "day.png", "--force", "--truth", *truth)
         assert run.code == 0, run.complaint
         drawn.append((tmp_path / "day.png").read_bytes())
     assert drawn[0] == drawn[1]
-    run = lapwing("plot", "day.json", "-o", "day.png", "--truth", "seconds.csv")
+    run = lapwing("plot", "day.json", "-o", "day.png", "--force", "--truth", "seconds.csv")
     assert run.code == 2 and "all mass is on the missing symbol" in run.complaint
 
 
@@ -209,7 +209,7 @@ def test_the_largest_epsilon_overflows_nothing(done: Program) -> None:
 
 def test_a_share_below_one_never_reads_as_one() -> None:
     assert percent(0.999_999) == "> 99.99 %" and percent(1.0) == "100.00 %"
-    assert percent(0.0) == "0.00 %" and percent(1e-6) == "1.0e-04 %"
+    assert percent(0.0) == "0.00 %" and percent(1e-5) == "0.0010 %"
 
 
 # simulate
@@ -251,7 +251,7 @@ def test_a_table_of_counts_is_a_population(
     else:
         parquet.write_table(pa.table(names), "counts.parquet")
     table = ("--counts", f"counts.{ending}", "--count-column", "people")
-    for more in ((), ("--value-column", "age")):
+    for more in ((), ("--value-column", "age", "--force")):
         done("simulate", "survey.json", *table, *more, "--seed", 7, "-o", "counted.json")
         assert Path("counted.json").read_bytes() == Path("tally.json").read_bytes()
 
@@ -326,7 +326,7 @@ def test_the_signed_estimate_of_a_tree_needs_a_projection_too(
     done(*decode, "--decoder", "tree-consistency", "--projection", "simplex")
     made = lw.Distribution.from_json(Path("result.json").read_text()).made
     assert made["class"] == "tree-consistency" and made["projection"] == "simplex"
-    done(*decode)
+    done(*decode, "--force")
     made = lw.Distribution.from_json(Path("result.json").read_text()).made
     assert made["method"] == "admm"
 
@@ -356,6 +356,8 @@ def test_distances_are_those_of_the_library(
         "mean": lw.mean_error(result, exact),
         "variance": lw.variance_error(result, exact),
         "deciles": lw.decile_error(result, exact),
+        "wasserstein between bins, scaled to 1": lw.wasserstein(result, binned) / 100,
+        "kolmogorov-smirnov between bins": lw.kolmogorov_smirnov(result, binned),
         "l1": lw.l1(binned, result),
         "l2": lw.l2(binned, result),
         "mean squared error": lw.mean_squared_error(binned, result),
@@ -365,6 +367,20 @@ def test_distances_are_those_of_the_library(
     assert found == {
         name: value if math.isfinite(value) else None for name, value in expected.items()
     }
+
+
+def test_what_is_forecast_does_not_count_the_steps_inside_bins(done: Program) -> None:
+    """All hold 5 in a bin from 0 to 10: its shares are right, its curve is off by a half."""
+    domain = lw.Interval(0, 100, bins=10)
+    Path("right.json").write_text(lw.Distribution.of_values([5.0] * 9, domain).to_json())
+    Path("fives.csv").write_text("value\n" + "5\n" * 9)
+    run = done("distances", "right.json", "--truth", "fives.csv", "-c", "value", "--json")
+    found = {name: row["value"] for name, row in run.document["distances"].items()}
+    assert found["kolmogorov-smirnov"] == pytest.approx(0.5)
+    assert found["kolmogorov-smirnov between bins"] == pytest.approx(0)
+    assert found["wasserstein between bins, scaled to 1"] == pytest.approx(0)
+    told = done("recommend", "--low", 0, "--high", 100, "--epsilon", 1, "--users", 1000).out
+    assert "expected error between bins" in " ".join(told.split())
 
 
 def test_two_results_with_other_bins_are_compared_by_their_curves(done: Program) -> None:
@@ -409,7 +425,7 @@ def test_results_of_other_kinds_are_not_compared(lapwing: Program) -> None:
 # plot
 
 
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_the_same_result_gives_the_same_picture(
     done: Program, survey: lw.Survey, ages: np.ndarray, ending: str
 ) -> None:
@@ -425,3 +441,15 @@ def test_the_same_result_gives_the_same_picture(
     else:
         assert pictures[0] == pictures[1]
     assert pictures[2] != pictures[0]
+
+
+def test_a_picture_says_what_its_values_are(
+    done: Program, survey: lw.Survey, ages: np.ndarray
+) -> None:
+    done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
+    done("decode", "survey.json", "tally.json", "-o", "result.json")
+    done("plot", "result.json", "-o", "a.svg", "--title", "Who came", "--label", "age, years")
+    drawn = Path("a.svg").read_text()
+    # Letters are drawn as shapes; what they say stands in comments.
+    assert "<!-- age, years -->" in drawn and "<!-- Who came -->" in drawn
+    assert f"{ages.size:,} people; epsilon = " in drawn

@@ -27,7 +27,7 @@ def test_from_a_table_to_the_shares(
 ) -> None:
     write_pages(tmp_path)
     done(*COMPRESSED)
-    done("randomize", "s.json", "pages.csv", "--output", "r.lwr")
+    done("randomize", "s.json", "pages.csv", "-c", "page", "--output", "r.lwr")
     done("tally", "s.json", "r.lwr", "--output", "t.json")
     document = done("decode", "s.json", "t.json", *decoder, "--json").document
     text = str(document)
@@ -53,7 +53,7 @@ def test_the_published_matrix_states_what_it_promises(lapwing: Program, done: Pr
 def test_rappor_asks_once_from_a_table(done: Program, tmp_path: Path) -> None:
     write_pages(tmp_path)
     done("new", "--randomizer", "rappor", *PAGES, "--set", "lifetime=3")
-    done("randomize", "s.json", "pages.csv", "--output", "r.lwr")
+    done("randomize", "s.json", "pages.csv", "-c", "page", "--output", "r.lwr")
     done("tally", "s.json", "r.lwr", "--output", "t.json")
     assert done("decode", "s.json", "t.json", "--json").document
     assert done("verify", "s.json", "--json").document["repeats"][0]["epsilon"] == 1

@@ -54,7 +54,9 @@ def test_from_values_to_distances(done: Program, tmp_path: Path, ending: str) ->
     tally = Counts.from_document(json.loads((tmp_path / "merged.json").read_text()))
     assert tally.total == numbers.size == tally.blocks[0].sum()
 
-    answer = done("decode", "survey.json", "merged.json", "-o", "result.json", "--json").document
+    answer = done(
+        "decode", "survey.json", "merged.json", "-o", "result.json", "--force", "--json"
+    ).document
     assert answer["reports"] == numbers.size and answer["guarantee"]["epsilon"] == "8"
     clipped = np.clip(numbers, 0, 100)
     for row in answer["quantiles"]:
@@ -89,9 +91,11 @@ def test_dates(done: Program, tmp_path: Path) -> None:
         *("--low", "2019-01-01", "--high", "2020-01-01", "--bins", 73),
     )
     for name in ("dates.parquet", "dates.csv"):
-        done("randomize", "survey.json", name, "-o", "reports.lwr")
-        done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
-        answer = done("decode", "survey.json", "tally.json", "-o", "r.json", "--json").document
+        done("randomize", "survey.json", name, "-o", "reports.lwr", "--force")
+        done("tally", "survey.json", "reports.lwr", "-o", "tally.json", "--force")
+        answer = done(
+            "decode", "survey.json", "tally.json", "-o", "r.json", "--json", "--force"
+        ).document
         middle = dt.date.fromisoformat(answer["quantiles"][3]["text"])
         assert abs((middle - sorted(dates)[10_000]).days) < 10
     assert "2019-0" in done("decode", "survey.json", "tally.json").out
@@ -114,9 +118,18 @@ def test_times_of_day_on_a_circle(done: Program, tmp_path: Path) -> None:
         *("--low", "00:00", "--high", "24:00", "--bins", 96),
     )
     for column in ("when", "time"):
-        done("randomize", "survey.json", "times.parquet", "-c", column, "-o", "reports.csv")
-        done("tally", "survey.json", "reports.csv", "-o", "tally.json")
-        decoded = done("decode", "survey.json", "tally.json", "-o", "result.json")
+        done(
+            "randomize",
+            "survey.json",
+            "times.parquet",
+            "-c",
+            column,
+            "-o",
+            "reports.csv",
+            "--force",
+        )
+        done("tally", "survey.json", "reports.csv", "-o", "tally.json", "--force")
+        decoded = done("decode", "survey.json", "tally.json", "-o", "result.json", "--force")
         assert "counted from the start of the circle" in decoded.out
         truth = ("--truth", "times.parquet", "-c", column)
         found = done("distances", "result.json", *truth, "--json").document["distances"]
@@ -134,8 +147,10 @@ def test_missing_values_are_counted_where_declared(done: Program, tmp_path: Path
         *("--epsilon", "8", "--low", 0, "--high", 100, "--bins", 50, "--missing", "bin"),
     )
     done("randomize", "survey.json", "ages.parquet", "-o", "reports.lwr")
-    done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
-    answer = done("decode", "survey.json", "tally.json", "-o", "result.json", "--json").document
+    done("tally", "survey.json", "reports.lwr", "-o", "tally.json", "--force")
+    answer = done(
+        "decode", "survey.json", "tally.json", "-o", "result.json", "--force", "--json"
+    ).document
     assert abs(answer["missing_share"] - 0.2) < 0.05
     assert abs(answer["quantiles"][3]["value"] - 30) < 3
     assert "missing" in done("decode", "survey.json", "tally.json").out
@@ -153,31 +168,34 @@ def test_categories_with_text(done: Program, tmp_path: Path) -> None:
     (tmp_path / "towns.csv").write_text(f"town\n{quoted}", "utf-8")
     for randomizer in ("generalized-randomized-response", "optimized-unary-encoding"):
         done(
-            *("new", "-o", "survey.json", "--name", "t", "--randomizer", randomizer),
+            *("new", "-o", "survey.json", "--name", "t", "--randomizer", randomizer, "--force"),
             *("--epsilon", "8", "--categories-file", "labels.txt"),
         )
         for name in ("towns.parquet", "towns.csv"):
-            done("randomize", "survey.json", name, "-o", "reports.lwr")
-            done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
-            run = done("decode", "survey.json", "tally.json", "-o", "result.json", "--json")
+            named = (name, "--column", "town")
+            done("randomize", "survey.json", *named, "-o", "reports.lwr", "--force")
+            done("tally", "survey.json", "reports.lwr", "-o", "tally.json", "--force")
+            run = done(
+                "decode", "survey.json", "tally.json", "-o", "result.json", "--force", "--json"
+            )
             shares = {row["label"]: row["share"] for row in run.document["shares"]}
             assert abs(shares["Córdoba"] - 0.5) < 0.05 and abs(shares["NA"] - 0.05) < 0.05
-            found = done("distances", "result.json", "--truth", name, "--json").document
+            found = done("distances", "result.json", "--truth", *named, "--json").document
             assert found["distances"]["l1"]["value"] < 0.1
             assert "wasserstein" not in found["distances"]
     shown = done("decode", "survey.json", "tally.json").out
     assert "[red]" in shown and "São Paulo, Brazil" in shown
     done("plot", "result.json", "-o", "shares.png")
-    done("plot", "result.json", "-o", "compared.png", "--truth", "towns.csv")
+    done("plot", "result.json", "-o", "compared.png", "--truth", "towns.csv", "-c", "town")
     assert (tmp_path / "shares.png").read_bytes() != (tmp_path / "compared.png").read_bytes()
 
 
-def test_the_commands_in_the_readme_run(done: Program, tmp_path: Path) -> None:
+def test_the_commands_of_their_page_run(done: Program, tmp_path: Path) -> None:
     incomes = np.random.default_rng(6).lognormal(10.5, 0.9, 4_000).round()
     for name, part in zip(("monday", "tuesday"), np.array_split(incomes, 2), strict=True):
         (tmp_path / f"{name}.csv").write_text("income\n" + "".join(f"{n}\n" for n in part))
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
-    commands = re.findall(r"^lapwing .*", readme, re.MULTILINE)
+    page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text("utf-8")
+    commands = re.findall(r"^lapwing .*", page, re.MULTILINE)
     for command in commands:
         done(*shlex.split(command)[1:])
     assert {command.split()[1] for command in commands} >= {"new", "randomize", "tally", "decode"}
@@ -187,7 +205,9 @@ def test_what_decode_writes_is_what_the_library_reads(
     done: Program, survey: Survey, ages: np.ndarray
 ) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 1, "-o", "tally.json")
-    shown = done("decode", "survey.json", "tally.json", "-o", "result.json", "--json").document
+    shown = done(
+        "decode", "survey.json", "tally.json", "-o", "result.json", "--force", "--json"
+    ).document
     result = Distribution.from_json(Path("result.json").read_text())
     tally = Counts.from_document(json.loads(Path("tally.json").read_text()))
     expected = survey.decode(tally)

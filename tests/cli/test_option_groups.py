@@ -14,9 +14,9 @@ import typer
 from typer.testing import CliRunner
 
 import lapwing.cli
+from lapwing.cli.command_list import COMMANDS, command_of
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option, ungrouped
-from lapwing.cli.program import COMMANDS
 from lapwing.cli.reading.domain_options import CuratorDomainOptions, SurveyDomainOptions
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.integers import Integers
@@ -122,10 +122,10 @@ def test_every_call_has_an_output_of_its_own() -> None:
     assert found[0].warnings is not found[1].warnings
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
-def test_no_option_is_declared_twice(command: Any) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_option_is_declared_twice(name: str) -> None:
     named: list[str] = []
-    for parameter in signature(ungrouped(command)).parameters.values():
+    for parameter in signature(ungrouped(command_of(name))).parameters.values():
         (declared,) = parameter.annotation.__metadata__
         if isinstance(declared, typer.models.OptionInfo):
             assert isinstance(declared.default, str), "each says its name"

@@ -40,8 +40,12 @@ def test_those_of_answers(done: Program, tmp_path: Path) -> None:
     domain = lw.Interval(0, 524_288, bins=64)
     (tmp_path / "survey.json").write_text(lw.Survey("x", lw.SquareWave(domain, 2)).to_json())
     write_table(tmp_path / "values.parquet", "income", region=True)
+    ages = lw.Distribution.of_values(np.arange(100.0), lw.Interval(0, 100, bins=20))
+    (tmp_path / "result.json").write_text(ages.to_json())
+    colours = lw.Distribution.of_values(["blue", "red"], lw.Categories(["blue", "red"]))
+    (tmp_path / "colours.json").write_text(colours.to_json())
     shown = commands("answers.md")
-    assert len(shown) == 5
+    assert len(shown) == 7
     for line in shown:
         done(*line)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
@@ -50,8 +54,13 @@ def test_those_of_answers(done: Program, tmp_path: Path) -> None:
 def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
     write_table(tmp_path / "data.parquet", "salary")
     shutil.copy(tmp_path / "data.parquet", tmp_path / "site.parquet")
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    visits = {"browser": ["firefox", "safari", "lynx"] * 500, "region": ["north", "south"] * 750}
+    parquet.write_table(pa.table(visits), tmp_path / "visits.parquet")
     shown = commands("central.md")
-    assert len(shown) == 8
+    assert len(shown) == 10
     for line in shown:
         if line[0] == "merge":  # the other site does what this one did
             release = next(earlier for earlier in shown if earlier[-1] == "site1.json")

@@ -30,7 +30,15 @@ def much_to_do(tmp_path: Path) -> Path:
 
 def start(folder: Path, *more: str) -> subprocess.Popen[str]:
     """Start a long `randomize`, and wait until it has written some of its output."""
-    arguments = ["randomize", "survey.json", "values.parquet", "-o", "reports.lwr", *more]
+    arguments = [
+        "randomize",
+        "survey.json",
+        "values.parquet",
+        "-o",
+        "reports.lwr",
+        "--force",
+        *more,
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "lapwing", *arguments],
         cwd=folder,

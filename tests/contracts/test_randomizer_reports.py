@@ -146,7 +146,7 @@ def test_bad_values_are_refused_before_anything_is_randomised(case: RandomizerCa
 
     refuse([], position=None, match="at least one")
     refuse(np.array([[good, good]]), position=None, match="shape")
-    refuse(good, position=None, match="shape")
+    refuse(good, position=None, match="got one value alone")
     if domain.missing_index is None:
         refuse([good, None, None], position=1, match="position 1 is missing")
         if domain.ordered:

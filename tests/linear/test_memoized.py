@@ -6,14 +6,15 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
+from threading import Barrier
 
 import pytest
 
-from lapwing.linear.memoized import Memoized, memoized
+from lapwing.linear.memoized import Memoized, cached_property, memoized
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,14 @@ def test_it_stays_the_function_that_it_keeps() -> None:
 
     assert (half.__name__, half.__doc__) == ("half", "Return a half.")
     assert [half(2), half(number=3), half(number=4)] == [1, Fraction(3, 2), 2]
+
+
+def test_arguments_of_other_names_are_other_arguments() -> None:
+    @memoized(most=4)
+    def difference(first: int = 0, second: int = 0) -> int:
+        return first - second
+
+    assert [difference(first=2), difference(second=2), difference(2)] == [2, -2, 2]
 
 
 def test_a_failure_is_not_kept() -> None:
@@ -112,6 +121,19 @@ def test_all_threads_hold_one_object() -> None:
         assert all(one is found[0] for one in found)
 
 
+def test_of_two_results_that_threads_compute_at_once_both_get_one() -> None:
+    both = Barrier(2, timeout=20)
+
+    @memoized(most=1)
+    def made() -> list[int]:
+        both.wait()
+        return [1]
+
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(lambda _: made(), range(2))
+    assert one is other is made()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_child_forked_in_the_middle_of_a_look_goes_on() -> None:
     program = """
@@ -138,3 +160,66 @@ def test_nothing_is_kept_beyond_the_limit() -> None:
     for number in range(10):
         kept(number)
     assert len(kept._kept) == 3
+
+
+class Slow:
+    """Something whose value takes as long as its maker."""
+
+    def __init__(self, made: Callable[[], list[int]]) -> None:
+        self.made = made
+
+    @cached_property
+    def value(self) -> list[int]:
+        """What the maker makes."""
+        return self.made()
+
+
+def test_a_property_is_computed_once_for_each_instance() -> None:
+    first, second = Slow(lambda: [1]), Slow(lambda: [2])
+    assert first.value is first.value
+    assert (first.value, second.value) == ([1], [2])
+
+
+def test_threads_get_one_value_of_a_property_that_both_compute() -> None:
+    both = Barrier(2, timeout=20)
+
+    def made() -> list[int]:
+        both.wait()  # breaks where the second thread waits for the first
+        return [1]
+
+    slow = Slow(made)
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(lambda _: slow.value, range(2))
+    assert one is other is slow.value
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_forked_while_a_thread_computes_a_property_goes_on() -> None:
+    program = """
+import os, signal, sys, threading
+import lapwing as lw
+
+begun, done = threading.Event(), threading.Event()
+
+class Waits(lw.GeneralizedRandomizedResponse):
+    def operator(self, inside, outside):
+        if not done.is_set() and threading.current_thread() is not threading.main_thread():
+            begun.set()
+            done.wait()
+        return super().operator(inside, outside)
+
+labels = lw.Categories(3)
+other = threading.Thread(target=lambda: Waits(labels, 1).channel)
+other.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    os._exit(len(lw.GeneralizedRandomizedResponse(labels, 2).channel.blocks))
+code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+done.set()
+other.join()
+sys.exit(code)
+"""
+    done = subprocess.run([sys.executable, "-c", program], timeout=60, check=False)
+    assert done.returncode == 1

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from lapwing.errors import ArgumentError
+from lapwing.linear.dictionaries import Dictionary
 from lapwing.linear.whole_columns import (
     LARGEST_ENTRY,
     most_moved,
@@ -19,6 +20,12 @@ class TestWhole:
     def test_entries_are_rounded_to_whole_units(self):
         found = whole(np.array([[0.5, -1.25, 0.3]]), unit=4)
         assert found.dtype == np.int64 and found.tolist() == [[2, -5, 1]]
+
+    def test_what_sensitivities_are_computed_of_cannot_be_changed(self):
+        curves = Dictionary.of(np.eye(3)).curves
+        for kept in (whole(np.array([0.5]), unit=4), curves):
+            with pytest.raises(ValueError, match="read-only"):
+                kept += 1
 
     @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf, 4.0, -4.0, 1e300, 2.0**43])
     def test_what_is_not_finite_or_too_large_is_refused_before_the_cast(self, wrong):

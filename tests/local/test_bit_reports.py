@@ -134,6 +134,13 @@ def test_certain_bits() -> None:
     assert (almost == 255).all()
 
 
+@pytest.fixture(params=["by NumPy", "by the kernel"])
+def counted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count tables of any size in each of the two ways."""
+    monkeypatch.setattr(bit_reports, "_SMALL", 2**40 if request.param == "by NumPy" else 0)
+
+
+@pytest.mark.usefixtures("counted")
 @pytest.mark.parametrize(
     ("rows", "width"),
     [(0, 3), (1, 1), (5, 3), (1000, 8), (70_000, 1), (40_001, 3), (3000, 125), (2000, 128)],
@@ -146,6 +153,7 @@ def test_count_bits_is_the_sum_of_the_bits(rows: int, width: int) -> None:
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.usefixtures("counted")
 def test_count_bits_of_a_part_of_a_table() -> None:
     data = np.random.default_rng(1).integers(256, size=(4000, 24), dtype=np.uint8)
     for part in (data[::2], data[:, :16], data[7:]):

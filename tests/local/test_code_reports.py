@@ -18,7 +18,9 @@ def test_codes_are_counted_over_chunks_and_the_first_wrong_one_is_named() -> Non
     layout = CodeReports(300)
     codes = np.arange(CHUNK + 700) % 300
     made = layout.make(codes, lambda part: part, MADE_BY)
-    np.testing.assert_array_equal(layout.count(made, MADE_BY).blocks[0], np.bincount(codes))
+    counted = layout.count(made, MADE_BY)
+    np.testing.assert_array_equal(counted.blocks[0], np.bincount(codes))
+    assert counted.reports == (codes.size,)
     data = made.data.copy()
     data[CHUNK + 5] = np.frombuffer(layout.one(299), np.uint8)
     layout.count(Reports(data, MADE_BY), MADE_BY)
@@ -40,8 +42,8 @@ def test_bits_of_another_number_or_beyond_the_last_symbol_are_refused(symbols: i
         ReportError, match="hold 2 symbols and no spare bits, the one at position 2"
     ):
         layout.count(Reports(data, MADE_BY), MADE_BY)
-    if symbols % 8:
-        data = data.copy()
-        data[1, -1] |= 0x80
+    for spare in range(symbols % 8 or 8, 8):
+        data = np.frombuffer(fine * 4, np.uint8).reshape(4, -1).copy()
+        data[1, -1] |= 1 << spare
         with pytest.raises(ReportError, match="spare bits 0, the one at position 1 does not"):
             BitReports(symbols).count(Reports(data, MADE_BY), MADE_BY)

@@ -45,6 +45,7 @@ RELEASES = {
     "adaptive-quantiles": "sorted-points",
     "polynomial-projection": "curve-sum",
     "matching-pursuit": "curve-sum",
+    "label-counts": "label-shares",
 }
 
 

@@ -179,9 +179,45 @@ class _Careless(_Shifted):
         return self.decoder.decode(channel, replace(tally, fingerprint=channel.fingerprint))
 
 
+class _Silent(_Shifted):
+    """A decoder that returns nothing."""
+
+    name = "silent"
+
+    def decode(self, channel: Any, tally: Any) -> Any:
+        return None
+
+
+class _Elsewhere(_Shifted):
+    """A decoder that answers another question."""
+
+    name = "elsewhere"
+
+    def decode(self, channel: Any, tally: Any) -> Any:
+        return lw.Distribution(lw.Categories(2), np.array([0.5, 0.5]))
+
+
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
+        (lambda decoder: 5, r"the decoder must be one such as LeastSquares\(\), .* got a int"),
+        (type, "the decoder must be one such as .* got the class ClippedInverse"),
+        (_Silent, "_Silent must return a Distribution, .* it returned a NoneType"),
+        (_Elsewhere, "_Elsewhere answered on another domain than the channel's"),
+    ],
+)
+def test_a_survey_passes_no_wrong_answer_on(site: Path, wrong: Any, message: str) -> None:
+    load_plugins()
+    survey = lw.Survey("colours", _example())
+    tally = survey.tally(survey.randomize(["red"] * 9, rng=lw.seeded(1)))
+    with pytest.raises(ArgumentError, match=message):
+        survey.decode(tally, decoder=wrong(DECODERS["clipped-inverse"]()))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (_Silent, "a Distribution or a SignedEstimate must be returned, not <class 'NoneType'>"),
         (_Shifted, "not the truth: off by"),
         (_Careless, "a tally of another channel must be refused by a MismatchError"),
     ],
@@ -301,7 +337,7 @@ def test_the_command_line_knows_them_and_says_which_one_fails(site: Path) -> Non
     assert made.returncode == 0, made.stderr
     assert "lapwing: warning: the plug-in 'absent' of others-failing cannot be used" in made.stderr
     assert '"class": "own-or-any"' in (site / "s.json").read_text()
-    near = _command(site, "new", *agreed, "--randomizer", "own-or-all")
+    near = _command(site, "new", *agreed, "--randomizer", "own-or-all", "--force")
     assert near.returncode != 0 and "did you mean own-or-any?" in near.stderr
 
 
@@ -313,6 +349,26 @@ def test_what_a_plug_in_prints_is_no_part_of_the_json(site: Path) -> None:
     assert json.loads(made.stdout)["survey"]["randomizer"]["class"] == "own-or-any"
     assert "compiling ..." in made.stderr
     assert "the plug-in 'loud' of others-loud cannot be used" in made.stderr
+
+
+def test_a_defect_of_a_plug_in_is_not_called_ours(site: Path) -> None:
+    (site / "others_fails.py").write_text(
+        "from dataclasses import dataclass\n"
+        "@dataclass(frozen=True)\n"
+        "class Fails:\n"
+        "    name = 'fails'\n"
+        "    reads = 'counts'\n"
+        "    def decode(self, channel, tally):\n        return int('a value')\n"
+    )
+    install(site, "others-failing", {"lapwing.decoders": {"fails": "others_fails:Fails"}})
+    survey = lw.Survey("s", lw.GeneralizedRandomizedResponse(COLOURS, 1))
+    tally = survey.tally(survey.randomize(["red"] * 9, rng=lw.seeded(1)))
+    (site / "s.json").write_text(survey.to_json())
+    (site / "t.json").write_text(json.dumps(tally.to_document()))
+    ran = _command(site, "decode", "s.json", "t.json", "--decoder", "fails")
+    assert ran.returncode == 1 and "a value" not in ran.stderr
+    assert "unexpected ValueError in others_fails.py, line 7, in decode" in ran.stderr
+    assert "this is a defect of the plug-in others_fails" in ran.stderr
 
 
 def test_the_command_line_does_not_give_the_name_of_ours_away(site: Path) -> None:

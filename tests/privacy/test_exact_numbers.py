@@ -8,8 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.errors import ArgumentError, DomainError
-from lapwing.privacy.exact_numbers import check_whole, check_whole_field
+from lapwing.errors import ArgumentError, DomainError, PrivacyError
+from lapwing.privacy.exact_numbers import (
+    check_whole,
+    check_whole_field,
+    exact_epsilon,
+    exact_number,
+)
 
 
 @pytest.mark.parametrize("given", [3, np.int64(3), np.uint8(3)])
@@ -54,3 +59,10 @@ def test_a_field_is_put_right() -> None:
     assert type(made.size) is int
     with pytest.raises(ArgumentError, match="size must be in 5"):
         check_whole_field(made, "size", low=5, high=6)
+
+
+def test_only_an_epsilon_is_told_that_there_is_no_privacy_without_one() -> None:
+    with pytest.raises(PrivacyError, match="no privacy without a finite epsilon"):
+        exact_epsilon("inf")
+    with pytest.raises(PrivacyError, match=r"delta must be a finite number: .*, got nan$"):
+        exact_number("nan", name="delta")

@@ -18,6 +18,7 @@ from lapwing import (
     Integers,
     Interval,
     LapwingError,
+    LeastSquares,
     SquareWave,
     simulate,
 )
@@ -25,9 +26,10 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import Uncertainty, Variants, with_tails
 from tests.damaged_documents import damaged
 from tests.false_alarms import accepts, moments_tail
+from tests.mistaken import mistaken
 
 STEADY = settings(deadline=None, max_examples=80, derandomize=True)
 
@@ -55,6 +57,28 @@ def test_quantile_intervals_invert_the_band() -> None:
     for wrong in (-0.1, 1.1, float("nan")):
         with pytest.raises(ArgumentError, match=r"\[0, 1\]"):
             made.quantile(wrong)
+
+
+def test_a_drawn_band_never_falls_and_holds_what_it_held() -> None:
+    made = band([0.0, 0.5, 0.3, 0.6, 0.9], [0.6, 0.9, 0.8, 0.95, 0.92])
+    drawn = made.monotone()
+    assert drawn.low.tolist() == [0.0, 0.3, 0.3, 0.6, 0.9]
+    assert drawn.high.tolist() == [0.6, 0.9, 0.9, 0.95, 0.95]
+    for law in (some_law(1), some_law(2), estimates()["Intervalsquare-wave"]):
+        made = bands(law)["pointwise", "empirical"]
+        drawn = made.monotone()
+        assert np.all(np.diff(drawn.low) >= 0) and np.all(np.diff(drawn.high) >= 0)
+        assert np.all(drawn.low <= made.low) and np.all(made.high <= drawn.high)
+
+
+def test_pictures_draw_the_band_that_never_falls() -> None:
+    wave = SquareWave(Interval(0, 1, bins=12), 1)
+    tally = simulate(wave, np.arange(12) * 30 + 5, rng=1)
+    result = LeastSquares().decode(wave.channel, tally)
+    made = result.confidence_band(0.95)
+    assert made is not None and np.diff(made.low).min() < 0  # the case is one
+    (drawn,) = result.picture().bands  # type: ignore[union-attr]
+    assert np.all(np.diff(drawn.low) >= 0) and np.all(np.diff(drawn.high) >= 0)
 
 
 @STEADY
@@ -295,6 +319,21 @@ def test_given_present_keeps_the_variants() -> None:
     assert found.centre.tolist() == some_law(2).given_present().centre.tolist()
 
 
+def test_tails_widen_a_band_and_are_stored() -> None:
+    law = some_law(1)
+    assert "tails" not in law.to_document()
+    heavy = replace(law, tails=1.5)
+    again = Uncertainty.from_document(json.loads(json.dumps(heavy.to_document())), symbols=7)
+    assert again.tails == 1.5 and again.given_present().tails == 1.5
+    for key, made in bands(law).items():
+        wider = bands(heavy)[key]
+        assert np.all(wider.low <= made.low) and np.all(wider.high >= made.high)
+    # The 99.9 % quantile of the sum of two Laplace variables, in standard deviations: 3.54.
+    # Their excess kurtosis is 1.5; a normal one of the same variance has 3.09.
+    assert with_tails(3.090, 1.5) == pytest.approx(4.35, abs=0.01)
+    assert with_tails(1.5, 1.5) == 1.5
+
+
 def test_stored_and_back() -> None:
     law = replace(some_law(1), variants=Variants(empirical_simultaneous=some_law(2)))
     text = json.dumps(law.to_document())
@@ -322,6 +361,9 @@ def test_stored_and_back() -> None:
         {"reports": -5},
         {"reports": 2.0},
         {"reports": True},
+        {"tails": -1.0},
+        {"tails": 3.5},
+        {"tails": "1"},
         {"variants": None},
         {"variants": {"other": {}}},
         {"variants": {"population pointwise": None}},
@@ -351,3 +393,12 @@ def test_a_changed_law_loads_or_is_refused(document: dict[str, Any]) -> None:
         return
     for made in bands(law).values():
         assert np.all((made.low >= 0) & (made.low <= made.high) & (made.high <= 1))
+
+
+def test_each_kind_and_target_is_answered_by_its_own_variant() -> None:
+    one, two, three = (mistaken(name) for name in ("pointwise", "empirical", "population"))
+    variants = Variants(one, two, three)
+    assert variants.answering("pointwise", "empirical") is None
+    assert variants.answering("pointwise", "population") is one
+    assert variants.answering("simultaneous", "empirical") is two
+    assert variants.answering("simultaneous", "population") is three

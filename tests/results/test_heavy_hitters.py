@@ -142,8 +142,11 @@ def test_picture() -> None:
     pytest.importorskip("matplotlib")
     ax = found().plot()
     assert len(ax.patches) == 3 and "3 of 4,294,967,296" in ax.get_title()
-    assert [text.get_text() for text in ax.get_xticklabels()] == ["7", "2147483648", "3"]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["7", "2147483648", "3"]
     none = replace(
         found(), symbols=np.zeros(0, dtype=int), shares=np.zeros(0), deviations=np.zeros(0)
     )
     none.plot()
+    from matplotlib import pyplot
+
+    pyplot.close("all")

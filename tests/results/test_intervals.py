@@ -370,4 +370,5 @@ def test_the_law_for_a_question_is_about_its_target() -> None:
     moved = dataclasses.replace(result, uncertainty=law)
     interval = moved.probability_interval(-1, 0.5, target="population")
     z = stats.norm.ppf(0.975)
-    assert interval == pytest.approx((0.4 - 0.01 * z, 0.4 + 0.01 * z))
+    # Up to the estimate, which this law does not hold.
+    assert 0.4 + 0.01 * z < 0.5 and interval == pytest.approx((0.4 - 0.01 * z, 0.5))

@@ -10,6 +10,7 @@ import pytest
 
 from lapwing import Categories, Distribution, Integers, Interval
 from lapwing.errors import DomainError
+from lapwing.privacy.guarantee import Guarantee
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves
 
 ATOMS = Interval(0, 4, bins=2, atoms=(1, 4))
@@ -23,6 +24,33 @@ def test_a_density_holds_all_mass_in_bins_and_at_points() -> None:
     assert shape.shares.tolist() == [0.2, 0.4]
     assert np.dot(shape.heights, np.diff(shape.edges)) + shape.shares.sum() == pytest.approx(1)
     assert not shape.found.size and made.density_picture().label == "density, per unit"
+
+
+def test_bins_of_ones_own_have_a_density_per_unit() -> None:
+    made = Distribution(Interval(edges=[0, 1, 3, 11]), np.array([0.2, 0.4, 0.4]))
+    (shape,) = made.density_picture().shapes
+    assert shape.heights == pytest.approx([0.2, 0.2, 0.05])
+    assert made.density_picture().usual_length == 2
+
+
+def test_a_logarithmic_axis_has_a_density_per_factor_of_ten() -> None:
+    """Equal lengths of the axis then hold people in proportion to their heights."""
+    made = Distribution(Interval(1, 1e4, bins=2, scale="log"), np.array([0.5, 0.5]))
+    picture = made.density_picture()
+    assert picture.shapes[0].heights == pytest.approx([0.25, 0.25])
+    assert picture.label == "density, per factor of 10" and picture.usual_length == 2
+
+
+def test_each_picture_says_how_many_people_and_what_they_were_promised() -> None:
+    promise = Guarantee(1, 0, "replace-one", "local")
+    expected = "1,234 people; epsilon = 1, pure, neighbours replace-one, local model"
+    for domain in (ATOMS, Integers(0, 4), Categories(5)):
+        made = Distribution(domain, np.full(5, 0.2), reports=1234, guarantee=promise)
+        assert {picture.title for picture in made.pictures()} == {expected}
+        for picture in made.difference(made).pictures(names=("now", "then")):
+            assert picture.title is not None
+            assert "now: 1,234 people; then: 1,234" in picture.title
+            assert "epsilon = 2" in picture.title
 
 
 def test_the_heights_of_a_clock_are_per_hour() -> None:
@@ -49,7 +77,7 @@ def test_the_line_of_a_cdf_steps_at_atoms() -> None:
         (Interval(1, 8, bins=3, scale="log"), Axis(1, 8, "number", log=True, atom_at_end=False)),
         (LOW, Axis(0, 4, "number", log=False, atom_at_end=True)),
         (BETWEEN, Axis(0, 4, "number", log=False, atom_at_end=False)),
-        (Integers(-1, 2), Axis(-1, 2, "number", log=False, atom_at_end=True)),
+        (Integers(-1, 2), Axis(-1, 2, "number", log=False, atom_at_end=True, whole=True)),
     ],
 )
 def test_the_axis_is_that_of_the_domain(domain: Interval | Integers, expected: Axis) -> None:
@@ -67,14 +95,15 @@ def test_bars_are_the_largest_by_size_and_the_missing_is_none() -> None:
     bars = one.difference(two).picture(names=("now", "then"))
     assert isinstance(bars, Bars)
     assert bars.values == [None, "a", "b"] and bars.heights == pytest.approx([-0.2, 0.125, 0.075])
-    assert bars.signed and bars.label == "share: now less then" and bars.title is None
+    assert bars.signed and bars.label == "share: now less then"
+    assert bars.title == "now: 0 people; then: 0"
 
 
 def test_no_more_bars_than_can_be_read() -> None:
     many = Distribution.of_counts(np.arange(1, 61), Categories(60)).picture()
     assert isinstance(many, Bars)
     assert many.values == list(range(59, 59 - BAR_LIMIT, -1)) and many.intervals is None
-    assert many.title == "the 40 largest of 60 shares"
+    assert many.title == "1,830 people\nthe 40 largest of 60 shares"
 
 
 WITHOUT = """

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from collections.abc import Iterator
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,7 +23,17 @@ from lapwing import (
     SquareWave,
     simulate,
 )
-from lapwing.results.plotting import draw, figure_of, write_picture
+from lapwing.results.plotting import ESTIMATE, TINT, TRUTH, draw, figure_of, write_picture
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Close the figures of pyplot, which keeps them."""
+    yield
+    from matplotlib import pyplot
+
+    pyplot.close("all")
+
 
 DOMAINS: dict[str, Any] = {
     "bins": Interval(0, 1, bins=6),
@@ -32,8 +44,11 @@ DOMAINS: dict[str, Any] = {
     "clock": Interval("00:00", "24:00", bins=8, unit="time-of-day", circular=True),
     "dates": Interval("2026-01-01", "2026-12-31", bins=4, unit="date"),
     "moments": Interval("2026-01-01T00:00", "2026-01-03T00:00", bins=4, unit="datetime"),
+    "own": Interval(edges=[0, 5, 10, 18, 25, 45, 65, 100]),
     "integers": Integers(-2, 3),
+    "many integers": Integers(0, 50),
     "labels": Categories(["a", "b", 3], missing="category"),
+    "long": Categories([f"town number {i}, in the far north-east of {i}" for i in range(25)]),
     "many": Categories(60),
 }
 
@@ -50,14 +65,14 @@ def decoded(name: str) -> tuple[Distribution, Distribution]:
 
 
 @pytest.mark.parametrize("name", DOMAINS)
-@pytest.mark.parametrize("ending", ["png", "svg"])
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_every_domain_can_be_drawn_and_saved(name: str, ending: str, tmp_path: Path) -> None:
     made, truth = decoded(name)
     figure = figure_of(*made.pictures(truth=truth if made.domain.ordered else None))
     path = tmp_path / f"picture.{ending}"
     figure.savefig(path)
     start = path.read_bytes()[:200]
-    assert start.startswith(b"\x89PNG") if ending == "png" else b"<?xml" in start
+    assert {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending] in start
     assert path.stat().st_size > 5000
     assert len(figure.axes) >= (2 if made.domain.ordered else 1)
 
@@ -115,8 +130,9 @@ def test_it_draws_into_given_axes() -> None:
 def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
     made, _ = decoded(name)
     ax = draw(made.density_picture())
-    (stairs,) = ax.patches
-    heights, edges, _ = stairs.get_data()
+    filled, outline = ax.patches
+    heights, edges, _ = filled.get_data()
+    assert outline.get_data().values.tolist() == heights.tolist()
     middle = (edges[1:] + edges[:-1]) / 2
     assert heights == pytest.approx(unit * made.pdf(middle))
     assert np.dot(heights, np.diff(edges)) / unit == pytest.approx(1)
@@ -126,12 +142,12 @@ def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
 def test_atoms_are_drawn_as_stems_with_their_mass() -> None:
     made, _ = decoded("atoms")
     ax = draw(made.density_picture())
-    stems = next(axes for axes in ax.figure.axes if axes is not ax)
-    segments = stems.collections[0].get_segments()
+    segments = ax.collections[0].get_segments()
     curve = made.cumulative
     atoms = curve.left == curve.right
     assert [segment[0][0] for segment in segments] == curve.left[atoms].tolist()
-    assert [segment[1][1] for segment in segments] == pytest.approx(curve.mass[atoms].tolist())
+    shares = made.density_picture().usual_length * np.array([each[1][1] for each in segments])
+    assert shares == pytest.approx(curve.mass[atoms])
     low, high = ax.get_xlim()
     assert low < -1 and high > 3  # atoms at the ends are not hidden by the frame
 
@@ -159,12 +175,15 @@ def with_a_found_atom() -> Distribution:
     return made
 
 
-def test_a_found_atom_is_marked_where_the_curve_ends_its_rise() -> None:
+def test_a_found_atom_is_marked_at_the_foot_where_no_mark_hides_the_curve() -> None:
     made = with_a_found_atom()
-    mark = lines(made.plot())["found atom"]
-    assert mark.get_xydata().tolist() == [[42, pytest.approx(float(made.cdf(42)))]]
+    ax = draw(made.picture())
+    mark = lines(ax)["bin with a found atom"]
+    assert mark.get_xdata().tolist() == [41]
+    place = ax.transAxes.inverted().transform(mark.get_transform().transform(mark.get_xydata()))
+    assert place[0, 1] < 0.05 and mark.get_marker() == "|"
     # Inside the bin the curve stays linear: the place of the step is not known.
-    x, y = lines(made.plot())["estimate"].get_data()
+    x, y = lines(ax)["estimate"].get_data()
     assert np.interp(41, x, y) == pytest.approx((made.cdf(40) + made.cdf(42)) / 2)
 
 
@@ -172,18 +191,18 @@ def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
     made = with_a_found_atom()
     truth = Distribution.of_counts(np.where(np.arange(32) == 20, 20_000, 1000), made.domain)
     ax = draw(made.density_picture(truth=truth))
-    stems = next(axes for axes in ax.figure.axes if axes is not ax)
-    marks = lines(stems)["found atom (right axis)"].get_xydata()
+    (stem,) = next(
+        each.get_segments() for each in ax.collections if "found" in str(each.get_label())
+    )
     (atom,) = made.atoms
-    assert marks.tolist() == [[41, pytest.approx(atom.share)]]
+    assert 2 * stem[1] == pytest.approx([82, min(atom.share, 2 * ax.get_ylim()[1] / 1.1)])
     heights, edges, _ = ax.patches[0].get_data()
     around = made.mass[[18, 19, 21, 22]].mean()
     assert heights[20] == pytest.approx(around / 2)
     assert np.dot(heights, np.diff(edges)) == pytest.approx(1 - atom.share)
-    known = lines(stems)["_truth"].get_xydata()
-    assert known.tolist() == [[41, pytest.approx(19_000 / 51_000)]]
     named = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert named == ["estimate", "truth", "found atom (right axis)"]
+    assert named == ["estimate", "found atom (right scale)", "truth"]
+    assert [text.get_text() for text in ax.texts] == [f"{atom.share:.0%}".replace("%", " %")]
 
 
 @pytest.mark.parametrize("name", ["bins", "atoms", "missing", "integers", "clock"])
@@ -213,7 +232,7 @@ def test_the_difference_of_shares_is_drawn_by_size() -> None:
     ax = made.difference(other).plot()
     gaps = made.mass - other.mass
     order = np.argsort(-np.abs(gaps), kind="stable")
-    assert [patch.get_height() for patch in ax.patches] == pytest.approx(gaps[order].tolist())
+    assert [patch.get_width() for patch in ax.patches] == pytest.approx(gaps[order].tolist())
     assert not ax.collections and len(figure_of(*made.difference(made).pictures()).axes) == 1
     assert made.difference(made).plot().collections
 
@@ -231,14 +250,14 @@ def test_the_figure_of_a_difference_has_both_curves_above() -> None:
 def test_shares_of_labels() -> None:
     made, _ = decoded("labels")
     ax = made.plot(level=0.9)
-    bars = [patch.get_height() for patch in ax.patches]
+    bars = [patch.get_width() for patch in ax.patches]
     order = np.argsort(-made.mass, kind="stable")
     assert bars == pytest.approx(made.mass[order].tolist())
     names = ["a", "b", "3", "(missing)"]
-    assert [text.get_text() for text in ax.get_xticklabels()] == [names[i] for i in order]
+    assert [text.get_text() for text in ax.get_yticklabels()] == [names[i] for i in order]
     band = made.confidence_band(0.9)
     assert band is not None
-    drawn = [sorted(segment[:, 1]) for segment in ax.collections[0].get_segments()]
+    drawn = [sorted(segment[:, 0]) for segment in ax.collections[0].get_segments()]
     expected = np.column_stack([band.low, band.high])[order]
     assert np.array(drawn) == pytest.approx(expected)
 
@@ -247,7 +266,158 @@ def test_only_the_largest_of_many_shares() -> None:
     made, _ = decoded("many")
     ax = made.plot()
     assert len(ax.patches) == 40 and "40 largest of 60" in ax.get_title()
-    assert min(patch.get_height() for patch in ax.patches) >= np.sort(made.mass)[20]
+    assert min(patch.get_width() for patch in ax.patches) >= np.sort(made.mass)[20]
+
+
+def touching(figure: Any) -> bool:
+    """Return whether two labels of ticks of one axis touch."""
+    figure.draw_without_rendering()
+    for ax in figure.axes:
+        for axis, side in ((ax.xaxis, "x"), (ax.yaxis, "y")):
+            shown = [each for each in axis.get_ticklabels(which="both") if each.get_text()]
+            boxes = [each.get_window_extent() for each in shown if each.get_visible()]
+            ends = sorted((getattr(b, f"{side}0"), getattr(b, f"{side}1")) for b in boxes)
+            if any(end >= start for (_, end), (start, _) in pairwise(ends)):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_no_two_labels_touch(name: str) -> None:
+    made, truth = decoded(name)
+    for pictures in (made.pictures(truth=truth), made.difference(truth).pictures()):
+        assert not touching(figure_of(*pictures, title="a title", label="values, in their unit"))
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        Interval("12:00", "12:10", bins=10, unit="time-of-day"),
+        Interval("08:00", "10:30", bins=10, unit="time-of-day"),
+        Interval("2026-01-01", "2026-01-04", bins=3, unit="date"),
+        Interval("1900-01-01", "2026-01-04", bins=9, unit="date"),
+        Interval("2026-01-01T00:00", "2026-01-01T00:10", bins=4, unit="datetime"),
+        Interval("2026-01-01T00:00", "2026-01-01T20:00", bins=4, unit="datetime"),
+        Interval("2025-01-01T00:00", "2028-01-01T00:00", bins=4, unit="datetime"),
+        Interval(0, 1e12, bins=4),
+        Interval(20_000, 20_001, bins=4),
+        Interval(-1e-6, 1e-6, bins=4),
+        Interval(1e-3, 1e12, bins=4, scale="log"),
+    ],
+    ids=str,
+)
+def test_labels_of_short_and_long_axes(domain: Interval) -> None:
+    figure = figure_of(*Distribution.of_counts(np.ones(domain.size), domain).pictures())
+    assert not touching(figure)
+    (low, high), axis = figure.axes[-1].get_xlim(), figure.axes[-1].xaxis
+    places = [place for place in axis.get_majorticklocs() if low <= place <= high]
+    names = [axis.get_major_formatter()(place, 0) for place in places]
+    assert len(places) >= 2 and len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("name", ["long", "many"])
+def test_labels_that_touch_are_noticed(name: str) -> None:
+    figure = figure_of(*decoded(name)[0].pictures())
+    figure.set_size_inches(8, 3)
+    assert touching(figure)
+
+
+@pytest.mark.parametrize("name", DOMAINS)
+def test_each_figure_has_a_title_a_unit_and_names_for_what_it_shows(name: str) -> None:
+    made, _ = decoded(name)
+    for results in (made, made.difference(made)):
+        figure = figure_of(*results.pictures(), title="Incomes in $", label="income, $")
+        title = figure.axes[0].get_title()
+        assert title.startswith("Incomes in \\$\n") and "people" in title and "epsilon" in title
+        assert all(not ax.get_title() or "largest" in title for ax in figure.axes[1:])
+        last = figure.axes[-1]
+        assert "income" in (last.get_xlabel() if made.domain.ordered else last.get_ylabel())
+        assert all(ax.get_legend() is not None for ax in figure.axes)
+    assert figure_of(*made.pictures()).axes[-1].get_xlabel() != ""
+
+
+def test_a_small_declared_atom_is_drawn_small() -> None:
+    """Of .8 %, where the highest bin holds about 5 %: not as high as the mode."""
+    mass = np.exp(-(((np.arange(33) - 16) / 8) ** 2))
+    mass[0] = 0
+    mass *= 0.992 / mass.sum()
+    mass[0] = 0.008
+    made = Distribution(Interval(0, 64, bins=32, atoms=[0]), mass)
+    ax = draw(made.density_picture())
+    height = max(segment[1][1] for segment in ax.collections[0].get_segments())
+    assert height == pytest.approx(0.004) and height < 0.15 * ax.get_ylim()[1]
+    # One scale: what the right side says at a height is what a bin of that height holds.
+    (right,) = ax.child_axes
+    assert right.get_ylabel() == "share at one value"
+    ax.figure.draw_without_rendering()
+    assert np.array(right.get_ylim()) == pytest.approx(2 * np.array(ax.get_ylim()))
+
+
+def test_a_large_atom_leaves_room_for_the_bins_and_says_its_share() -> None:
+    made = Distribution(Interval(0, 10, bins=10, atoms=[0]), np.array([0.9, *[0.01] * 10]))
+    ax = draw(made.density_picture())
+    assert ax.get_ylim()[1] < 10 * 0.01
+    assert [text.get_text() for text in ax.texts] == ["90 %"]
+
+
+@pytest.mark.parametrize("name", ["integers", "many integers"])
+def test_the_truth_of_whole_numbers_hides_no_estimate(name: str) -> None:
+    made, truth = decoded(name)
+    ax = draw(made.density_picture(truth=truth))
+    if name == "integers":
+        assert [bar.get_height() for bar in ax.patches] == pytest.approx(made.mass.tolist())
+        dashes = ax.collections[0].get_segments()
+        assert [dash[0][1] for dash in dashes] == pytest.approx(truth.mass.tolist())
+    else:
+        filled, line = ax.patches
+        assert filled.get_fill() and not line.get_fill()
+        assert filled.get_data().values == pytest.approx(made.mass)
+    low, high = ax.get_xlim()
+    assert low <= made.domain.left[0] - 0.5 and high >= made.domain.left[-1] + 0.5
+
+
+def test_plot_shows_what_the_command_line_shows() -> None:
+    from matplotlib import pyplot
+
+    made, truth = decoded("bins")
+    ax = made.plot(truth=truth, title="now", label="metres")
+    assert ax.figure.number in pyplot.get_fignums()  # so that a notebook shows it
+    shown, expected = io.BytesIO(), io.BytesIO()
+    write_picture(ax.figure, shown, kind="png")
+    figure = figure_of(*made.pictures(truth=truth), title="now", label="metres")
+    write_picture(figure, expected, kind="png")
+    assert shown.getvalue() == expected.getvalue()
+    assert len(ax.figure.axes) == 2 and ax is ax.figure.axes[-1]
+
+
+SEEN_BY = {
+    "all": np.eye(3),
+    # Machado, Oliveira and Fernandes 2009, severity 1, on linear RGB.
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "tritanopia": [[1.256, -0.077, -0.179], [-0.078, 0.931, 0.148], [0.005, 0.691, 0.304]],
+}
+
+
+def lightness_and_hue(colour: str, eye: Any) -> np.ndarray:
+    """Return CIELAB of an sRGB colour as somebody sees it."""
+    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(np.asarray(eye) @ linear, 0, 1)
+    to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+    f = np.cbrt(np.maximum(np.array(to_xyz) @ seen / [0.9505, 1, 1.089], 0.0089))
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
+@pytest.mark.parametrize("eye", SEEN_BY)
+def test_everybody_tells_the_colours_apart(eye: str) -> None:
+    def least(colours: list[str]) -> float:
+        seen = [lightness_and_hue(colour, SEEN_BY[eye]) for colour in colours]
+        return min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2))
+
+    assert least([ESTIMATE, TINT, TRUTH, "#ffffff"]) > 20
+    if eye == "deuteranopia":
+        assert least(["#3f8f29", "#b5651d"]) < 20  # green and brown would not do
 
 
 WITHOUT = """
@@ -268,8 +438,8 @@ def test_without_matplotlib_the_install_line_is_named() -> None:
     assert said.startswith("MissingExtraError") and "pip install 'lapwing[plot]'" in said
 
 
-@pytest.mark.parametrize("kind", ["svg", "png"])
-def test_a_picture_made_anew_has_the_same_bytes(kind: Literal["png", "svg"]) -> None:
+@pytest.mark.parametrize("kind", ["svg", "png", "pdf"])
+def test_a_picture_made_anew_has_the_same_bytes(kind: Literal["png", "svg", "pdf"]) -> None:
     pictures = [io.BytesIO(), io.BytesIO()]
     for stream in pictures:
         result = Distribution.of_counts([3, 1, 4, 1], Interval(0, 1, bins=4))

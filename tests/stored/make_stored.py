@@ -35,6 +35,7 @@ from lapwing import (
     HistogramQuery,
     Integers,
     Interval,
+    LabelCounts,
     LeastSquares,
     Ledger,
     LinearHashing,
@@ -163,6 +164,7 @@ RELEASES: dict[str, tuple[Mechanism, Promise]] = {
     "release-prefix-sums-rho": (PrefixSums(), Promise("add-or-remove-one", rho="1/8")),
     "release-sum-tree": (SumTree(branching=4), PURE),
     "release-histogram-query": (HistogramQuery(bins=8), Promise("replace-one", mu="0.5")),
+    "release-label-counts": (LabelCounts(), PURE),
     "release-adaptive-quantiles": (AdaptiveQuantiles(steps=9), NORMAL),
     "release-running-prefix-sums": (RunningPrefixSums(rounds=4), NORMAL),
 }
@@ -235,8 +237,8 @@ def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[
     band = Distribution.from_json(made.to_json()).confidence_band(0.9)
     found["band"] = None if band is None else [band.low.tolist(), band.high.tolist()]
     if made.domain.ordered:
-        found["quantiles"] = made.quantile([0.1, 0.5, 0.9]).tolist()
-        found["mean"] = made.mean()
+        found["quantiles"] = made.in_numbers().quantile([0.1, 0.5, 0.9]).tolist()
+        found["mean"] = made.in_numbers().mean()
     return found
 
 
@@ -279,7 +281,7 @@ def write_release(folder: Path, mechanism: Mechanism, promise: Promise) -> None:
         "people": release.people,
         "guarantee": release.guarantee.to_document(),
         "variance": release.variance,
-        "quantiles": made.quantile([0.1, 0.5, 0.9]).tolist(),
+        "quantiles": made.in_numbers().quantile([0.1, 0.5, 0.9]).tolist(),
     }
     (folder / "facts.json").write_text(document_text(found), "utf-8")
 

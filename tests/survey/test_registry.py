@@ -147,6 +147,10 @@ class Silent:
             Silent,
             "a randomizer must have certificate, channel, .*Silent lacks certificate, channel",
         ),
+        (
+            dataclass(frozen=True)(type("Odd", (Half,), {"reads": "tea leaves"})),
+            "the `reads` of a decoder must be one of counts, log, release",
+        ),
         *[
             (dataclass(frozen=True)(type("Odd", (Half,), {"name": name})), "words in small letters")
             for name in ["Half", "a_b", "", "-a", "a" * 61, 3, None]
@@ -194,6 +198,7 @@ def test_an_unknown_class_names_what_exists_and_what_comes_close() -> None:
         lw.Survey.from_document(_document("squarewave"))
     message = str(caught.value)
     assert "did you mean square-wave?" in message and "unary-encoding" in message
+    assert "load_plugins() makes those of other packages known" in message
     with pytest.raises(FormatError) as caught:
         lw.Survey.from_document(_document("q" * 10**6))
     assert "did you mean" not in str(caught.value) and len(str(caught.value)) < 600

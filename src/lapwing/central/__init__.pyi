@@ -1,6 +1,7 @@
 from .adaptive_quantiles import AdaptiveQuantiles as AdaptiveQuantiles
 from .continual_prefix_sums import RunningPrefixSums as RunningPrefixSums
 from .histogram_query import HistogramQuery as HistogramQuery
+from .label_counts import LabelCounts as LabelCounts
 from .matching_pursuit import MatchingPursuit as MatchingPursuit
 from .polynomial_projection import PolynomialProjection as PolynomialProjection
 from .prefix_sums import PrefixSums as PrefixSums

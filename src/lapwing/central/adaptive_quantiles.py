@@ -18,7 +18,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.summary import Summary
 from lapwing.protocol.release import Mechanism, Release
 
@@ -127,6 +127,7 @@ class AdaptiveQuantiles(Mechanism):
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are at least two symbols."""
+        check_ordered(domain, name=self.name)
         if domain.left.size < 2:
             raise ArgumentError("adaptive quantiles need a domain of at least 2 symbols")
 

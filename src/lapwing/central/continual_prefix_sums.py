@@ -21,10 +21,10 @@ from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.summary import Summary
 from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release
 
@@ -105,6 +105,7 @@ class RunningPrefixSums(Mechanism):
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when the domain does not suit prefix sums."""
+        check_ordered(domain, name=self.name)
         PrefixSums().check(domain)
 
     def _sensitivity(self, size: int, neighbours: Neighbours) -> Sensitivity:
@@ -176,6 +177,7 @@ class RunningPrefixSums(Mechanism):
         if len(before.parts) == self.rounds:
             raise ArgumentError(f"all {self.rounds} rounds have been released")
         summaries = [*earlier, summary]
+        source = source_of(rng)
         self._check(summaries)
         promise = before.parts[0].promise
         noise, sensitivity = self._noise(summary.domain.size, promise)
@@ -184,7 +186,6 @@ class RunningPrefixSums(Mechanism):
         file.begin_round(
             before.parts[0].identifier, after=len(before.parts), loss=noise.loss(sensitivity)
         )
-        source = secure() if rng is None else rng
         return self._answered(summaries, promise, noise, sensitivity, before, source, None)
 
     def _check(self, summaries: Sequence[Summary]) -> None:

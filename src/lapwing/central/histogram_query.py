@@ -14,7 +14,7 @@ from lapwing.linear.operators.sums import CellSums
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Sensitivity
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.release import Release
 
 
@@ -100,6 +100,7 @@ class HistogramQuery(LinearMechanism):
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when there are more cells than symbols."""
+        check_ordered(domain, name=self.name)
         if self.bins > domain.left.size:
             raise ArgumentError(
                 f"bins must be at most the {domain.left.size} symbols of the domain, got "

@@ -33,7 +33,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, iterate
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.summary import Summary
 from lapwing.protocol.release import Mechanism, Part, Release
 from lapwing.results.distribution import Distribution
@@ -131,6 +131,7 @@ class MatchingPursuit(Mechanism):
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are 2..1024 symbols, as many as own functions have."""
+        check_ordered(domain, name=self.name)
         held = domain.left.size
         if not 2 <= held <= MOST_SYMBOLS:
             raise ArgumentError(

@@ -29,7 +29,7 @@ from lapwing.linear.whole_columns import LARGEST_ENTRY, most_moved, whole
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Kind, Sensitivity
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.release import Release
 
 Integers = NDArray[np.int64]
@@ -182,6 +182,7 @@ class PolynomialProjection(LinearMechanism):
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has enough symbols, and at most 4096."""
+        check_ordered(domain, name=self.name)
         held = domain.left.size
         if not max(2, self.functions) <= held <= MOST_SYMBOLS:
             raise ArgumentError(

@@ -14,7 +14,7 @@ from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums, coefficients
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import KINDS, Kind, Sensitivity
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.release import Release
 
 MOST_SYMBOLS = 2**14
@@ -119,6 +119,7 @@ replace-one, central model>
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has 2..2^14 symbols."""
+        check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= MOST_SYMBOLS:
             raise ArgumentError(
                 f"prefix sums are released for 2..{MOST_SYMBOLS} symbols, got {domain.size}; use "

@@ -6,19 +6,20 @@ import math
 import secrets
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.central.histogram_query import HistogramQuery
 from lapwing.errors import ArgumentError, MismatchError
+from lapwing.linear.arrays import Values
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.units import to_numbers
 from lapwing.protocol.messages.summary import Summary, for_curator
@@ -71,7 +72,7 @@ class PrivateBounds:
         return self.release.parts[0].loss
 
 
-def steps_of(values: ArrayLike) -> NDArray[np.float64]:
+def steps_of(values: Values) -> NDArray[np.float64]:
     """Return the step of every value: float64 [n], NaN for a missing one.
 
     Step 0 holds what is at most 2^SMALLEST in size, and step k > 0 the values in (2^(k - 1), 2^k]
@@ -100,17 +101,17 @@ def edges(step: int) -> tuple[float, float]:
     return (end / 2, end) if step else (-end, end)
 
 
-def count_steps(values: ArrayLike) -> Summary:
+def count_steps(values: Values) -> Summary:
     """Return the exact counts of the steps: secret, and they add up over parts of a column."""
     return Summary.of_values(steps_of(values), SCALES)
 
 
 def private_bounds(
-    values: ArrayLike | Summary,
+    values: Values | Summary,
     *,
     neighbours: Neighbours,
-    epsilon: Any,
-    delta: Any = 0,
+    epsilon: ExactNumber,
+    delta: ExactNumber = 0,
     confidence: float = 0.999,
     ledger: LedgerFile | Path | str | None = None,
     name: str = "bounds",
@@ -161,6 +162,7 @@ def private_bounds(
     """
     promise = Promise(neighbours, epsilon=epsilon, delta=delta)
     check_confidence(confidence)
+    rng = source_of(rng)  # before anything is paid
     query = HistogramQuery(2 * STEPS + 1)
     loss = query.loss(SCALES, promise)
     summary = values if isinstance(values, Summary) else count_steps(values)

@@ -19,7 +19,7 @@ from lapwing.linear.whole_columns import most_moved, whole
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.integer_noise import Kind, Sensitivity
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.release import Release
 
 HAAR_UNIT = 2**20
@@ -173,6 +173,7 @@ class SumTree(LinearMechanism):
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless the domain has 2..2048 symbols."""
+        check_ordered(domain, name=self.name)
         if not 2 <= domain.size <= 2048:
             raise ArgumentError(
                 f"a sum tree is decoded at 2..2048 symbols, got {domain.size}; use fewer bins, or "

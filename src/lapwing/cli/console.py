@@ -110,6 +110,11 @@ class Output:
         self.warnings.append(message)
         complain(f"warning: {message}")
 
+    def tell(self, message: str) -> None:
+        """Print one line on stderr about what goes on, unless nothing is to be said."""
+        if not self.quiet:
+            complain(message)
+
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Print warnings of the library, and of those it uses, as one line each."""

@@ -49,7 +49,11 @@ EXIT_CODES = (
         "a file is damaged, foreign, or belongs to another survey",
         (FormatError, MismatchError),
     ),
-    ExitCode(5, "refused, because a promise of privacy would not hold", (PrivacyError,)),
+    ExitCode(
+        5,
+        "refused, because a promise of privacy would not hold, or is none (an epsilon of 0)",
+        (PrivacyError,),
+    ),
     ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
     ExitCode(
         7,

@@ -5,33 +5,39 @@ from __future__ import annotations
 import errno
 import json
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from lapwing.documents import replacing
-from lapwing.engines.arrow.report_tables import shown
 from lapwing.errors import ArgumentError
-from lapwing.protocol.messages.tally import Tally
-from lapwing.results.plotting import write_picture
 
-ENDINGS = (".png", ".svg")
+if TYPE_CHECKING:
+    from lapwing.protocol.messages.tally import Tally
+
+ENDINGS = (".png", ".svg", ".pdf")
 
 
-def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
-    """Raise before any work is done, when the output cannot be written.
+def check_output(path: Path, *, inputs: Sequence[Path], force: bool) -> None:
+    """Raise before any work is done, when the output cannot or must not be written.
+
+    A file that is there may be the only copy of what cannot be made again: a survey whose reports
+    are being collected, or the raw data. So it is replaced only when the user says so.
 
     Parameters
     ----------
     path : Path
     inputs : sequence of Path
         Files that the command reads: the output must be none of them.
+    force : bool
+        Whether a file that is there may be replaced (--force); a read-only one never is.
 
     Raises
     ------
     ArgumentError
-        When it is an input, a folder, a device or a pipe.
+        When it is an input, a folder, a device or a pipe; or a file that must stay.
     OSError
         When its folder does not exist or may not be written to.
     """
@@ -54,6 +60,24 @@ def check_output(path: Path, *, inputs: Sequence[Path]) -> None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
     if not os.access(folder, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+    _check_replaced(path, force=force)
+
+
+def _check_replaced(path: Path, *, force: bool) -> None:
+    """Raise ArgumentError when a file is there that must stay."""
+    if not path.exists():
+        return
+    # Its mode is asked too, because the system lets root write to whatever is read-only.
+    writable = path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
+    if not writable or not os.access(path, os.W_OK):
+        raise ArgumentError(
+            f"the output {path} is there already and is read-only, so it is not replaced, with "
+            "--force neither; choose another name"
+        )
+    if not force:
+        raise ArgumentError(
+            f"the output {path} is there already; choose another name, or replace it with --force"
+        )
 
 
 def check_ending(path: Path, endings: Sequence[str], *, what: str) -> str:
@@ -93,6 +117,8 @@ def write_text(path: Path, text: str) -> None:
 
 def write_figure(path: Path, figure: Any) -> None:
     """Write a picture, of the kind that its ending says."""
+    from lapwing.results.plotting import write_picture  # only where a picture is drawn
+
     kind: Any = check_ending(path, ENDINGS, what="the picture")[1:]
     with writing(path) as stream:
         write_picture(figure, stream, kind=kind)
@@ -101,12 +127,3 @@ def write_figure(path: Path, figure: Any) -> None:
 def tally_text(tally: Tally) -> str:
     """Return the JSON text of a tally; equal tallies give equal bytes."""
     return json.dumps(tally.to_document(), allow_nan=False) + "\n"
-
-
-def check_distinct(paths: list[Path]) -> None:
-    """Raise ArgumentError when a file is named twice: its reports would count twice."""
-    seen = set()
-    for path in paths:
-        if path.resolve() in seen:
-            raise ArgumentError(f"{shown(path)} is named twice; its reports would count twice")
-        seen.add(path.resolve())

@@ -15,23 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.commands.bounds_command import bounds
-from lapwing.cli.commands.decode_command import decode
-from lapwing.cli.commands.difference_command import difference
-from lapwing.cli.commands.distances_command import distances
-from lapwing.cli.commands.ledger_command import ledger
-from lapwing.cli.commands.merge_command import merge
-from lapwing.cli.commands.new_command import new
-from lapwing.cli.commands.plot_command import plot
-from lapwing.cli.commands.quantile_command import quantile
-from lapwing.cli.commands.randomize_command import randomize
-from lapwing.cli.commands.recommend_command import recommend
-from lapwing.cli.commands.release_command import release
-from lapwing.cli.commands.sample_command import sample
-from lapwing.cli.commands.simulate_command import simulate
-from lapwing.cli.commands.summarize_command import summarize
-from lapwing.cli.commands.tally_command import tally
-from lapwing.cli.commands.verify_command import verify
+from lapwing.cli.command_list import COMMANDS, CommandList
 from lapwing.cli.console import ClosedPipeError, complain, write_json, write_stdout
 from lapwing.cli.exit_codes import (
     CLOSED_PIPE,
@@ -42,31 +26,8 @@ from lapwing.cli.exit_codes import (
     USAGE,
     exit_code,
 )
-from lapwing.cli.option_groups import ungrouped
 from lapwing.documents import nearest
 from lapwing.errors import LapwingError, LapwingWarning
-from lapwing.survey.registry import load_plugins
-
-COMMANDS = (
-    recommend,
-    new,
-    randomize,
-    tally,
-    merge,
-    decode,
-    plot,
-    difference,
-    simulate,
-    verify,
-    distances,
-    bounds,
-    summarize,
-    release,
-    quantile,
-    sample,
-    ledger,
-)
-"""In the order in which they are used. Adding one is adding its file and its name here."""
 
 # What typer raises on wrong usage. Its class has moved between versions (click, then typer's own
 # copy); that BadParameter is one of its kind has not.
@@ -76,14 +37,13 @@ _CODES = "\n".join(f"  {row.code:<4} {row.meaning}" for row in EXIT_CODES)
 
 app = typer.Typer(
     name="lapwing",
+    cls=CommandList,
     add_completion=False,
     rich_markup_mode=None,  # plain help: the same bytes everywhere, and no brackets eaten
     pretty_exceptions_enable=False,  # they would print local variables, so people's values
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=f"\b\nExit codes:\n{_CODES}",  # \b: lines stay as they are
 )
-for _command in COMMANDS:
-    app.command()(ungrouped(_command))
 
 
 def _version(wanted: bool) -> None:
@@ -100,8 +60,8 @@ def _program(
 ) -> None:
     """Learn the distribution of a sensitive attribute, never the data.
 
-    On the device: randomize. On the server: tally, merge, decode. To look at what came out: plot,
-    difference, distances. Before any of it: new, verify, simulate.
+    On the device: randomize. On the server: tally, merge, decode. To look at what came out: answer,
+    plot, difference, distances. Before any of it: new, verify, simulate.
 
     A curator who holds the values: bounds, summarize, release, merge, quantile, sample, with a
     ledger.
@@ -121,7 +81,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label must not stop the program
     try:
-        _load_plugins()  # a signal ends the program here as it ends any: nothing has begun yet
+        if any(word in COMMANDS for word in given):
+            _load_plugins()  # a signal ends the program here as it ends any: nothing has begun yet
         with _signals():
             code = _run(given)
     except SystemExit as error:  # from SIGTERM
@@ -137,6 +98,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _load_plugins() -> None:
     """Make classes of other installed packages known; say on stderr which of them cannot be."""
+    from lapwing.survey.registry import load_plugins  # all classes, so only for a command
+
     # What they print while they are imported is no part of a command's JSON.
     with warnings.catch_warnings(record=True) as caught, redirect_stdout(sys.stderr):
         warnings.simplefilter("always", LapwingWarning)
@@ -196,9 +159,15 @@ def _sentence(error: Exception) -> str:
     places = traceback.extract_tb(error.__traceback__)
     last = places[-1]
     where = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    modules = {frame.f_globals.get("__name__", "").partition(".")[0] for frame in frames}
+    from lapwing.survey.registry import packages_of_others
+
+    others = sorted(modules & packages_of_others())
+    whose = f"the plug-in {others[0]}" if others else f"lapwing {version('lapwing')}"
     return (
-        f"unexpected {type(error).__name__} in {where}; this is a defect of lapwing "
-        f"{version('lapwing')}, please report it with the command that led to it"
+        f"unexpected {type(error).__name__} in {where}; this is a defect of {whose}, please "
+        "report it with the command that led to it"
     )
 
 
@@ -210,7 +179,7 @@ def _usage(error: Any) -> str:
     if "No such command" in message:
         # Words of our own: those of typer and click change with their versions.
         word = message.partition("'")[2].partition("'")[0]
-        message = f"no such command: {word}{nearest(word, [one.__name__ for one in COMMANDS])}"
+        message = f"no such command: {word}{nearest(word, COMMANDS)}"
     message = message.rstrip(".")
     context = getattr(error, "ctx", None)
     name = context.command_path if context is not None else "lapwing"

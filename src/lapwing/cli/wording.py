@@ -10,6 +10,7 @@ from typing import Any
 
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
+from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
 
 
@@ -42,7 +43,16 @@ def shift_text(number: float, domain: Domain) -> str:
 
 
 def domain_text(domain: Any) -> str:
-    """Return a domain in one line."""
+    """Return a domain in one line.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> domain_text(Interval(0, 9, bins=3))
+    'interval 0 to 9 (number), 3 bins (a, b]'
+    >>> domain_text(Interval(edges=[0, 18, 65, 120], closed="left"))
+    'interval 0 to 120 (number), 3 bins [a, b) with edges at 18, 65'
+    """
     missing = ", missing values counted" if domain.missing_index is not None else ""
     if domain.name == "hashed-texts":
         return f"texts by the first {domain.bits} bits of their SHA-256{missing}"
@@ -51,18 +61,31 @@ def domain_text(domain: Any) -> str:
         labels = ", ".join(str(label)[:40] for label in listed[:8])
         more = f", and {len(listed) - 8} more" if len(listed) > 8 else ""
         return f"{len(listed)} categories: {labels}{more}{missing}"
+    if domain.name == "segmented":
+        return f"{len(domain.segments)} segments, each of {domain_text(domain.domain)}"
     if domain.name == "integers":
         return f"whole numbers {domain.low} to {domain.high}{missing}"
     kind = "circle" if domain.circular else "interval"
     scale = " of equal ratio" if domain.scale == "log" else ""
     atoms = ", ".join(number_text(atom, domain) for atom in domain.atoms[:8])
+    closed = "(a, b]" if domain.closed == "right" else "[a, b)"
     low, high = number_text(domain.low, domain), number_text(domain.high, domain)
     return (
-        f"{kind} {low} to {high} ({domain.unit}), {domain.bins} bins{scale}"
+        f"{kind} {low} to {high} ({domain.unit}), {domain.bins} bins {closed}{scale}"
+        + _edges_text(domain)
         + (f", atoms at {atoms}" if atoms else "")
         + (", values outside refused" if domain.outside == "refuse" else "")
         + missing
     )
+
+
+def _edges_text(domain: Any) -> str:
+    """Return where the bins of one's own end, those inside: all, or how many more."""
+    if domain.edges is None or len(domain.edges) == 2:
+        return ""
+    inner = [number_text(edge, domain) for edge in domain.edges[1:-1]]
+    more = f" and {len(inner) - 8} more" if len(inner) > 8 else ""
+    return f" with edges at {', '.join(inner[:8])}{more}"
 
 
 def interval_text(row: Mapping[str, Any], write: Callable[[float], str]) -> str:
@@ -87,12 +110,16 @@ def percent(share: float) -> str:
     Examples
     --------
     >>> percent(0.25), percent(0.00001234), percent(0.9999999), percent(1.0)
-    ('25.00 %', '1.2e-03 %', '> 99.99 %', '100.00 %')
+    ('25.00 %', '0.0012 %', '> 99.99 %', '100.00 %')
+    >>> percent(-0.00007), percent(1e-9), percent(-1e-9)
+    ('-0.0070 %', '< 0.0001 %', '> -0.0001 %')
     """
     number = 100 * share
     if 99.99 < number < 100:
         return "> 99.99 %"
-    return f"{number:.2f} %" if number == 0 or abs(number) >= 0.01 else f"{number:.1e} %"
+    if 0 < abs(number) < 0.0001:
+        return "< 0.0001 %" if number > 0 else "> -0.0001 %"
+    return f"{number:.4f} %" if 0 < abs(number) < 0.01 else f"{number:.2f} %"
 
 
 def count_text(number: int) -> str:
@@ -129,7 +156,7 @@ def power_text(exponent: float) -> str:
     return f"{10 ** (digits % 1):.1f}e+{int(digits)}"
 
 
-def described(survey: Survey) -> dict[str, str]:
+def described(survey: Survey[Tally]) -> dict[str, str]:
     """Return what a survey is, for a table."""
     return {
         "survey": survey.name,

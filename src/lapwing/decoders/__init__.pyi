@@ -10,6 +10,7 @@ from .logs.exhaustive_scan import ExhaustiveScan as ExhaustiveScan
 from .logs.prefix_extension import PrefixExtension as PrefixExtension
 from .releases.cell_counts import CellCounts as CellCounts
 from .releases.curve_sum import CurveSum as CurveSum
+from .releases.label_shares import LabelShares as LabelShares
 from .releases.sorted_points import SortedPoints as SortedPoints
 from .releases.step_pursuit import StepPursuit as StepPursuit
 from .structured.compressive_estimate import CompressiveEstimate as CompressiveEstimate

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args
 
-from lapwing.errors import UnsupportedChannelError
+from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Kind, Observation
 from lapwing.protocol.messages.tally import Counts, ReportLog
 from lapwing.protocol.release import Release
@@ -20,8 +21,28 @@ Estimate = TypeVar("Estimate", bound=Distribution | SignedEstimate)
 
 Part = TypeVar("Part")
 
+# With a default: who writes Decoder alone need not say what it returns.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as DefaultTypeVar
 
-class Decoder(Protocol):
+    Answer = DefaultTypeVar(
+        "Answer",
+        bound=Distribution | SignedEstimate | HeavyHitters,
+        default=Distribution | SignedEstimate,
+        covariant=True,
+    )
+    AnyAnswer = DefaultTypeVar(
+        "AnyAnswer",
+        bound=Distribution | SignedEstimate | HeavyHitters,
+        default=Distribution | SignedEstimate | HeavyHitters,
+        covariant=True,
+    )
+else:
+    Answer = TypeVar("Answer", covariant=True)
+    AnyAnswer = TypeVar("AnyAnswer", covariant=True)
+
+
+class Decoder(Protocol[Answer]):
     """From counts of reports to the distribution behind them; a frozen dataclass of knobs."""
 
     name: ClassVar[str]
@@ -30,7 +51,7 @@ class Decoder(Protocol):
     reads: ClassVar[Kind]
     """What it decodes: counts. A log is counted for it."""
 
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return the estimate.
 
         Raises
@@ -73,17 +94,56 @@ class ReleaseDecoder(Protocol):
         ...
 
 
-class AnyDecoder(Protocol):
+class AnyDecoder(Protocol[AnyAnswer]):
     """A decoder whose `reads` says what it may be given, and a channel of that."""
 
     name: ClassVar[str]
     reads: ClassVar[Kind]
 
-    def decode(
-        self, channel: Any, observation: Any, /
-    ) -> Distribution | SignedEstimate | HeavyHitters:
+    def decode(self, channel: Any, observation: Any, /) -> AnyAnswer:
         """Return what the observation says."""
         ...
+
+
+def require_decoder(decoder: Any) -> Any:
+    """Return what is offered as a decoder, if it is one.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if isinstance(decoder, type) or not hasattr(decoder, "decode"):
+        raise ArgumentError(f"a decoder is needed, such as LeastSquares(), got {_said(decoder)}")
+    check_reads(decoder)
+    return decoder
+
+
+def check_reads(decoder: Any) -> None:
+    """Raise ArgumentError unless a decoder, or its class, says which observations it decodes."""
+    kinds = get_args(Kind)
+    if getattr(decoder, "reads", None) not in kinds:
+        raise ArgumentError(f"the `reads` of a decoder must be one of {', '.join(kinds)}")
+
+
+def require_answer(answer: Any, domain: Domain, name: str) -> None:
+    """Refuse what is no answer of a decoder; somebody else's may return anything.
+
+    Raises
+    ------
+    ArgumentError
+        When it is no result, or on another domain than the channel's.
+    """
+    if getattr(answer, "kind", None) not in ("distribution", "signed-estimate", "heavy-hitters"):
+        raise ArgumentError(
+            f"the decoder {name} must return a Distribution, a SignedEstimate or HeavyHitters, "
+            f"it returned {_said(answer)}"
+        )
+    if answer.domain != domain:
+        raise ArgumentError(f"the decoder {name} answered on another domain than the channel's")
+
+
+def _said(thing: Any) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
 
 
 def decoder_document(decoder: Any) -> dict[str, Any]:

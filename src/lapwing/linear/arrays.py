@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Vector = NDArray[np.float64]
 """Numbers; of one dimension where nothing else is said."""
@@ -16,6 +18,9 @@ Whole = NDArray[np.int64]
 
 Words = NDArray[np.uint64]
 """Random or packed 64-bit words."""
+
+Values = ArrayLike | Sequence[object]
+"""What people hold, one after the other: an array, a column, or a list, also of dates or None."""
 
 
 def read_only(array: Vector) -> Vector:

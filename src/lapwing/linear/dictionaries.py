@@ -21,10 +21,15 @@ class Dictionary:
     Parameters
     ----------
     curves : numpy.ndarray
-        float64 [atoms, points]: values at the middles of the points of the grid.
+        float64 [atoms, points]: values at the middles of the points of the grid. Read-only: one
+        dictionary and its sensitivities are kept for many releases.
     """
 
     curves: Vector
+
+    def __post_init__(self) -> None:
+        """Freeze."""
+        self.curves.flags.writeable = False
 
     @classmethod
     def of(cls, functions: Vector) -> Dictionary:

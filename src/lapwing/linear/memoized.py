@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import update_wrapper
 from threading import Lock
-from typing import Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
@@ -78,3 +79,28 @@ def memoized(*, most: int) -> Callable[[Callable[Arguments, Result]], Memoized[A
         return Memoized(function, most)
 
     return kept
+
+
+if TYPE_CHECKING:
+    # To a type checker it is a property: pyright takes a `functools.cached_property` for none, so
+    # that no class that has one would be what a protocol with such a property asks for.
+    cached_property = property
+else:
+
+    class cached_property(functools.cached_property):
+        """A property that an instance computes once, without a lock.
+
+        That of Python 3.11 computes under one lock for all instances, so threads wait for each
+        other, and a child that is forked meanwhile waits for ever: the thread that holds the lock
+        is not there. Here, as since Python 3.12, two threads may compute one value twice; both
+        get the one that was kept first.
+        """
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            """Return the value, which the instance keeps under the name of the property."""
+            if instance is None:
+                return self
+            kept = instance.__dict__
+            if self.attrname in kept:
+                return kept[self.attrname]
+            return kept.setdefault(self.attrname, self.func(instance))

@@ -21,6 +21,8 @@ LARGEST_ENTRY = 2**22
 def whole(entries: Vector, *, unit: int) -> Whole:
     """Return the entries in whole multiples of 1 / unit, rounded: int64 of the same shape.
 
+    They are read-only: a sensitivity that was computed of them must stay theirs.
+
     Raises
     ------
     ArgumentError
@@ -36,6 +38,7 @@ def whole(entries: Vector, *, unit: int) -> Whole:
             "size, and these functions give others; use fewer functions, or another basis or shape"
         )
     found: Whole = scaled.astype(np.int64)
+    found.flags.writeable = False
     return found
 
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, ReportError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.regridding import Coarsened, cell_of
 from lapwing.privacy.exact_numbers import exact_epsilon
-from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.guarantee import Certificate, Guarantee
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
@@ -93,13 +95,11 @@ class Mixture(ABC):
     """
 
     domain: Domain
-    epsilon: Any
+    epsilon: Fraction
 
     name: ClassVar[str]
     simulation: ClassVar[Literal["exact", "users"]] = "exact"
     channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
     to_document = randomizer_document
 
     def __post_init__(self) -> None:
@@ -115,6 +115,16 @@ class Mixture(ABC):
                 raise DomainError(
                     f"a group cannot have more cells than the domain's {self.domain.size} symbols"
                 )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of its canonical document, with all that derives from it."""
+        return randomizer_fingerprint(self)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon, in the local model."""
+        return randomizer_guarantee(self)
 
     @property
     @abstractmethod
@@ -177,7 +187,7 @@ class Mixture(ABC):
     def _cells(self, part: Part, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
         return cell_of(self.domain.size, part.randomizer.domain.size)[symbols]
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
         return self.randomize_symbols(self.domain.index(values), rng=rng)
 
@@ -185,7 +195,7 @@ class Mixture(ABC):
         self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
     ) -> Reports:
         """Return one report per symbol of the domain."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         coins = source.words(symbols.size) >> np.uint64(32)
         group = np.searchsorted(self._limits, coins, side="right")
         data = np.zeros((symbols.size, self.report_width), dtype=np.uint8)

@@ -12,14 +12,15 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
 from lapwing.local.window_counts import spread_evenly
@@ -30,7 +31,7 @@ from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
@@ -64,7 +65,7 @@ class TwoLevel(Counted):
     """
 
     domain: Domain
-    epsilon: Any
+    epsilon: Fraction
 
     name: ClassVar[str]
 
@@ -116,7 +117,7 @@ class TwoLevel(Counted):
     def operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the matrix that is `inside` on near sets and `outside` elsewhere."""
 
-    def point_of(self, values: ArrayLike) -> NDArray[np.int64]:
+    def point_of(self, values: Values) -> NDArray[np.int64]:
         """Return the input of each value: int64 [n]."""
         return self.domain.index(values)
 
@@ -174,9 +175,9 @@ class TwoLevel(Counted):
         counts = self.spread_near(people - anywhere, rng)
         return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         points = self.point_of(values)
         sizes = np.array([self.far, self.near], dtype=np.uint64)
 

@@ -19,6 +19,8 @@ from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
 
 D = TypeVar("D")
 
@@ -36,7 +38,9 @@ FEW = 24
 """Labels from which the mixture prior is recommended: fewer tell it little about their law."""
 
 
-def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> Decoder:
+def recommended_decoder(
+    randomizer: Randomizer, *, size: int | None = None
+) -> Decoder[Distribution]:
     """Return the decoder to use when none is asked for; each returns a Distribution.
 
     Numbers are decoded by the spectral prior, which learns from the reports how smooth the column
@@ -74,7 +78,7 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
     return LeastSquares()
 
 
-_DECODED_AS_TREES: Mapping[str, Callable[[], Decoder]] = {
+_DECODED_AS_TREES: Mapping[str, Callable[[], Decoder[Distribution]]] = {
     "hierarchical": lambda: TreeConsistency(method="admm"),
     "wavelet": WaveletClip,
     "compressive-privatization": SparseRecovery,
@@ -101,7 +105,9 @@ _SUPPORTED = _ALIKE | {"rappor", "hadamard-response", "linear-hashing", "local-h
 """Randomizers of labels whose channel the mixture prior reads."""
 
 
-def default_decoder(randomizer: Randomizer, kind: Kind, *, size: int | None = None) -> AnyDecoder:
+def default_decoder(
+    randomizer: Randomizer, kind: Kind, *, size: int | None = None
+) -> AnyDecoder[Distribution | HeavyHitters]:
     """Return the decoder of an observation of this kind when none is asked for.
 
     A log is decoded to its heavy hitters where its values are too many to be listed; otherwise
@@ -121,7 +127,7 @@ def scanned_long(randomizer: Randomizer, kind: Kind) -> bool:
     return scan and randomizer.domain.size > SCAN_LIMIT
 
 
-def decoder_without_band(randomizer: Randomizer) -> Decoder:
+def decoder_without_band(randomizer: Randomizer) -> Decoder[Distribution]:
     """Return the recommended decoder, but for its band: the same curve in less time."""
     return without_band(recommended_decoder(randomizer))
 

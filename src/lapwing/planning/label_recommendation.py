@@ -21,8 +21,9 @@ from lapwing.planning.label_errors import (
     populations,
     predicted_errors,
 )
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import Randomizer
 
 DISTANCES = ("l1", "mean_squared_error", "detectable_share")
@@ -54,7 +55,7 @@ class CategoricalChoice:
     reason: str
 
 
-def least_variance(domain: Domain, epsilon: Any) -> Randomizer:
+def least_variance(domain: Domain, epsilon: ExactNumber) -> Randomizer[Counts]:
     """Return subset selection of the best size, or randomised response where that is one."""
     if optimal_size(domain.size, exact_epsilon(epsilon)) == 1:
         return GeneralizedRandomizedResponse(domain, epsilon)
@@ -63,7 +64,7 @@ def least_variance(domain: Domain, epsilon: Any) -> Randomizer:
 
 def categorical_choice(
     domain: Domain,
-    epsilon: Any,
+    epsilon: ExactNumber,
     *,
     users: int | None,
     error: float | None,

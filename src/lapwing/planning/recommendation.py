@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.decoders.decoder import AnyDecoder, decoder_document
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.local.numerical.square_wave import SquareWave
@@ -29,19 +28,24 @@ from lapwing.planning.defaults import (
 )
 from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
 from lapwing.planning.label_recommendation import categorical_choice, least_variance
+from lapwing.planning.recommended_pair import Recommendation
 from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.risk_table import DISTANCES, shipped
 from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
 
 BINS_FOR_ATOMS = 1024
 EPSILON_FOR_ATOMS = 2
 """From this epsilon on so many bins pay, where single values may be held by many people."""
 
-PAIRS: Mapping[str, Callable[[Domain, Any], Randomizer]] = {
+PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[Counts]]] = {
     "multiscale-wave": MultiscaleWave,
     "square-wave": SquareWave,
     "subset-selection": least_variance,
@@ -52,7 +56,7 @@ Subsets of one symbol are randomised response, so that is among them.
 """
 
 
-def recommended_bins(epsilon: Any) -> int:
+def recommended_bins(epsilon: ExactNumber) -> int:
     """Return the bins to give an interval: 256, or 1024 from epsilon 2 on.
 
     Below, finer bins hold noise only; above, they tell apart values that many people hold
@@ -61,60 +65,11 @@ def recommended_bins(epsilon: Any) -> int:
     return BINS_FOR_ATOMS if exact_epsilon(epsilon) >= EPSILON_FOR_ATOMS else 256
 
 
-@dataclass(frozen=True)
-class Recommendation:
-    """What to use, and what to expect of it.
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-    decoder : Decoder or LogDecoder
-        The one that :meth:`lapwing.Survey.decode` takes by itself.
-    users : int
-        The people that were given, or the fewest for which the predicted error is at most the
-        one that was asked for.
-    expected_error : mapping of str to ExpectedError
-        By distance. Of numbers: ``"wasserstein"``, as a share of the range, and
-        ``"kolmogorov_smirnov"``; of labels: ``"detectable_share"`` and, of up to 2^18 labels,
-        ``"l1"`` and ``"mean_squared_error"``. All to the people who report, so the sampling of
-        these people from a larger population adds to it.
-    reason : str
-        Why, in a sentence or two.
-    predicted_by : {"table", "simulation", "formula"}
-        Where the errors come from.
-    """
-
-    randomizer: Randomizer
-    decoder: AnyDecoder
-    users: int
-    expected_error: Mapping[str, ExpectedError]
-    reason: str
-    predicted_by: Literal["table", "simulation", "formula"]
-
-    @property
-    def report_bytes(self) -> int:
-        """Bytes of one report."""
-        return self.randomizer.report_width
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "randomizer": self.randomizer.to_document(),
-            "decoder": decoder_document(self.decoder),
-            "users": self.users,
-            "expected_error": {
-                distance: error.to_document() for distance, error in self.expected_error.items()
-            },
-            "report_bytes": self.report_bytes,
-            "predicted_by": self.predicted_by,
-            "reason": self.reason,
-        }
-
-
+@overload
 def recommend(
-    domain: Domain,
+    domain: Interval | Integers,
     *,
-    epsilon: Any,
+    epsilon: ExactNumber,
     users: int | None = None,
     error: float | None = None,
     distance: str | None = None,
@@ -125,7 +80,42 @@ def recommend(
     seed: int = 0,
     report_bytes: int | None = None,
     server_seconds: float | None = None,
-) -> Recommendation:
+) -> Recommendation[Counts, Distribution]: ...
+
+
+@overload
+def recommend(
+    domain: Domain,
+    *,
+    epsilon: ExactNumber,
+    users: int | None = None,
+    error: float | None = None,
+    distance: str | None = None,
+    kind: str = "typical",
+    refine: bool = False,
+    like: Distribution | ArrayLike | None = None,
+    repeats: int = 16,
+    seed: int = 0,
+    report_bytes: int | None = None,
+    server_seconds: float | None = None,
+) -> Recommendation[Tally, Distribution | HeavyHitters]: ...
+
+
+def recommend(
+    domain: Domain,
+    *,
+    epsilon: ExactNumber,
+    users: int | None = None,
+    error: float | None = None,
+    distance: str | None = None,
+    kind: str = "typical",
+    refine: bool = False,
+    like: Distribution | ArrayLike | None = None,
+    repeats: int = 16,
+    seed: int = 0,
+    report_bytes: int | None = None,
+    server_seconds: float | None = None,
+) -> Recommendation[Tally, Distribution | HeavyHitters]:
     """Return the randomizer and decoder of the least predicted error, and what to expect of them.
 
     Parameters

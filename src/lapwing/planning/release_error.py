@@ -17,6 +17,7 @@ from lapwing.planning.defaults import without_band
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.reference_columns import KINDS, reference_column
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
@@ -83,10 +84,10 @@ def expected_release_error(
     *,
     users: int,
     neighbours: Neighbours,
-    epsilon: Any = None,
-    delta: Any = 0,
-    mu: Any = None,
-    rho: Any = None,
+    epsilon: ExactNumber | None = None,
+    delta: ExactNumber = 0,
+    mu: ExactNumber | None = None,
+    rho: ExactNumber | None = None,
     mechanism: Mechanism | None = None,
     repeats: int = 12,
 ) -> ExpectedReleaseError:
@@ -134,6 +135,10 @@ def expected_release_error(
         raise ArgumentError(f"users must be a whole number in 1..2^40, got {users!r}")
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
         raise ArgumentError(f"repeats must be a whole number of at least 1, got {repeats!r}")
+    if not domain.ordered:
+        raise ArgumentError(
+            "labels have no distribution function; use expected_label_release_error"
+        )
     domain = for_curator(domain)
     chosen = mechanism or recommended_mechanism(domain, promise)
     chosen.check(domain)

@@ -12,7 +12,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.linear.memoized import cached_property
 
 FORMAT = "lapwing-risk-table"
 VERSION = 1

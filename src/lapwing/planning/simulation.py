@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.privacy.sampling.randomness import RandomSource, seeded
+from lapwing.privacy.sampling.randomness import RandomSource, generator_of, seeded
 from lapwing.protocol.channels.channel import ObservedChannel
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports
@@ -80,7 +80,7 @@ def simulate(
         )
     if people.min() < 0 or people.sum() == 0:
         raise ArgumentError("counts must not be negative and must hold at least one person")
-    generator = np.random.default_rng(rng)
+    generator = generator_of(rng)
     if randomizer.simulation == "users":
         return _everybody(cast(RandomizesSymbols, randomizer), people, generator)
     blocks, reports = [], []

@@ -12,6 +12,9 @@ from typing import Any
 from lapwing.errors import ArgumentError, LapwingError, PrivacyError
 from lapwing.linear.memoized import memoized
 
+ExactNumber = int | float | str | Decimal | Fraction
+"""What an epsilon may be written as; a float means its shortest decimal form, not its bits."""
+
 MAXIMUM_EPSILON = 24
 """Above this, 64-bit thresholds cannot express ``e^epsilon`` well (the loss grows past 1e-6)."""
 
@@ -72,7 +75,8 @@ def _exact(number: Any, wanted: str = RANGE) -> Fraction:
     if _QUOTIENT.fullmatch(text):
         return Fraction(text)
     if text.lower().lstrip("+-") in ("inf", "infinity", "nan"):
-        raise PrivacyError(f"{wanted}, got {text}; there is no privacy without a finite epsilon")
+        why = "; there is no privacy without a finite epsilon" if wanted == RANGE else ""
+        raise PrivacyError(f"{wanted}, got {text}{why}")
     if not _DECIMAL.fullmatch(text):
         raise PrivacyError(f"{wanted}, got {text[:40]!r}; pass for example epsilon=1")
     decimal = Decimal(text)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from lapwing.documents import spelled_number
 from lapwing.errors import FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     LARGEST_GUARANTEE,
+    ExactNumber,
     epsilon_text,
     exact_number,
     exponential_bounds,
@@ -62,6 +63,18 @@ class Guarantee:
     model: Model
     # A result that was stored before lifetimes were said has the same promise.
     lifetime: Fraction | None = field(default=None, compare=False, kw_only=True)
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            epsilon: ExactNumber,
+            delta: ExactNumber,
+            neighbours: Neighbours,
+            model: Model,
+            *,
+            lifetime: ExactNumber | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Make the numbers exact and check the ranges."""

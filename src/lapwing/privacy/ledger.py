@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, Literal
 
 from lapwing.documents import require_plain
 from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError, PrivacyError
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.numerical_composition import tight_epsilon

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lapwing.documents import parse, replacing, sync_folder
 from lapwing.errors import ArgumentError, BudgetError, LapwingError
@@ -55,6 +56,10 @@ class LedgerFile:
 
     path: Path
     wait: float = 10.0
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, path: Path | str, wait: float = 10.0) -> None: ...
 
     def __post_init__(self) -> None:
         """Check the time."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lapwing.documents import require, require_spelling, spelled_number
 from lapwing.errors import FormatError, PrivacyError
-from lapwing.privacy.exact_numbers import epsilon_text, exact_delta, exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, epsilon_text, exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
@@ -45,6 +45,18 @@ class Promise:
     mu: Fraction | None = None
     rho: Fraction | None = None
 
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            neighbours: Neighbours,
+            *,
+            epsilon: ExactNumber | None = None,
+            delta: ExactNumber = 0,
+            mu: ExactNumber | None = None,
+            rho: ExactNumber | None = None,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         """Make the numbers exact and check them."""
         if self.neighbours not in ("replace-one", "add-or-remove-one"):
@@ -59,7 +71,11 @@ class Promise:
                 "exactly one of epsilon, mu and rho must be given, got "
                 f"{' and '.join(given) or 'none'}"
             )
-        object.__setattr__(self, given[0], exact_epsilon(getattr(self, given[0])))
+        (name,) = given
+        try:
+            object.__setattr__(self, name, exact_epsilon(getattr(self, name)))
+        except PrivacyError as error:  # mu and rho have the range of an epsilon
+            raise PrivacyError(str(error).replace("epsilon", name)) from None
         object.__setattr__(self, "delta", exact_delta(self.delta))
         if self.delta and self.epsilon is None:
             raise PrivacyError("delta belongs to epsilon; with mu or rho, leave it out")

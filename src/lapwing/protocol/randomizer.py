@@ -6,14 +6,15 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import epsilon_text
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -26,14 +27,24 @@ from lapwing.protocol.messages.tally import Counts, Tally
 CHUNK = 2**16
 """People randomised at a time: the temporary arrays stay in cache."""
 
+if TYPE_CHECKING:  # with a default, which the typing of Python 3.11 does not know
+    from typing_extensions import TypeVar
+
+    Collected = TypeVar("Collected", bound=Tally, default=Tally, covariant=True)
+else:
+    from typing import TypeVar
+
+    Collected = TypeVar("Collected", covariant=True)
+
 Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 
 
-class Randomizer(Protocol):
+class Randomizer(Protocol[Collected]):
     """The client's algorithm, a frozen dataclass: domain, epsilon and at most a few knobs.
 
-    Everything else derives from these fields, so client and decoder cannot disagree. The field of
-    epsilon is typed Any: people write a number or a text, and it holds a Fraction.
+    Everything else derives from these fields, so client and decoder cannot disagree. Its
+    epsilon is a Fraction; the constructor also takes what people write, a number or a text, and
+    says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
     """
 
     name: ClassVar[str]
@@ -104,7 +115,7 @@ class Randomizer(Protocol):
         """Return the JSON form: the class and its fields."""
         ...
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value.
 
         Parameters
@@ -136,8 +147,8 @@ class Randomizer(Protocol):
         """
         ...
 
-    def tally(self, reports: Reports) -> Tally:
-        """Return the exact tally of a batch, entirely or not at all.
+    def tally(self, reports: Reports) -> Collected:
+        """Return the exact tally of a batch, entirely or not at all: Counts, or a ReportLog.
 
         Raises
         ------
@@ -247,8 +258,12 @@ class Counted(ABC):
     name: ClassVar[str]
     simulation: ClassVar[Literal["exact", "users"]] = "exact"
     channel_for = channel_of_counts
-    fingerprint = cached_property(randomizer_fingerprint)
     to_document = randomizer_document
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of its canonical document, with all that derives from it."""
+        return randomizer_fingerprint(self)
 
     @cached_property
     def guarantee(self) -> Guarantee:
@@ -352,11 +367,18 @@ def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np
 
     Raises
     ------
+    ArgumentError
+        When it is no batch of reports.
     MismatchError
         When another randomizer made it.
     ReportError
         When its records have another width.
     """
+    if not isinstance(reports, Reports):
+        raise ArgumentError(
+            f"what is tallied must be Reports, got a {type(reports).__name__}; randomize values "
+            "first, where they are: tally(randomize(values))"
+        )
     if reports.fingerprint != fingerprint:
         raise MismatchError(
             f"these reports were made by randomizer {reports.fingerprint[:12]}, this one is "

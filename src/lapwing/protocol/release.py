@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -14,11 +13,12 @@ from numpy.typing import NDArray
 
 from lapwing.documents import fingerprint, require
 from lapwing.errors import ArgumentError, FormatError, MismatchError
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Kind, Summed
@@ -93,7 +93,7 @@ class Mechanism(Protocol):
         ArgumentError, PrivacyError, MissingExtraError
             Those of :meth:`loss`, for the same reasons. Nothing was drawn then.
         """
-        return self._drawn(summary, promise, secure() if rng is None else rng, identifier)
+        return self._drawn(summary, promise, source_of(rng), identifier)
 
     def _drawn(
         self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None

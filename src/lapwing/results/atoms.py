@@ -47,10 +47,11 @@ class Atom:
         bin for a found one.
     share : float
         Of the people, in [0, 1]. For a found atom: what its bin holds beyond what the bins
-        around it suggest.
+        around it suggest, by the estimate that its interval is about, because a smoothed one
+        spreads over the neighbours what a bin holds alone.
     low, high : float or None
-        95 % interval of the share; None without an error law. That of an atom which just stood
-        out tends to lie too high, because luck helped to find it.
+        95 % interval of the share; None without an error law. Luck helps to find what just stands
+        out, so the lower end of a found atom's is that given that it was found.
     declared : bool
         By the domain; otherwise found.
     """
@@ -111,7 +112,7 @@ def find_atoms(
     candidates = width > 0
     if not 2 * REACH <= np.count_nonzero(candidates) <= SYMBOL_LIMIT:
         return np.zeros(0, dtype=np.int64)
-    critical = NormalDist().inv_cdf(1 - false_alarms / np.count_nonzero(candidates))
+    critical = _critical(left, right, false_alarms)
     found = np.zeros(width.size, dtype=np.bool_)
     for _ in range(_PASSES):
         around = _neighbours(width, candidates & ~found, circular=circular)
@@ -125,6 +126,49 @@ def find_atoms(
     return np.flatnonzero(found)
 
 
+@dataclass(frozen=True, eq=False)
+class Excess:
+    """What found atoms hold beyond what is around them, with the luck that it took to find them.
+
+    Parameters
+    ----------
+    share, deviation : numpy.ndarray
+        float64 [found]: estimates and their standard errors.
+    least : numpy.ndarray
+        float64 [found]: the smallest estimates with which they would have been found, whatever is
+        independent of them being as it is.
+    """
+
+    share: Vector
+    deviation: Vector
+    least: Vector
+
+    def intervals(self, level: float) -> tuple[Vector, Vector]:
+        """Return the lower and upper ends, not cut: float64 [found] each.
+
+        Notes
+        -----
+        Given that it was found, an estimate is normal, but above `least`. The lower end is the
+        share at which so large an estimate has a probability of ``(1 - level) / 2`` then: it
+        covers as often as it says among those found (Lee et al. 2016). The upper end is the usual
+        one; having been found moves it only down.
+        """
+        from scipy.special import log_ndtr  # slow to import
+
+        critical = normal_critical_value(level)
+        tail = np.log((1 - level) / 2)
+        high = self.share + critical * self.deviation
+        # Bisection: the probability rises with the share. Below 40 deviations nothing is left.
+        low, least_low = self.share - critical * self.deviation, self.share - 40 * self.deviation
+        for _ in range(50):
+            middle = (low + least_low) / 2
+            beyond = log_ndtr((middle - self.share) / self.deviation)
+            beyond -= log_ndtr((middle - self.least) / self.deviation)
+            low = np.where(beyond > tail, middle, low)
+            least_low = np.where(beyond > tail, least_low, middle)
+        return least_low, high
+
+
 def excess_of(
     error_law: Uncertainty,
     left: Vector,
@@ -132,10 +176,27 @@ def excess_of(
     symbols: NDArray[np.int64],
     *,
     circular: bool,
-) -> tuple[Vector, Vector]:
-    """Return what found atoms hold beyond what is around them, and the standard errors."""
-    excess, deviation = _contrast(error_law, _around(left, right, symbols, circular=circular), 1.0)
-    return excess[symbols], deviation[symbols]
+    false_alarms: float = FALSE_ALARMS,
+) -> Excess:
+    """Return what found atoms hold beyond what is around them, found at that rate of alarms."""
+    around = _around(left, right, symbols, circular=circular)
+    critical = _critical(left, right, false_alarms)
+    (share, one), (_, half), (tested, two) = (
+        (contrast[symbols], deviation[symbols])
+        for contrast, deviation in (
+            _contrast(error_law, around, times) for times in (1.0, (1 + TIMES) / 2, TIMES)
+        )
+    )
+    # The variance of the mean of two says how they vary together.
+    together = (4 * half**2 - one**2 - two**2) / 2
+    slope = np.maximum(together, 1e-300) / np.maximum(one**2, 1e-300)
+    least = share - np.maximum(tested - critical * two, 0.0) / slope
+    return Excess(share, one, least)
+
+
+def _critical(left: Vector, right: Vector, false_alarms: float) -> float:
+    """Return how many standard errors above the rest stands out, anywhere among these symbols."""
+    return -NormalDist().inv_cdf(false_alarms / np.count_nonzero(_widths(left, right)))
 
 
 def expected_mass(
@@ -168,45 +229,33 @@ def atoms_of(
     circular : bool
     false_alarms : float
     """
-    critical = normal_critical_value(0.95)
     atoms = []
     points = left == right
     if not points.all():
         for symbol in np.flatnonzero(points).tolist():
-            interval = None
+            share, low, high = float(mass[symbol]), None, None
             if error_law is not None:
                 weights = np.zeros(mass.size)
                 weights[symbol] = 1.0
-                interval = (
-                    float(error_law.centre[symbol]),
-                    error_law.deviation(weights, "empirical"),
-                )
-            atoms.append(_atom(left, right, symbol, mass[symbol], interval, critical, True))
+                reach = normal_critical_value(0.95) * error_law.deviation(weights, "empirical")
+                centre = float(error_law.centre[symbol])
+                # What is decoded may lie outside; then the interval reaches to it.
+                low = min(max(centre - reach, 0.0), share)
+                high = max(min(centre + reach, 1.0), share)
+            place = float(left[symbol]), float(right[symbol])
+            atoms.append(Atom(*place, share, low, high, declared=True))
     if error_law is not None:
         found = find_atoms(error_law, left, right, circular=circular, false_alarms=false_alarms)
         if found.size:
-            shares = mass[found] - expected_mass(mass, left, right, found, circular=circular)
-            excesses = excess_of(error_law, left, right, found, circular=circular)
-            for symbol, share, *about in zip(found.tolist(), shares, *excesses, strict=True):
-                one = (float(about[0]), float(about[1]))
-                atoms.append(_atom(left, right, symbol, share, one, critical, False))
+            excess = excess_of(
+                error_law, left, right, found, circular=circular, false_alarms=false_alarms
+            )
+            ends = (np.clip(end, 0.0, 1.0).tolist() for end in excess.intervals(0.95))
+            shares = np.clip(excess.share, 0.0, 1.0).tolist()
+            for symbol, share, low, high in zip(found.tolist(), shares, *ends, strict=True):
+                place = float(left[symbol]), float(right[symbol])
+                atoms.append(Atom(*place, share, low, high, declared=False))
     return tuple(sorted(atoms, key=lambda atom: atom.left))
-
-
-def _atom(
-    left: Vector,
-    right: Vector,
-    symbol: int,
-    share: float,
-    about: tuple[float, float] | None,
-    critical: float,
-    declared: bool,
-) -> Atom:
-    low = high = None
-    if about is not None:
-        low = min(max(about[0] - critical * about[1], 0.0), 1.0)
-        high = min(max(about[0] + critical * about[1], 0.0), 1.0)
-    return Atom(float(left[symbol]), float(right[symbol]), float(share), low, high, declared)
 
 
 def _around(left: Vector, right: Vector, found: NDArray[np.int64], *, circular: bool) -> csr_matrix:

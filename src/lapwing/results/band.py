@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from numbers import Real
 from statistics import NormalDist
 from typing import Literal
 
@@ -18,8 +19,8 @@ Target = Literal["empirical", "population"]
 
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level is in (0, 1)."""
-    if not 0 < level < 1:
-        raise ArgumentError(f"the level of a band must be in (0, 1), got {level}")
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise ArgumentError(f"the level of a band must be in (0, 1), got {level!r}")
 
 
 def check_kind(kind: Kind, target: Target) -> None:
@@ -34,6 +35,15 @@ def normal_critical_value(level: float) -> float:
     """Return how many standard deviations on each side hold this part of a normal distribution."""
     check_level(level)
     return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def kind_when_shown(shown: int, symbols: int) -> Kind:
+    """Return the kind of intervals for a list of so many of the symbols, the largest first.
+
+    What is chosen because it came out large came out too large, so its intervals must hold for
+    all symbols at once. Where all are shown, nothing is chosen.
+    """
+    return "pointwise" if shown >= symbols else "simultaneous"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +98,20 @@ class Band:
         stop = min(int(np.searchsorted(lower, probability, side="left")), last)
         return float(self.starts[first]), float(self.points[stop])
 
+    def reaching(self, heights: Vector) -> Band:
+        """Return the band that reaches to a curve where that lies outside: it covers no less."""
+        low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
+        return replace(self, low=low, high=high)
+
+    def monotone(self) -> Band:
+        """Return the narrowest band around it whose curves never fall: how a CDF's is drawn.
+
+        A pointwise band of an unbiased estimate goes up and down with the noise, and no CDF does.
+        This one holds whatever it holds, so it covers no less at any point.
+        """
+        low = np.minimum.accumulate(self.low[::-1])[::-1]
+        return replace(self, low=low, high=np.maximum.accumulate(self.high))
+
     def share_inside(self, heights: Vector) -> float:
         """Return the part of the knots at which a curve lies in the band.
 
@@ -123,6 +147,11 @@ class DifferenceBand:
     kind: Kind
     target: Target
     method: str
+
+    def reaching(self, heights: Vector) -> DifferenceBand:
+        """Return the band that reaches to a curve where that lies outside: it covers no less."""
+        low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
+        return replace(self, low=low, high=high)
 
     @property
     def leaves_zero(self) -> bool:

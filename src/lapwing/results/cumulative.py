@@ -7,13 +7,14 @@ real line, a piece being a bin (mass spread evenly) or a point (``left == right`
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.memoized import cached_property
+from lapwing.protocol.domains.domain_answers import check_range, to_points
 
 _ROUNDING = 1e-12
 """More than the rounding of a sum of masses, less than any share that matters."""
@@ -42,7 +43,7 @@ class Cumulative:
     mass: Vector
 
     @classmethod
-    def of_values(cls, values: ArrayLike) -> Cumulative:
+    def of_values(cls, values: Values) -> Cumulative:
         """Return the empirical CDF of raw values: a step at each.
 
         Parameters
@@ -50,7 +51,7 @@ class Cumulative:
         values : array_like [n]
             Finite numbers, at least one.
         """
-        points, counts = np.unique(np.asarray(values, dtype=np.float64), return_counts=True)
+        points, counts = np.unique(to_points(values, unit="number"), return_counts=True)
         if points.size == 0 or not np.isfinite(points).all():
             raise ArgumentError("an empirical CDF needs at least one value, all finite")
         return cls(points, points, counts / counts.sum())
@@ -77,8 +78,19 @@ class Cumulative:
         return self._evaluate(points, side="left")
 
     def probability(self, low: float, high: float) -> float:
-        """Return P(low < value <= high)."""
+        """Return P(low < value <= high); ArgumentError unless low is at most high."""
+        check_range(low, high)
         return float(self.at(high) - self.at(low))
+
+    def density(self, points: ArrayLike) -> Vector:
+        """Return the mass per unit at each point; infinite at a step."""
+        x = np.asarray(points, dtype=np.float64)
+        piece = np.clip(np.searchsorted(self.left, x, side="right") - 1, 0, self.left.size - 1)
+        width = self.right[piece] - self.left[piece]
+        density = np.where(width > 0, self.mass[piece] / np.where(width > 0, width, 1.0), 0.0)
+        density = np.where((x < self.left[0]) | (x > self.right[piece]), 0.0, density)
+        result: Vector = np.where(self.at(x) > self.before(x), np.inf, density)
+        return result[()]
 
     def _evaluate(self, points: ArrayLike, *, side: str) -> Vector:
         x = np.asarray(points, dtype=np.float64)
@@ -101,7 +113,7 @@ class Cumulative:
         ArgumentError
             When a probability is not in [0, 1].
         """
-        p = np.asarray(probabilities, dtype=np.float64)
+        p = to_points(probabilities, unit="number", name="a probability")
         if not np.all((p >= 0) & (p <= 1)):
             raise ArgumentError("a quantile's probability must be in [0, 1]")
         last = int(np.flatnonzero(self.mass > 0)[-1])

@@ -13,11 +13,12 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
-from lapwing.results.band import DifferenceBand, Kind, Target, check_level
+from lapwing.protocol.domains.domain_answers import to_points, to_range
+from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.intervals import mean_ends, probability_ends, share_ends
-from lapwing.results.picture import Axis, Bars, Curves, Line, Picture
-from lapwing.results.plotting import draw
+from lapwing.results.intervals import mean_ends, probability_ends, reaching, share_ends
+from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
+from lapwing.results.plotting import show
 from lapwing.results.uncertainty import Uncertainty
 
 People = Literal["same", "different"]
@@ -156,16 +157,23 @@ class Difference:
 
     def cdf(self, points: ArrayLike) -> Vector:
         """Return P(value <= x) in the first minus that in the second, for each point."""
-        return self.first.cumulative.at(points) - self.second.cumulative.at(points)
+        one, two = self.first.cumulative, self.second.cumulative
+        x = to_points(points, unit=self.first.domain.unit)
+        return one.at(x) - two.at(x)
 
     def quantile(self, probabilities: ArrayLike) -> Vector:
-        """Return how much higher a quantile of the first is, in the unit of the values."""
+        """Return how much higher a quantile of the first is, in the unit of the values.
+
+        A shift is a number: of days for dates, of seconds for moments and times of day.
+        """
         one, two = (each.cumulative for each in (self.first, self.second))
         return one.quantile(probabilities) - two.quantile(probabilities)
 
-    def probability(self, low: float, high: float) -> float:
+    def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high) in the first minus that in the second."""
-        one, two = (each.cumulative.probability(low, high) for each in (self.first, self.second))
+        curves = (self.first.cumulative, self.second.cumulative)
+        span = to_range(low, high, unit=self.first.domain.unit)
+        one, two = (curve.probability(*span) for curve in curves)
         return one - two
 
     def share(self, label: Any) -> float:
@@ -178,15 +186,17 @@ class Difference:
         return self.first.cumulative.mean - self.second.cumulative.mean
 
     def probability_interval(
-        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None when one has no error law."""
         error_laws = self._error_laws(target)
         if error_laws is None:
             return None
         domain = self.first.domain
-        one, two = (probability_ends(each, domain, (low, high)) for each in error_laws)
-        return one.minus(two).interval(level, least=-1.0, most=1.0)
+        span = to_range(low, high, unit=domain.unit)
+        one, two = (probability_ends(each, domain, span) for each in error_laws)
+        interval = one.minus(two).interval(level, least=-1.0, most=1.0)
+        return reaching(interval, self.probability(low, high))
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
@@ -197,7 +207,8 @@ class Difference:
             return None
         symbol = int(self.first.domain.index([label])[0])
         one, two = (share_ends(each, symbol) for each in error_laws)
-        return one.minus(two).interval(level, least=-1.0, most=1.0)
+        interval = one.minus(two).interval(level, least=-1.0, most=1.0)
+        return reaching(interval, self.share(label))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -212,7 +223,7 @@ class Difference:
         left, right = self.first.domain.left, self.first.domain.right
         length = float(right[-1] - left[0])
         one, two = (mean_ends(each, left, right) for each in error_laws)
-        return one.minus(two).interval(level, least=-length, most=length)
+        return reaching(one.minus(two).interval(level, least=-length, most=length), self.mean())
 
     def quantile_interval(
         self, probability: float, *, level: float = 0.95, target: Target = "empirical"
@@ -235,7 +246,7 @@ class Difference:
             for each in error_laws
         )
         (low, high), (other_low, other_high) = (band.quantile(probability) for band in bands)
-        return low - other_high, high - other_low
+        return reaching((low - other_high, high - other_low), float(self.quantile(probability)))
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
@@ -261,6 +272,15 @@ class Difference:
         low, high = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
         return DifferenceBand(points, low, high, level, kind, target, error_law.method)
 
+    def shown_band(self, level: float, shown: int) -> DifferenceBand | None:
+        """Return intervals of the gaps for a list of the largest, each with its gap inside.
+
+        Of all labels at once when only so many are shown: those were chosen for being large.
+        """
+        kind = kind_when_shown(shown, self.first.domain.size)
+        band = self.confidence_band(level, kind=kind)
+        return None if band is None else band.reaching(self.first.mass - self.second.mass)
+
     def picture(
         self, *, level: float = 0.95, names: tuple[str, str] | None = None
     ) -> Curves | Bars:
@@ -276,8 +296,10 @@ class Difference:
         label = "{} less {}".format(*names or ("first", "second"))
         domain = self.first.domain
         if not domain.ordered:
-            gaps, band = self.first.mass - self.second.mass, self.confidence_band(level)
-            return Bars.of_symbols(domain, gaps, band, label=f"share: {label}", signed=True)
+            gaps, band = self.first.mass - self.second.mass, self.shown_band(level, BAR_LIMIT)
+            return Bars.of_symbols(
+                domain, gaps, band, label=f"share: {label}", title=self._title(names), signed=True
+            )
         one, two = (Line.of_cdf(each.cumulative) for each in (self.first, self.second))
         kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
         bands = (self.confidence_band(level, kind=kind) for kind in kinds)
@@ -288,7 +310,15 @@ class Difference:
             bands=tuple(band for band in bands if band is not None),
             stepped=np.array_equal(domain.left, domain.right),
             signed=True,
+            title=self._title(names),
         )
+
+    def _title(self, names: tuple[str, str] | None) -> str:
+        """Return who is behind the two, and the promise to somebody in both or in one."""
+        one, two = names or ("first", "second")
+        people = f"{one}: {self.first.reports:,} people; {two}: {self.second.reports:,}"
+        promise = provenance(0, self.guarantee)
+        return people if promise is None else f"{people}\n{promise}"
 
     def pictures(
         self, *, level: float = 0.95, names: tuple[str, str] | None = None
@@ -302,23 +332,37 @@ class Difference:
             Line.of_cdf(self.first.cumulative, "first", one),
             Line.of_cdf(self.second.cumulative, "second", two),
         )
-        return Curves(Axis.of_domain(self.first.domain), lines), picture
+        above = Curves(Axis.of_domain(self.first.domain), lines, title=picture.title)
+        return above, picture
 
     def plot(
-        self, ax: Any = None, *, level: float = 0.95, names: tuple[str, str] | None = None
+        self,
+        ax: Any = None,
+        *,
+        level: float = 0.95,
+        names: tuple[str, str] | None = None,
+        title: str | None = None,
+        label: str | None = None,
     ) -> Any:
-        """Draw the difference with both bands; return the matplotlib axes.
+        """Draw both CDFs above their difference with its bands, or the differences of shares.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Drawn into; a new figure without it.
+            Where the difference alone is drawn; a new figure of pyplot without it.
         level : float
             Of the bands.
         names : (str, str), optional
             Of the two, for the labels.
+        title, label : str, optional
+            Of the picture, and of the values: what they are, and their unit.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Those of the difference.
         """
-        return draw(self.picture(level=level, names=names), ax)
+        return show(*self.pictures(level=level, names=names), ax=ax, title=title, label=label)
 
     def _error_laws(
         self, target: Target, *, kind: Kind = "simultaneous", present: bool = True
@@ -350,6 +394,7 @@ class Difference:
             one.plug_in,
             min(one.reports, two.reports),
             "difference of two: " + "; ".join(methods),
+            tails=max(one.tails, two.tails),
         )
 
     def _check_target(self, target: Target) -> None:

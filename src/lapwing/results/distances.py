@@ -2,9 +2,9 @@
 
 Functions of the CDF (:func:`wasserstein`, :func:`kolmogorov_smirnov`, :func:`energy`,
 :func:`range_query_error`, :func:`mean_error`, :func:`variance_error`, :func:`decile_error`) take
-anything that has a `cumulative`: a Distribution, a SignedEstimate, or a Cumulative itself, for
-example of raw values. Functions of the masses (:func:`l1`, :func:`l2`, :func:`mean_squared_error`,
-:func:`kullback_leibler`) take two mass vectors or what has a `mass`.
+anything that has a `cumulative`: a Distribution, a SignedEstimate, or a Cumulative itself; or raw
+values, in the unit of the other one. Functions of the masses (:func:`l1`, :func:`l2`,
+:func:`mean_squared_error`, :func:`kullback_leibler`) take two mass vectors or what has a `mass`.
 
 Two pairs with equal l1, l2 and Kullback-Leibler divergence may be far apart in order:
 
@@ -29,7 +29,12 @@ from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import to_numbers
 from lapwing.results.cumulative import Cumulative
+
+Raw = ArrayLike
+"""Raw values, in the unit of what they are compared with."""
 
 
 class Curve(Protocol):
@@ -41,17 +46,45 @@ class Curve(Protocol):
         ...
 
 
-def _differences(first: Curve, second: Curve) -> tuple[Vector, Vector, Vector]:
+def curves_of(first: Curve | Raw, second: Curve | Raw) -> tuple[Cumulative, Cumulative]:
+    """Return the CDFs of both; raw values are read in the unit of the other, each a step.
+
+    Raises
+    ------
+    ArgumentError
+        When one has no CDF and is no list of values.
+    DomainError
+        When it is one of labels, or values cannot be read.
+    """
+    domains = [each.domain for each in (first, second) if hasattr(each, "domain")]
+    unit: Unit = domains[0].unit if domains else "number"
+    one, two = (_curve(each, unit) for each in (first, second))
+    return one, two
+
+
+def _curve(given: Any, unit: Unit) -> Cumulative:
+    if hasattr(given, "cumulative"):
+        curve: Cumulative = given.cumulative
+        return curve
+    if not hasattr(given, "__iter__") or isinstance(given, str | bytes):
+        raise ArgumentError(
+            "a distance is that of two results, or of a result and a list of raw values, got a "
+            f"{type(given).__name__}"
+        )
+    return Cumulative.of_values(to_numbers(given, unit=unit))
+
+
+def _differences(first: Curve | Raw, second: Curve | Raw) -> tuple[Vector, Vector, Vector]:
     """Return lengths of the intervals on which both curves are linear, and F - G at both ends."""
-    one, two = first.cumulative, second.cumulative
+    one, two = curves_of(first, second)
     points = np.unique(np.concatenate([one.left, one.right, two.left, two.right]))
     at_start = one.at(points[:-1]) - two.at(points[:-1])
     at_stop = one.before(points[1:]) - two.before(points[1:])
     return np.diff(points), at_start, at_stop
 
 
-def _grid_differences(first: Curve, second: Curve, grid: int) -> Vector:
-    one, two = first.cumulative, second.cumulative
+def _grid_differences(first: Curve | Raw, second: Curve | Raw, grid: int) -> Vector:
+    one, two = curves_of(first, second)
     low = min(one.left[0], two.left[0])
     high = max(one.right[-1], two.right[-1])
     points = low + (high - low) * np.arange(1, grid + 1) / grid
@@ -67,7 +100,11 @@ def _integral_of_absolute(lengths: Vector, start: Vector, stop: Vector) -> float
 
 
 def wasserstein(
-    first: Curve, second: Curve, *, grid: int | None = None, circular: bool = False
+    first: Curve | Raw,
+    second: Curve | Raw,
+    *,
+    grid: int | None = None,
+    circular: bool = False,
 ) -> float:
     """Return the Wasserstein-1 (earth mover's) distance, in the unit of the values.
 
@@ -75,7 +112,7 @@ def wasserstein(
 
     Parameters
     ----------
-    first, second : Cumulative, or anything with a `cumulative`
+    first, second : anything with a `cumulative`, or raw values
     grid : int, optional
         Instead of the exact integral, the mean of ``|F - G|`` over this many points that divide
         the joint range evenly: the papers' figure (256), which is already on the scale [0, 1].
@@ -115,12 +152,14 @@ def _median_height(lengths: Vector, start: Vector, stop: Vector) -> float:
     return (first + last) / 2
 
 
-def kolmogorov_smirnov(first: Curve, second: Curve, *, grid: int | None = None) -> float:
+def kolmogorov_smirnov(
+    first: Curve | Raw, second: Curve | Raw, *, grid: int | None = None
+) -> float:
     """Return the largest difference of the two CDFs, in [0, 1].
 
     Parameters
     ----------
-    first, second : Cumulative, or anything with a `cumulative`
+    first, second : anything with a `cumulative`, or raw values
     grid : int, optional
         Look only at this many points (the papers' figure, 256) instead of everywhere.
     """
@@ -130,19 +169,21 @@ def kolmogorov_smirnov(first: Curve, second: Curve, *, grid: int | None = None) 
     return float(max(np.abs(start).max(initial=0.0), np.abs(stop).max(initial=0.0)))
 
 
-def energy(first: Curve, second: Curve) -> float:
+def energy(first: Curve | Raw, second: Curve | Raw) -> float:
     """Return the energy distance, ``sqrt(2 integral (F - G)^2)``, in the root of the unit."""
     lengths, start, stop = _differences(first, second)
     squares = (start**2 + start * stop + stop**2) / 3
     return float(np.sqrt(2 * np.dot(lengths, squares)))
 
 
-def range_query_error(first: Curve, second: Curve, *, width: float, grid: int = 1024) -> float:
+def range_query_error(
+    first: Curve | Raw, second: Curve | Raw, *, width: float, grid: int = 1024
+) -> float:
     """Return the mean absolute error of P(x < value <= x + width) over evenly spaced x.
 
     Parameters
     ----------
-    first, second : Cumulative, or anything with a `cumulative`
+    first, second : anything with a `cumulative`, or raw values
     width : float
         In (0, 1], as a part of the joint range (the papers' alpha: .1 and .4).
     grid : int
@@ -154,7 +195,7 @@ def range_query_error(first: Curve, second: Curve, *, width: float, grid: int = 
     """
     if not 0 < width <= 1:
         raise ArgumentError(f"the width of a range query must be in (0, 1], got {width}")
-    one, two = first.cumulative, second.cumulative
+    one, two = curves_of(first, second)
     low = min(one.left[0], two.left[0])
     length = max(one.right[-1], two.right[-1]) - low
     starts = low + length * np.arange(int((1 - width) * grid + 1e-9) + 1) / grid
@@ -162,24 +203,26 @@ def range_query_error(first: Curve, second: Curve, *, width: float, grid: int = 
     return float(np.abs(one.at(stops) - one.at(starts) - two.at(stops) + two.at(starts)).mean())
 
 
-def mean_error(first: Curve, second: Curve) -> float:
+def mean_error(first: Curve | Raw, second: Curve | Raw) -> float:
     """Return the absolute difference of the means, in the unit of the values."""
-    return abs(first.cumulative.mean - second.cumulative.mean)
+    one, two = curves_of(first, second)
+    return abs(one.mean - two.mean)
 
 
-def variance_error(first: Curve, second: Curve) -> float:
+def variance_error(first: Curve | Raw, second: Curve | Raw) -> float:
     """Return the absolute difference of the variances, in the squared unit of the values."""
-    return abs(first.cumulative.variance - second.cumulative.variance)
+    one, two = curves_of(first, second)
+    return abs(one.variance - two.variance)
 
 
-def decile_error(first: Curve, second: Curve) -> float:
+def decile_error(first: Curve | Raw, second: Curve | Raw) -> float:
     """Return the mean absolute difference of the nine deciles, in the unit of the values.
 
     Source: Li et al. 2020, section 3.2. Differs: the quantile is the smallest x with F(x) >= p;
     their arg max is empty when the first bin already holds more than p.
     """
     deciles = np.arange(1, 10) / 10
-    one, two = first.cumulative.quantile(deciles), second.cumulative.quantile(deciles)
+    one, two = (curve.quantile(deciles) for curve in curves_of(first, second))
     return float(np.abs(one - two).mean())
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,32 +11,37 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_range, to_values
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of
-from lapwing.results.band import Band, Kind, Target
+from lapwing.results.band import Band, Kind, Target, kind_when_shown
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People
 from lapwing.results.intervals import (
-    RangeErrorBounds,
     answering,
     mean_ends,
     probability_ends,
-    range_error_bounds,
+    reaching,
     share_ends,
     variance_interval,
 )
-from lapwing.results.picture import Axis, Bars, Curves, Densities, Line, Picture, Shape
-from lapwing.results.plotting import draw
-from lapwing.results.symbols import one_for_each_symbol, values_of
+from lapwing.results.picture import BAR_LIMIT, Bars, Curves, Densities, Picture, provenance
+from lapwing.results.plotting import show
+from lapwing.results.summarized import Summarized
+from lapwing.results.symbols import drawn_values, one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
 
 VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution:
+class Distribution(Summarized):
     """Masses of the symbols of a domain, not negative, summing to one.
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
@@ -95,7 +99,7 @@ class Distribution:
         return f"<Distribution on {kind} of {size} symbols, {self.reports} reports{promise}>"
 
     @classmethod
-    def of_values(cls, values: ArrayLike, domain: Domain) -> Distribution:
+    def of_values(cls, values: Values, domain: Domain) -> Distribution:
         """Return the empirical distribution of raw values in the bins of a domain."""
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
@@ -122,35 +126,36 @@ class Distribution:
 
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the density, per unit of the values; infinite at an atom that holds mass."""
-        x = np.asarray(points, dtype=np.float64)
-        curve = self.cumulative
-        piece = np.clip(np.searchsorted(curve.left, x, side="right") - 1, 0, curve.left.size - 1)
-        width = curve.right[piece] - curve.left[piece]
-        density = np.where(width > 0, curve.mass[piece] / np.where(width > 0, width, 1.0), 0.0)
-        density = np.where((x < curve.left[0]) | (x > curve.right[piece]), 0.0, density)
-        steps = curve.at(x) - curve.before(x)
-        result: NDArray[np.float64] = np.where(steps > 0, np.inf, density)
-        return result[()]
+        return self.cumulative.density(to_points(points, unit=self.domain.unit))
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return P(value <= x) for each point, among those whose value is present."""
-        return self.cumulative.at(points)
+        """Return P(value <= x) for each point, among those whose value is present.
 
-    def quantile(self, probabilities: ArrayLike) -> NDArray[np.float64]:
-        """Return the smallest x with P(value <= x) >= p, for each p in [0, 1]."""
-        return self.cumulative.quantile(probabilities)
+        Points, and the ends of ranges, are dates or times where the domain's values are.
+        """
+        return self.cumulative.at(to_points(points, unit=self.domain.unit))
 
-    def probability(self, low: float, high: float) -> float:
+    def quantile(self, probabilities: ArrayLike) -> NDArray[Any]:
+        """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
+
+        Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
+        see `lapwing.protocol.domains.domain_answers`, and :meth:`in_numbers` for numbers of all.
+        """
+        found: NDArray[Any] = to_values(self.cumulative.quantile(probabilities), self.domain)
+        return found
+
+    def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high), among those whose value is present."""
-        return self.cumulative.probability(low, high)
+        return self.cumulative.probability(*to_range(low, high, unit=self.domain.unit))
 
     def share(self, label: Any) -> float:
         """Return the share of one category, or of the symbol that holds a value."""
         return float(self.mass[self.domain.index([label])[0]])
 
-    def mean(self) -> float:
-        """Return the expected value, in the unit of the domain."""
-        return self.cumulative.mean
+    def mean(self) -> Any:
+        """Return the expected value, as :meth:`quantile` does; a float for numbers."""
+        mean = self.cumulative.mean
+        return mean if self.domain.unit == "number" else to_values(mean, self.domain)
 
     def variance(self) -> float:
         """Return the variance, in the squared unit of the domain."""
@@ -164,7 +169,7 @@ class Distribution:
         return self.cumulative.moment(order)
 
     def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
-        """Return synthetic values: float64 [size], or labels of categories.
+        """Return synthetic values [size]: as those of :meth:`quantile`, or labels of categories.
 
         Parameters
         ----------
@@ -175,16 +180,19 @@ class Distribution:
 
         Notes
         -----
-        Missing values are NaN, for categories None.
+        Missing values are NaN or NaT, for categories and times of day None.
         """
-        generator = np.random.default_rng(rng)
-        symbols = generator.choice(self.mass.size, size=size, p=self.mass)
-        if not self.domain.ordered:
-            return np.array(values_of(self.domain, symbols), dtype=object)
-        left, right = self.domain.left, self.domain.right
-        known = np.minimum(symbols, left.size - 1)
-        values = left[known] + generator.random(size) * (right - left)[known]
-        return np.where(symbols < left.size, values, np.nan)
+        check_whole("the size of a sample", size, low=0, high=2**40, error=ArgumentError)
+        return drawn_values(self.domain, self.mass, size, generator_of(rng))
+
+    def in_numbers(self) -> Distribution:
+        """Return the same distribution of plain numbers: of days, or of seconds.
+
+        All of its answers are floats, to calculate with.
+        """
+        if self.domain.unit == "number":
+            return self
+        return replace(self, domain=replace(self.domain, unit="number"))  # type: ignore[type-var]
 
     @cached_property
     def present_uncertainty(self) -> Uncertainty | None:
@@ -192,9 +200,8 @@ class Distribution:
         uncertainty = self.uncertainty
         if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
             return uncertainty
-        error_laws = [uncertainty, *uncertainty.variants.listed().values()]
-        if any(max(each.centre[-1], each.plug_in[-1]) >= 1 for each in error_laws):
-            return None  # by these counts nobody's value is present
+        if not uncertainty.says_present:
+            return None
         return uncertainty.given_present()
 
     @cached_property
@@ -247,6 +254,14 @@ class Distribution:
             right=self.domain.right if ordered else None,
         )
 
+    def shown_band(self, level: float, shown: int) -> Band | None:
+        """Return intervals of the shares for a list of the largest, each with its share inside.
+
+        Of all labels at once when only so many are shown: those were chosen for being large.
+        """
+        band = self.confidence_band(level, kind=kind_when_shown(shown, self.domain.size))
+        return None if band is None else band.reaching(self.mass)
+
     def share_in_band(self, level: float = 0.95) -> float | None:
         """Return the part of the knots at which this curve lies in its pointwise band."""
         band = self.confidence_band(level)
@@ -255,7 +270,7 @@ class Distribution:
         return band.share_inside(self.cumulative.sums if self.domain.ordered else self.mass)
 
     def probability_interval(
-        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None without an error law.
 
@@ -264,18 +279,19 @@ class Distribution:
 
         Parameters
         ----------
-        low, high : float
+        low, high : float, or a date or time
             With ``low <= high``; both may be infinite.
         level : float
             In (0, 1).
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
         """
+        span = to_range(low, high, unit=self.domain.unit)
         error_law = answering(self.present_uncertainty, target)
         if error_law is None:
             return None
-        ends = probability_ends(error_law, self.domain, (low, high))
-        return ends.interval(level, least=0.0, most=1.0)
+        ends = probability_ends(error_law, self.domain, span)
+        return reaching(ends.interval(level, least=0.0, most=1.0), self.probability(low, high))
 
     def share_interval(
         self, label: Any, *, level: float = 0.95, target: Target = "empirical"
@@ -285,12 +301,12 @@ class Distribution:
         if error_law is None:
             return None
         ends = share_ends(error_law, int(self.domain.index([label])[0]))
-        return ends.interval(level, least=0.0, most=1.0)
+        return reaching(ends.interval(level, least=0.0, most=1.0), self.share(label))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
-    ) -> tuple[float, float] | None:
-        """Return an interval for the mean, in the unit of the domain; None without an error law.
+    ) -> tuple[Any, Any] | None:
+        """Return an interval for the mean, as :meth:`mean` says it; None without an error law.
 
         Reaches from all values at the left ends of their bins to all at the right ends.
         """
@@ -299,7 +315,8 @@ class Distribution:
             return None
         left, right = self.domain.left, self.domain.right
         ends = mean_ends(error_law, left, right)
-        return ends.interval(level, least=float(left[0]), most=float(right[-1]))
+        interval = ends.interval(level, least=float(left[0]), most=float(right[-1]))
+        return to_interval(reaching(interval, self.cumulative.mean), self.domain)
 
     def variance_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -308,7 +325,8 @@ class Distribution:
         error_law = answering(self.present_uncertainty, target)
         if error_law is None:
             return None
-        return variance_interval(error_law, self.domain.left, self.domain.right, level)
+        left, right = self.domain.left, self.domain.right
+        return reaching(variance_interval(error_law, left, right, level), self.variance())
 
     def quantile_interval(
         self,
@@ -317,39 +335,19 @@ class Distribution:
         level: float = 0.95,
         kind: Kind = "pointwise",
         target: Target = "empirical",
-    ) -> tuple[float, float] | None:
+    ) -> tuple[Any, Any] | None:
         """Return an interval for one quantile, by inversion of the band; None without one.
 
         It ends at whole bins. With ``kind="simultaneous"``, the intervals of all quantiles hold
         at once.
         """
-        self.quantile(probability)  # refuses what is no probability, and labels
+        value = self.cumulative.quantile(probability)  # refuses what is no probability, and labels
+        if value.ndim:
+            raise ArgumentError("a quantile interval is of one probability, got several")
         band = self.confidence_band(level, kind=kind, target=target)
-        return None if band is None else band.quantile(probability)
-
-    def range_error_bounds(
-        self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
-    ) -> RangeErrorBounds | None:
-        """Return how far :meth:`probability` can be off, for all ranges at once.
-
-        Parameters
-        ----------
-        level : float
-            Of the simultaneous band from which the bounds follow, in (0, 1).
-        width : float, optional
-            In (0, 1), a part of the domain: the average is over all ranges of just this width.
-            Default: over ranges both of whose ends are drawn evenly from the domain.
-        target : {"empirical", "population"}
-
-        Returns
-        -------
-        RangeErrorBounds or None
-            `average` (2 W1, or 2 W1 / (1 - width)) and `worst` (2 KS), with both distances
-            bounded by the band; None without an error law.
-        """
-        curve = self.cumulative
-        band = self.confidence_band(level, kind="simultaneous", target=target)
-        return None if band is None else range_error_bounds(curve, band, width=width)
+        if band is None:
+            return None
+        return to_interval(reaching(band.quantile(probability), float(value)), self.domain)
 
     def difference(self, other: Distribution, *, people: People = "same") -> Difference:
         """Return this distribution minus another one on the same domain.
@@ -379,30 +377,23 @@ class Distribution:
         truth : Distribution, optional
             Drawn beside it, where it is known.
         """
-        band = self.confidence_band(level)
+        title = provenance(self.reports, self.guarantee)
         if not self.domain.ordered:
+            band = self.shown_band(level, BAR_LIMIT)
             beside = None if truth is None else truth.mass
-            return Bars.of_symbols(self.domain, self.mass, band, truth=beside)
+            return Bars.of_symbols(self.domain, self.mass, band, truth=beside, title=title)
+        band = self.confidence_band(level)
+        shown = None if band is None else band.monotone()
+        known = None if truth is None else truth.cumulative
         curve, found = self.cumulative, self._found_bins
-        known = () if truth is None else (Line.of_cdf(truth.cumulative, "truth"),)
-        return Curves(
-            Axis.of_domain(self.domain),
-            (*known, Line.of_cdf(curve)),
-            bands=() if band is None else (band,),
-            stepped=np.array_equal(curve.left, curve.right),
-            found=(curve.right[found], curve.sums[found]) if found.size else None,
-        )
+        return Curves.of_cdf(self.domain, curve, shown, found=found, truth=known, title=title)
 
     def density_picture(self, *, truth: Distribution | None = None) -> Densities:
         """Return the density as plain data; DomainError for categories."""
-        found = self._found_bins
-        unit, circular = self.domain.unit, self.domain.circular
-        shapes = [Shape.of_cdf(self.cumulative, found, "estimate", unit=unit, circular=circular)]
-        if truth is not None:
-            curve = truth.cumulative
-            there = found if curve.mass.size == self.cumulative.mass.size else found[:0]
-            shapes.append(Shape.of_cdf(curve, there, "truth", unit=unit, circular=circular))
-        return Densities(Axis.of_domain(self.domain), tuple(shapes))
+        known = None if truth is None else truth.cumulative
+        title = provenance(self.reports, self.guarantee)
+        curve, found = self.cumulative, self._found_bins
+        return Densities.of_cdf(self.domain, curve, found=found, truth=known, title=title)
 
     def pictures(
         self, *, level: float = 0.95, truth: Distribution | None = None
@@ -418,17 +409,35 @@ class Distribution:
         found = [atom.left for atom in self.atoms if not atom.declared]
         return np.flatnonzero((left < right) & np.isin(left, found))
 
-    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
-        """Draw the CDF with its band, or the shares of categories; return the matplotlib axes.
+    def plot(
+        self,
+        ax: Any = None,
+        *,
+        level: float = 0.95,
+        truth: Distribution | None = None,
+        title: str | None = None,
+        label: str | None = None,
+    ) -> Any:
+        """Draw the density above the CDF with its band, or the shares of categories.
 
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            Drawn into; a new figure without it.
+            Where the CDF alone, or the shares, are drawn; a new figure of pyplot without it.
         level : float
             Of the pointwise band.
+        truth : Distribution, optional
+            Drawn beside it, where it is known.
+        title, label : str, optional
+            Of the picture, and of the values: what they are, and their unit.
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+            Those of the CDF, or of the shares.
         """
-        return draw(self.picture(level=level), ax)
+        pictures = self.pictures(level=level, truth=truth)
+        return show(*pictures, ax=ax, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -17,8 +17,18 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.band import Band, Kind, Target, check_kind, check_level
-from lapwing.results.picture import BAR_LIMIT, Bars
-from lapwing.results.plotting import draw
+from lapwing.results.picture import BAR_LIMIT, Bars, name_of, provenance
+from lapwing.results.plotting import show
+from lapwing.results.readable import (
+    Columns,
+    equal_results,
+    frame_of,
+    hash_of_result,
+    html_of,
+    lines_of,
+    percent,
+    with_interval,
+)
 from lapwing.results.symbols import values_of
 
 VERSION = 1
@@ -93,6 +103,8 @@ class HeavyHitters:
     guarantee: Guarantee | None = None
     made: dict[str, Any] = field(default_factory=dict)
     kind: ClassVar[Literal["heavy-hitters"]] = "heavy-hitters"
+    __eq__ = equal_results
+    __hash__ = hash_of_result
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
@@ -202,6 +214,39 @@ class HeavyHitters:
             METHOD,
         )
 
+    def to_dict(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Columns:
+        """Return a table as a dict of columns: `value`, `share`, `low`, `high`.
+
+        Its rows are the listed values, the intervals those of :meth:`confidence_band`.
+        """
+        band = self.confidence_band(level, kind=kind)
+        ends = {"low": band.low.tolist(), "high": band.high.tolist()}
+        return {"value": self.values, "share": self.shares.tolist(), **ends}
+
+    def to_pandas(self, *, level: float = 0.95, kind: Kind = "simultaneous") -> Any:
+        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
+        return frame_of(self.to_dict(level=level, kind=kind))
+
+    def summary(self, *, level: float = 0.95) -> str:
+        """Return a few lines for people: the promise, and the largest shares with intervals."""
+        return lines_of(self._facts(level))
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a notebook shows it."""
+        return html_of(self._facts(0.95))
+
+    def _facts(self, level: float) -> dict[str, str]:
+        facts = {"reports": f"{self.reports:,}"}
+        if self.guarantee is not None:
+            facts["promise of each"] = str(self.guarantee)
+        facts["found"] = f"{len(self)} of {self.searched:,} values"
+        band = self.confidence_band(level)
+        for place, value in enumerate(self.values[:10]):
+            ends = percent(band.low[place]), percent(band.high[place])
+            facts[f"share of {value}"] = with_interval(percent(self.shares[place]), ends)
+        facts["intervals"] = f"{100 * level:g} %, of all values at once"
+        return facts
+
     def picture(self, *, level: float = 0.95) -> Bars:
         """Return the largest shares with their simultaneous intervals, as plain data.
 
@@ -212,19 +257,22 @@ class HeavyHitters:
         """
         heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level)
         shown = slice(heights.size)
+        stand_out = f"{len(self):,} of {self.searched:,} values stand out"
+        if heights.size < len(self):
+            stand_out += f", the {heights.size} largest are shown"
         return Bars(
             self.values[shown],
             heights,
             # An unbiased share may lie outside [0, 1]; its interval starts at it then.
             intervals=(np.minimum(band.low[shown], heights), np.maximum(band.high[shown], heights)),
+            interval_name=name_of(band, "interval"),
             threshold=self.threshold,
-            title=f"{len(self)} of {self.searched:,} values stand out",
-            size=(10, 4),
+            title=f"{provenance(self.reports, self.guarantee) or ''}\n{stand_out}".strip(),
         )
 
-    def plot(self, ax: Any = None, *, level: float = 0.95) -> Any:
+    def plot(self, ax: Any = None, *, level: float = 0.95, title: str | None = None) -> Any:
         """Draw the shares with their simultaneous intervals; return the matplotlib axes."""
-        return draw(self.picture(level=level), ax)
+        return show(self.picture(level=level), ax=ax, title=title)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import check_range
 from lapwing.results.band import Band, Target, normal_critical_value
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.uncertainty import Uncertainty
@@ -67,6 +68,15 @@ class RangeErrorBounds(NamedTuple):
 
     worst: float
     """Of any range at all."""
+
+
+def reaching(interval: tuple[float, float], estimate: float) -> tuple[float, float]:
+    """Return an interval that reaches to the estimate where that lies outside.
+
+    Intervals belong to the tally, estimates to the decoder, which may smooth or constrain. A
+    number outside its own interval helps nobody, and a longer interval covers no less.
+    """
+    return min(interval[0], estimate), max(interval[1], estimate)
 
 
 def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | None:
@@ -127,8 +137,7 @@ def probability_ends(error_law: Uncertainty, domain: Domain, span: tuple[float, 
         When low is above high, or one of them is not a number.
     """
     low, high = span
-    if not low <= high:
-        raise ArgumentError(f"a range must have low <= high, got {low} and {high}")
+    check_range(low, high)
     left, right = domain.left, domain.right
     points = left == right
     # A point counts where low < point <= high, as in the CDF.

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.linear.arrays import Vector
+from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Unit
@@ -26,6 +27,24 @@ BAR_LIMIT = 40
 
 Role = Literal["estimate", "truth", "first", "second"]
 """What a line or a density stands for."""
+
+_LABELS: dict[Unit, str] = {
+    "number": "value",
+    "date": "date",
+    "datetime": "date and time",
+    "time-of-day": "time of day",
+}
+
+
+def provenance(reports: int, guarantee: Guarantee | None) -> str | None:
+    """Return how many people are behind a result and what they were promised, in one line."""
+    people = f"{reports:,} {'person' if reports == 1 else 'people'}" if reports else ""
+    return "; ".join(filter(None, (people, str(guarantee or "")))) or None
+
+
+def name_of(band: Band | DifferenceBand, what: str) -> str:
+    """Return what a legend calls a band or its intervals."""
+    return f"{100 * band.level:g} % {what} ({band.kind})"
 
 
 @dataclass(frozen=True)
@@ -41,13 +60,23 @@ class Axis:
         Whether equal ratios are equally far apart.
     atom_at_end : bool
         Whether one of the ends holds mass itself: a frame would hide it.
+    whole : bool
+        Whether only whole numbers have places on it.
     """
+
+    _PER: ClassVar[dict[Unit, tuple[str, int]]] = {
+        "number": ("unit", 1),
+        "date": ("day", 1),
+        "datetime": ("day", 86_400),
+        "time-of-day": ("hour", 3600),
+    }
 
     low: float
     high: float
     unit: Unit
     log: bool
     atom_at_end: bool
+    whole: bool = False
 
     @classmethod
     def of_domain(cls, domain: Domain) -> Axis:
@@ -55,7 +84,27 @@ class Axis:
         left, right = domain.left, domain.right
         log = isinstance(domain, Interval) and domain.scale == "log"
         at_end = left[0] == right[0] or left[-1] == right[-1]
-        return cls(float(left[0]), float(right[-1]), domain.unit, log, bool(at_end))
+        whole = np.array_equal(left, right)
+        return cls(float(left[0]), float(right[-1]), domain.unit, log, bool(at_end), whole)
+
+    @property
+    def label(self) -> str:
+        """What the places are."""
+        return _LABELS[self.unit]
+
+    @property
+    def per(self) -> str:
+        """What a density is per: a step along the axis that looks equally long everywhere."""
+        return "factor of 10" if self.log else self._PER[self.unit][0]
+
+    def lengths(self, left: Vector, right: Vector) -> Vector:
+        """Return how long pieces of the axis are, in what a density is per."""
+        if self.log:
+            # An atom at zero has no place on such an axis; it has no length either.
+            wide = right > left
+            ratio = np.divide(right, left, out=np.ones_like(right), where=wide & (left > 0))
+            return np.log10(ratio)
+        return (right - left) / self._PER[self.unit][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +140,12 @@ class Curves:
         start from zero.
     stepped : bool
         Whether bands step where the lines do: for whole numbers and lone atoms.
-    found : (numpy.ndarray, numpy.ndarray), optional
-        x and y of marks: where a CDF ends its rise over a bin in which an atom was found.
+    found : numpy.ndarray, optional
+        float64 [found atoms]: the middles of the bins in which atoms were found.
     signed : bool
         Whether heights may be negative, as those of a difference.
+    title : str, optional
+        How many people are behind it, and their promise.
     """
 
     size: ClassVar[tuple[float, float]] = (8, 3.5)
@@ -106,17 +157,32 @@ class Curves:
     label: str = "P(value ≤ x)"
     bands: tuple[Band | DifferenceBand, ...] = ()
     stepped: bool = False
-    found: tuple[Vector, Vector] | None = None
+    found: Vector | None = None
     signed: bool = False
+    title: str | None = None
 
-
-_DENSITY_PER: dict[Unit, tuple[str, int]] = {
-    "number": ("unit", 1),
-    "date": ("day", 1),
-    "datetime": ("day", 86_400),
-    "time-of-day": ("hour", 3600),
-}
-"""The unit in which a density is shown, and how many units of the domain it holds."""
+    @classmethod
+    def of_cdf(
+        cls,
+        domain: Domain,
+        curve: Cumulative,
+        band: Band | None,
+        *,
+        found: NDArray[np.int64],
+        truth: Cumulative | None,
+        title: str | None,
+    ) -> Curves:
+        """Return the picture of one CDF; `found`: the bins in which atoms were found."""
+        axis = Axis.of_domain(domain)
+        known = () if truth is None else (Line.of_cdf(truth, "truth"),)
+        return cls(
+            axis,
+            (*known, Line.of_cdf(curve)),
+            bands=() if band is None else (band,),
+            stepped=axis.whole,
+            found=(curve.left + curve.right)[found] / 2 if found.size else None,
+            title=title,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +211,7 @@ class Shape:
 
     @classmethod
     def of_cdf(
-        cls, curve: Cumulative, found: NDArray[np.int64], role: Role, *, unit: Unit, circular: bool
+        cls, curve: Cumulative, found: NDArray[np.int64], role: Role, *, axis: Axis, circular: bool
     ) -> Shape:
         """Return the density of a CDF; `found`: the bins in which atoms were found."""
         width = curve.right - curve.left
@@ -159,7 +225,7 @@ class Shape:
             mass[found] = usual
         return cls(
             np.append(curve.left[wide], curve.right[wide][-1:]),
-            _DENSITY_PER[unit][1] * mass[wide] / width[wide],
+            mass[wide] / axis.lengths(curve.left, curve.right)[wide],
             curve.left[~wide],
             curve.mass[~wide],
             (curve.left + curve.right)[found] / 2,
@@ -170,18 +236,58 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Densities:
-    """A density, and perhaps the true one; shares of single values have heights of their own."""
+    """A density, and perhaps the true one, with shares of single values.
+
+    Both stand on one scale: a single value is as high as a bin of usual width that holds as many
+    people (:attr:`usual_length`). A scale of its own would draw the smallest atom as high as the
+    mode.
+
+    Parameters
+    ----------
+    axis : Axis
+    shapes : tuple of Shape
+        The estimate first.
+    title : str, optional
+        How many people are behind it, and their promise.
+    """
 
     size: ClassVar[tuple[float, float]] = (8, 3.5)
     """Width and height of a figure, in inches."""
 
     axis: Axis
     shapes: tuple[Shape, ...]
+    title: str | None = None
+
+    @classmethod
+    def of_cdf(
+        cls,
+        domain: Domain,
+        curve: Cumulative,
+        *,
+        found: NDArray[np.int64],
+        truth: Cumulative | None,
+        title: str | None,
+    ) -> Densities:
+        """Return the picture of one density; `found`: the bins in which atoms were found."""
+        axis, circular = Axis.of_domain(domain), domain.circular
+        shapes = [Shape.of_cdf(curve, found, "estimate", axis=axis, circular=circular)]
+        if truth is not None:
+            there = found if truth.mass.size == curve.mass.size else found[:0]
+            shapes.append(Shape.of_cdf(truth, there, "truth", axis=axis, circular=circular))
+        return cls(axis, tuple(shapes), title)
 
     @property
     def label(self) -> str:
         """What the heights of the bins are."""
-        return f"density, per {_DENSITY_PER[self.axis.unit][0]}"
+        return f"density, per {self.axis.per}"
+
+    @property
+    def usual_length(self) -> float:
+        """What turns a density into the share of a bin of median width; 1 without bins."""
+        edges = self.shapes[0].edges
+        if edges.size < 2:
+            return 1.0
+        return float(np.median(self.axis.lengths(edges[:-1], edges[1:])))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +302,8 @@ class Bars:
         float64 [bars].
     intervals : (numpy.ndarray, numpy.ndarray), optional
         float64 [bars] each: their lower and upper ends.
+    interval_name : str
+        What these are.
     truth : numpy.ndarray, optional
         float64 [bars]: true shares.
     threshold : float, optional
@@ -203,22 +311,26 @@ class Bars:
     label : str
         What the heights are.
     title : str, optional
+        How many people are behind them, their promise, and how many bars are left out.
     signed : bool
         Whether heights may be negative, as those of a difference.
-    size : (float, float)
-        Width and height of a figure, in inches.
     """
 
     values: list[Any]
     heights: Vector
     _: KW_ONLY
     intervals: tuple[Vector, Vector] | None = None
+    interval_name: str = "interval"
     truth: Vector | None = None
     threshold: float | None = None
     label: str = "share"
     title: str | None = None
     signed: bool = False
-    size: tuple[float, float] = (8, 4.5)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a figure in which no two labels touch, in inches."""
+        return 8.0, max(2.4, 1.2 + 0.24 * self.heights.size)
 
     @classmethod
     def of_symbols(
@@ -229,18 +341,23 @@ class Bars:
         *,
         truth: Vector | None = None,
         label: str = "share",
+        title: str | None = None,
         signed: bool = False,
     ) -> Bars:
         """Return the bars of the largest symbols of a domain without order."""
         order = np.argsort(-np.abs(heights), kind="stable")[:BAR_LIMIT]
-        title = f"the {order.size} largest of {domain.size} shares"
+        if order.size < domain.size:
+            what = "differences" if signed else "shares"
+            shown = f"the {order.size} largest of {domain.size:,} {what}"
+            title = shown if title is None else f"{title}\n{shown}"
         return cls(
             values_of(domain, order),
             heights[order],
             intervals=None if band is None else (band.low[order], band.high[order]),
+            interval_name="" if band is None else name_of(band, "interval"),
             truth=None if truth is None else truth[order],
             label=label,
-            title=title if order.size < domain.size and not signed else None,
+            title=title,
             signed=signed,
         )
 

@@ -2,41 +2,84 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import IO, Any, Literal
 
 import numpy as np
 
 from lapwing.errors import MissingExtraError
+from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Densities, Picture, Shape
+from lapwing.results.picture import (
+    BAR_LIMIT,
+    Axis,
+    Bars,
+    Curves,
+    Densities,
+    Picture,
+    Shape,
+    name_of,
+)
 
-_INK = "#1f4e5f"
-_TINT = "#9ec9d6"
-_TRUTH = "#c8553d"
+ESTIMATE = "#0b5ea8"
+"""Blue: the estimate, and the first of two."""
+
+TINT = "#a9cdea"
+"""The same, light: bands, and what is filled."""
+
+TRUTH = "#d55e00"
+"""Vermilion, which no colour-blindness takes for blue: the truth, and the second of two."""
 
 _LINES: dict[str, dict[str, Any]] = {
-    "estimate": {"color": _INK, "linewidth": 1.6},
-    "truth": {"color": _TRUTH, "linewidth": 1.2, "linestyle": "--", "zorder": 3},
-    "first": {"color": _INK, "linewidth": 1.4, "linestyle": "-"},
-    "second": {"color": _TRUTH, "linewidth": 1.4, "linestyle": "--"},
+    "estimate": {"color": ESTIMATE, "linewidth": 1.6},
+    "truth": {"color": TRUTH, "linewidth": 1.2, "linestyle": "--", "zorder": 3},
+    "first": {"color": ESTIMATE, "linewidth": 1.4, "linestyle": "-"},
+    "second": {"color": TRUTH, "linewidth": 1.4, "linestyle": "--"},
 }
 
+_FEW = 12
+"""So many stems have marks on top; more would hide one another."""
 
-def draw(picture: Picture, ax: Any = None) -> Any:
-    """Draw a picture; return the matplotlib axes.
+_TALLEST = 8.0
+"""Stems end where they are so many times as high as the highest bin, and say their share."""
+
+
+def show(
+    *pictures: Picture, ax: Any = None, title: str | None = None, label: str | None = None
+) -> Any:
+    """Draw the last picture into the given axes, or all of them into a new figure.
 
     Parameters
     ----------
-    picture : Curves, Densities or Bars
+    pictures : Curves, Densities or Bars
     ax : matplotlib.axes.Axes, optional
-        Drawn into; a new figure without it.
+        A new figure of pyplot without it: a notebook shows it, and so does ``pyplot.show()``.
+    title, label : str, optional
+        Of the picture, above what it says about itself; and of the values.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those of the last picture.
 
     Raises
     ------
     MissingExtraError
         When matplotlib is not installed.
     """
-    ax = _figure((7, 4)).subplots() if ax is None else ax
+    if ax is not None:
+        return _entitle(draw(pictures[-1], ax), title, label)
+    try:
+        from matplotlib import pyplot
+    except ImportError:
+        raise MissingExtraError("matplotlib", extra="plot") from None
+    figure = pyplot.figure(figsize=_size(pictures), layout="constrained")
+    return _stack(figure, pictures, title=title, label=label)
+
+
+def draw(picture: Picture, ax: Any = None) -> Any:
+    """Draw a picture into matplotlib axes, new ones unless they are given, and return them."""
+    ax = _figure(picture.size).subplots() if ax is None else ax
     match picture:
         case Curves():
             _draw_curves(picture, ax)
@@ -44,27 +87,37 @@ def draw(picture: Picture, ax: Any = None) -> Any:
             _draw_densities(picture, ax)
         case Bars():
             _draw_bars(picture, ax)
+    if picture.title is not None:
+        ax.set_title(_plain(picture.title), fontsize="medium", color="0.3")
     return ax
 
 
-def figure_of(*pictures: Picture) -> Any:
-    """Return a matplotlib figure of pictures with one horizontal axis, one above the other."""
-    width = max(picture.size[0] for picture in pictures)
-    figure = _figure((width, sum(picture.size[1] for picture in pictures)))
-    panels = figure.subplots(len(pictures), 1, sharex=True, squeeze=False)[:, 0]
-    for picture, ax in zip(pictures, panels, strict=True):
-        draw(picture, ax)
+def figure_of(*pictures: Picture, title: str | None = None, label: str | None = None) -> Any:
+    """Return a matplotlib figure of pictures with one horizontal axis, one above the other.
+
+    Parameters
+    ----------
+    pictures : Curves, Densities or Bars
+    title, label : str, optional
+        Of the picture, above what it says about itself; and of the values.
+    """
+    figure = _figure(_size(pictures))
+    _stack(figure, pictures, title=title, label=label)
     return figure
 
 
-def write_picture(figure: Any, stream: IO[bytes], *, kind: Literal["png", "svg"]) -> None:
+def write_picture(figure: Any, stream: IO[bytes], *, kind: Literal["png", "svg", "pdf"]) -> None:
     """Write a figure; the same figure gives the same bytes."""
     import matplotlib
 
     # Without a date, and with identifiers that are hashes of what they name instead of random.
-    options: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {"dpi": 150}
-    with matplotlib.rc_context({"svg.hashsalt": "lapwing"}):
-        figure.savefig(stream, format=kind, **options)
+    options: dict[str, dict[str, Any]] = {
+        "png": {"dpi": 150},
+        "svg": {"metadata": {"Date": None}},
+        "pdf": {"metadata": {"CreationDate": None}},
+    }
+    with matplotlib.rc_context({"svg.hashsalt": "lapwing", "pdf.fonttype": 42}):
+        figure.savefig(stream, format=kind, **options[kind])
 
 
 def _figure(size: tuple[float, float]) -> Any:
@@ -75,148 +128,261 @@ def _figure(size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout="constrained")
 
 
-def _dress(ax: Any, axis: Axis) -> None:
-    from matplotlib.ticker import MultipleLocator
+def _size(pictures: tuple[Picture, ...]) -> tuple[float, float]:
+    return max(each.size[0] for each in pictures), sum(each.size[1] for each in pictures)
 
-    low, high, unit = axis.low, axis.high, axis.unit
-    if unit != "number":
-        ax.xaxis.set_major_formatter(lambda number, _: to_text(number, unit=unit))
-    if unit == "time-of-day":
-        ax.xaxis.set_major_locator(MultipleLocator(6 * 3600))
-        ax.xaxis.set_major_formatter(lambda number, _: to_text(number, unit=unit)[:5])
+
+def _stack(
+    figure: Any, pictures: tuple[Picture, ...], *, title: str | None, label: str | None
+) -> Any:
+    """Draw pictures one above the other; return the axes of the last."""
+    panels = figure.subplots(len(pictures), 1, sharex=True, squeeze=False)[:, 0]
+    for picture, ax in zip(pictures, panels, strict=True):
+        draw(picture, ax)
+    for ax, above in zip(panels[1:], pictures, strict=False):
+        if ax.get_title() == _plain(above.title or ""):
+            ax.set_title("")  # said once is enough
+    for ax in panels[:-1]:
+        ax.set_xlabel("")
+    _entitle(panels[0], title, None)
+    return _entitle(panels[-1], None, label)
+
+
+def _entitle(ax: Any, title: str | None, label: str | None) -> Any:
+    if title is not None:
+        ax.set_title(f"{_plain(title)}\n{ax.get_title()}".rstrip("\n"), fontsize="medium")
+    if label is not None:
+        # The values of categories stand beside the bars, not below them.
+        (ax.set_ylabel if ax.yaxis_inverted() else ax.set_xlabel)(_plain(label))
+    return ax
+
+
+def _plain(text: str) -> str:
+    """Return a text that is no formula, whatever signs it has."""
+    return text.replace("$", r"\$")
+
+
+def _percent(share: float, _: Any) -> str:
+    return f"{100 * share:.6g} %"
+
+
+def _dress(ax: Any, axis: Axis) -> None:
+    low, high = axis.low, axis.high
     if axis.log:
         ax.set_xscale("log")
-    if unit == "number" and max(abs(low), abs(high)) >= 10_000:
-        ax.xaxis.set_major_formatter(lambda number, _: f"{number:,.0f}")
+    _set_ticks(ax.xaxis, axis)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlim(low, high)
-    if axis.atom_at_end and not axis.log:
+    if axis.whole:
+        ax.set_xlim(low - 0.6, high + 0.6)
+    elif axis.atom_at_end and not axis.log:
         # An atom at an end would be hidden by the edge of the picture.
         ax.set_xlim(low - 0.01 * (high - low), high + 0.01 * (high - low))
+    ax.set_xlabel(axis.label)
     ax.grid(alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def _set_ticks(xaxis: Any, axis: Axis) -> None:
+    """Write values in their unit, at places where people expect them."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, MultipleLocator
+
+    low, high, unit = axis.low, axis.high, axis.unit
+    if unit == "number":
+        powers = axis.log and (low < 1 or high > 1e7)  # left to matplotlib, which writes 10^6
+        if max(abs(low), abs(high)) >= 10_000 and not powers:
+            xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.15g}"))
+        return
+    if unit == "time-of-day":
+        xaxis.set_major_locator(MultipleLocator(next(s for s in _HOURS if high - low <= 9 * s)))
+        xaxis.set_major_formatter(FuncFormatter(lambda n, _: to_text(n, unit=unit)[:5]))
+        return
+    days = unit == "date"
+    day = 1 if days else 86_400
+    places = _calendar_places(low / day, high / day, most=9 if days else 5)
+    signs = None
+    if places is None:
+        xaxis.set_major_locator(MaxNLocator(5, integer=True))
+    else:
+        places = places[places % 1 == 0] if days else np.round(day * places, 3)
+        xaxis.set_major_locator(FixedLocator(places.tolist()))
+        signs = None if days else _signs(places)
+    xaxis.set_major_formatter(FuncFormatter(lambda n, _: to_text(n, unit=unit)[:signs]))
+
+
+def _signs(seconds: Vector) -> int | None:
+    """Return how many signs of an ISO time tell these: of days, of minutes, or None for all."""
+    if not np.any(seconds % 86_400):
+        return len("2026-01-01")
+    return None if np.any(seconds % 60) else len("2026-01-01T00:00")
+
+
+_HOURS = (60, 300, 900, 1800, 3600, 2 * 3600, 3 * 3600)
+
+
+def _calendar_places(low: float, high: float, *, most: int) -> Vector | None:
+    """Return starts of years, months, days or hours as days since 1970; None beyond year 9999."""
+    from matplotlib import dates
+
+    locator: Any = dates.AutoDateLocator
+    number: Any = dates.date2num
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+    try:
+        ends = [start + timedelta(days=days) for days in (low, high)]
+        places = locator(minticks=2, maxticks=most, tz=UTC).tick_values(*ends)
+    except (OverflowError, ValueError):
+        return None
+    first = float(number(start))  # an epoch may be set in matplotlib
+    return np.asarray(places, dtype=np.float64) - first
 
 
 def _draw_curves(picture: Curves, ax: Any) -> None:
     # A wide band that shines through a narrower one, or one alone.
-    shades = (0.35, 0.75) if len(picture.bands) == 2 else (0.6,)
+    shades = (0.45, 0.9) if len(picture.bands) == 2 else (0.75,)
     for band, alpha in zip(picture.bands, shades, strict=False):
         ax.fill_between(
             np.append(picture.axis.low, band.points),
             np.append(0.0, band.low),
             np.append(0.0, band.high),
             step="post" if picture.stepped else None,
-            color=_TINT,
+            color=TINT,
             alpha=alpha,
             linewidth=0,
-            label=f"{100 * band.level:g} % band ({band.kind})",
+            label=name_of(band, "band"),
         )
     if picture.signed:
         ax.axhline(0.0, color="black", linewidth=0.8)
     else:
         ax.set_ylim(0, 1.01)
     for line in picture.lines:
-        ax.plot(line.x, line.y, label=line.name, **_LINES[line.role])
+        ax.plot(line.x, line.y, label=_plain(line.name), **_LINES[line.role])
     if picture.found is not None:
-        # The curve stays linear in the bin; the mark says that it is really a step in there.
-        open_mark = {"markersize": 5, "markerfacecolor": "white"}
-        ax.plot(*picture.found, "D", color=_INK, label="found atom", zorder=4, **open_mark)
-    ax.set_ylabel(picture.label)
+        # At the foot, where marks hide no curve however many there are.
+        foot = {"transform": ax.get_xaxis_transform(), "clip_on": False, "markersize": 9}
+        at = np.full(picture.found.size, 0.02)
+        label = "bin with a found atom"
+        ax.plot(picture.found, at, "|", color="black", label=label, zorder=4, **foot)
+    ax.set_ylabel(_plain(picture.label))
     _dress(ax, picture.axis)
-    ax.legend(frameon=False, loc="best" if picture.signed else "lower right")
+    # Above the marks at the foot.
+    place = {"loc": "lower right", "bbox_to_anchor": (1, 0.0 if picture.found is None else 0.05)}
+    ax.legend(frameon=False, **({"loc": "best"} if picture.signed else place))
 
 
 def _draw_densities(picture: Densities, ax: Any) -> None:
-    """Draw densities; atoms as stems on a second axis whose height is their mass.
+    """Draw densities with single values as stems, on one scale.
 
-    A found atom is drawn as what its bin holds beyond what the bins around it suggest, with an
-    open mark.
+    The left side is the density, the right side the same heights as shares: those of single values
+    and of bins of usual width. A stem is no higher than a few bins, so that these can be seen.
     """
-    estimate = picture.shapes[0]
-    stems = None
-    if estimate.points.size or estimate.found.size:
-        stems = ax.twinx() if estimate.heights.size else ax
-        stems.set_ylabel("share at one value")
-    for shape in picture.shapes:
-        _draw_shape(shape, ax, stems)
-    if stems is not ax:
+    if not picture.shapes[0].heights.size:
+        _draw_whole_numbers(picture.shapes, ax)
         ax.set_ylim(bottom=0)
-        ax.set_ylabel(picture.label)
+        _dress(ax, picture.axis)
+        return
+    length = picture.usual_length
+    bins = max(float(shape.heights.max()) for shape in picture.shapes)
+    stems = [np.append(each.shares, each.excess).max(initial=0) for each in picture.shapes]
+    top = max(bins, min(max(stems) / length, _TALLEST * bins)) or 1.0
+    for shape in picture.shapes:
+        _draw_shape(shape, ax, length=length, top=top)
+    ax.set_ylim(0, 1.1 * top)
+    ax.set_ylabel(picture.label)
     _dress(ax, picture.axis)
-    if stems is not None:
-        stems.set_ylim(bottom=0)
-        stems.spines[["top", "right"]].set_visible(False)
-    if len(picture.shapes) > 1 or estimate.found.size:
-        handles, labels = ax.get_legend_handles_labels()
-        if stems is not None and stems is not ax:
-            handles += stems.get_legend_handles_labels()[0]
-            labels += stems.get_legend_handles_labels()[1]
-        ax.legend(handles, labels, frameon=False)
+    if max(stems) > 0:
+        right = ax.secondary_yaxis("right", functions=(lambda y: y * length, lambda s: s / length))
+        right.set_ylabel("share at one value")
+        right.yaxis.set_major_formatter(_percent)
+        right.spines[:].set_visible(False)
+    ax.legend(frameon=False)
 
 
-def _draw_shape(shape: Shape, ax: Any, stems: Any) -> None:
-    """Draw one density as a filled shape, or as a line when it is the truth; atoms as stems."""
+def _draw_shape(shape: Shape, ax: Any, *, length: float, top: float) -> None:
+    """Draw one density as a filled shape, or as a line when it is the truth; then its stems."""
     truth = shape.role == "truth"
-    color, alpha = (_TRUTH, 1.0) if truth else (_INK, 0.45)
-    label: str = shape.role
-    if shape.found.size:
-        thin = 1.2 if truth else 2.5
-        stems.vlines(shape.found, 0, shape.excess, color=color, linewidth=thin, label="_stem")
-        stems.plot(
-            shape.found,
-            shape.excess,
-            "D",
-            color=color,
-            markersize=3 if truth else 6,
-            markerfacecolor=color if truth else "white",
-            zorder=4 if truth else 3,
-            label="_truth" if truth else "found atom (right axis)",
+    if truth:
+        ax.stairs(shape.heights, shape.edges, color=TRUTH, linewidth=1.1, label="truth", zorder=2.5)
+    else:
+        ax.stairs(shape.heights, shape.edges, fill=True, color=TINT, label="estimate")
+        ax.stairs(shape.heights, shape.edges, color=ESTIMATE, linewidth=0.8)
+    for places, shares, kind in (
+        (shape.points, shape.shares, "atom"),
+        (shape.found, shape.excess, "found atom"),
+    ):
+        if not places.size:
+            continue
+        few = places.size <= _FEW
+        heights = np.minimum(shares / length, top)
+        if truth:
+            # A dash across the stem of the estimate, which stays to be seen.
+            look = {"color": TRUTH, "markersize": 14 if few else 7, "markeredgewidth": 1.6}
+            seen = shares / length <= top
+            ax.plot(places[seen], heights[seen], "_", zorder=4, **look)
+            continue
+        width = 3.0 if few else 1.4
+        ax.vlines(
+            places, 0, heights, color=ESTIMATE, linewidth=width, label=f"{kind} (right scale)"
         )
-    if shape.heights.size:
-        look = {"fill": not truth, "color": color, "alpha": alpha, "linewidth": 1.0}
-        ax.stairs(shape.heights, shape.edges, label=label, **look)
-        label = "_" + label  # named once is enough
-    if shape.points.size:
-        # The truth as a thin line inside the estimate's thick one: they stand at one place.
-        few = shape.points.size <= BAR_LIMIT
-        width = 1.2 if truth else 5.0 if few else 2.0
-        look = {"color": color, "alpha": alpha, "linewidth": width}
-        stems.vlines(shape.points, 0, shape.shares, label=label, **look)
         if few:
-            look = {"markersize": 4 if truth else 7, "markerfacecolor": "white" if truth else color}
-            stems.plot(shape.points, shape.shares, "o", color=color, **look)
+            inside = "white" if kind == "found atom" else ESTIMATE
+            ends = shares / length <= top
+            look = {"color": ESTIMATE, "markersize": 6, "markerfacecolor": inside}
+            ax.plot(places[ends], heights[ends], "o", **look)
+        for place, share in zip(places, shares, strict=True):
+            if share / length > top:
+                ax.plot(place, top, "^", color=ESTIMATE, markersize=9, zorder=3)
+                side = {"xytext": (8, -3), "textcoords": "offset points"}
+                ax.annotate(f"{share:.0%}".replace("%", " %"), (place, top), **side)
+
+
+def _draw_whole_numbers(shapes: tuple[Shape, ...], ax: Any) -> None:
+    """Draw shares of whole numbers: the estimate as bars, the truth as dashes upon them."""
+    ax.set_ylabel("share")
+    for shape in shapes:
+        truth = shape.role == "truth"
+        edges = np.append(shape.points - 0.5, shape.points[-1:] + 0.5)
+        if shape.points.size > BAR_LIMIT:
+            look = {"color": TRUTH, "linewidth": 1.1} if truth else {"color": TINT, "fill": True}
+            ax.stairs(shape.shares, edges, label=shape.role, **look)
+        elif truth:
+            look = {"color": TRUTH, "linewidth": 2.2, "zorder": 3}
+            ax.hlines(shape.shares, edges[:-1] + 0.1, edges[1:] - 0.1, label="truth", **look)
+        else:
+            ax.bar(shape.points, shape.shares, color=TINT, edgecolor=ESTIMATE, label="estimate")
+    ax.legend(frameon=False)
 
 
 def _draw_bars(picture: Bars, ax: Any) -> None:
+    """Draw bars to the right, the largest on top: names stand beside them however long they are."""
     places = np.arange(picture.heights.size)
-    ax.bar(places, picture.heights, color=_TINT)
+    ax.barh(places, picture.heights, color=TINT, edgecolor=ESTIMATE, linewidth=0.6)
     if picture.signed:
-        ax.axhline(0.0, color="black", linewidth=0.8)
+        ax.axvline(0.0, color="black", linewidth=0.8)
     if picture.intervals is not None:
         low, high = picture.intervals
-        look = {"fmt": "none", "ecolor": _INK, "elinewidth": 1, "capsize": 2}
-        ax.errorbar(places, (low + high) / 2, yerr=(high - low) / 2, **look)
+        look = {"fmt": "none", "ecolor": ESTIMATE, "elinewidth": 1.2, "capsize": 2}
+        ax.errorbar(
+            (low + high) / 2, places, xerr=(high - low) / 2, label=picture.interval_name, **look
+        )
     if picture.truth is not None:
-        ax.plot(places, picture.truth, "o", color=_TRUTH, markersize=4, label="truth")
+        ax.plot(picture.truth, places, "o", color=TRUTH, markersize=4.5, label="truth")
     if picture.threshold is not None:
-        look = {"color": _TRUTH, "linewidth": 1, "linestyle": "--"}
-        ax.axhline(picture.threshold, label="threshold", **look)
-    if picture.truth is not None or picture.threshold is not None:
-        ax.legend(frameon=False)
+        look = {"color": TRUTH, "linewidth": 1, "linestyle": "--"}
+        ax.axvline(picture.threshold, label="threshold", **look)
+    if picture.intervals or picture.truth is not None or picture.threshold is not None:
+        ax.legend(frameon=False, loc="lower right")
     _name_bars(ax, picture.values)
-    ax.set_ylabel(picture.label)
-    if picture.title is not None:
-        ax.set_title(picture.title)
+    ax.set_xlabel(_plain(picture.label))
+    ax.xaxis.set_major_formatter(_percent)
+    ax.grid(axis="x", alpha=0.25, linewidth=0.6)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _name_bars(ax: Any, values: list[Any]) -> None:
-    """Write the values under their bars."""
+    """Write the values beside their bars, small enough for the height that there is."""
     names = ["(missing)" if value is None else str(value) for value in values]
-    shown = [name if len(name) <= 30 else f"{name[:29]}…" for name in names]
-    crowded = max(map(len, shown), default=0) > 80 // max(len(shown), 1)
-    # A label is no formula.
-    ax.set_xticks(np.arange(len(shown)), [name.replace("$", r"\$") for name in shown])
-    if crowded:
-        ax.tick_params("x", labelrotation=45)
-        for text in ax.get_xticklabels():
-            text.set(ha="right", rotation_mode="anchor")
-    ax.spines[["top", "right"]].set_visible(False)
+    shown = [_plain(name if len(name) <= 30 else f"{name[:29]}…") for name in names]
+    room = ax.get_window_extent().height / ax.figure.dpi * 72 / max(len(shown), 1)
+    ax.set_yticks(np.arange(len(shown)), shown, fontsize=float(np.clip(0.75 * room, 4, 10)))
+    ax.set_ylim(len(shown) - 0.4, -0.6)

@@ -8,19 +8,21 @@ is named: :meth:`SignedEstimate.project`.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_points, to_range
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.distribution import Distribution
+from lapwing.results.readable import equal_results, hash_of_result
 from lapwing.results.symbols import one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
 
@@ -51,6 +53,8 @@ class SignedEstimate:
     uncertainty: Uncertainty | None = None
     made: dict[str, Any] = field(default_factory=dict)
     kind: ClassVar[Literal["signed-estimate"]] = "signed-estimate"
+    __eq__ = equal_results
+    __hash__ = hash_of_result
 
     def __post_init__(self) -> None:
         """Check the shape and freeze the masses."""
@@ -73,14 +77,14 @@ class SignedEstimate:
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the estimated P(value <= x); need not be monotone or within [0, 1]."""
-        return self.cumulative.at(points)
+        return self.cumulative.at(to_points(points, unit=self.domain.unit))
 
-    def probability(self, low: float, high: float) -> float:
+    def probability(self, low: Any, high: Any) -> float:
         """Return the estimated P(low < value <= high)."""
-        return self.cumulative.probability(low, high)
+        return self.cumulative.probability(*to_range(low, high, unit=self.domain.unit))
 
     def probability_interval(
-        self, low: float, high: float, *, level: float = 0.95, target: Target = "empirical"
+        self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`probability`; None without an error law."""
         return self.project("simplex").probability_interval(low, high, level=level, target=target)

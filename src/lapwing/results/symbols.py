@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_values
 
 
 def values_of(domain: Domain, symbols: NDArray[np.int64]) -> list[Any]:
@@ -27,6 +28,23 @@ def values_of(domain: Domain, symbols: NDArray[np.int64]) -> list[Any]:
     else:
         named = domain.listed.__getitem__  # type: ignore[attr-defined]  # all without order list
     return [None if symbol == missing else named(symbol) for symbol in symbols.tolist()]
+
+
+def drawn_values(
+    domain: Domain, mass: Vector, size: int, generator: np.random.Generator
+) -> NDArray[Any]:
+    """Return values of a domain drawn with these masses, evenly inside bins, in its unit: [size].
+
+    Missing ones are NaN, NaT, or None beside texts.
+    """
+    symbols = generator.choice(mass.size, size=size, p=mass)
+    if not domain.ordered:
+        return np.array(values_of(domain, symbols), dtype=object)
+    left, right = domain.left, domain.right
+    known = np.minimum(symbols, left.size - 1)
+    values = left[known] + generator.random(size) * (right - left)[known]
+    drawn: NDArray[Any] = to_values(np.where(symbols < left.size, values, np.nan), domain)
+    return drawn
 
 
 def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:

@@ -8,7 +8,9 @@ where it says 95 %).
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import dataclass, replace
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -16,10 +18,11 @@ from numpy.typing import NDArray
 
 from lapwing.documents import require
 from lapwing.errors import FormatError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band, Kind, Target, check_kind, normal_critical_value
+from lapwing.results.independent_errors import independent_critical_values
 
 _VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
 """The names that documents have for the fields of Variants."""
@@ -29,6 +32,15 @@ _DRAWS = 1000
 
 _EXACT_LIMIT = 8
 """Columns up to which a file holds a factor in double precision."""
+
+_NOBODY = 1e-9
+"""A sum of shares below this is rounding."""
+
+_SIMULATED_LIMIT = 2**15
+"""Labels up to which suprema are simulated, in a second."""
+
+_MOST_TAILS = 3.0
+"""The excess kurtosis of Laplace noise: sums of it have less."""
 
 _BATCH_LIMIT = 2**22
 """Limit of the numbers in a simulated batch: memory stays small on large domains."""
@@ -86,6 +98,13 @@ class Uncertainty:
         How it was made, with what is known of its coverage.
     variants : Variants
         Error laws of their own for some targets and kinds of band; this one serves the others.
+    tails : float
+        Excess kurtosis of the cumulative sums, on average; 0 for normal errors. Bands are wider
+        by it: Laplace noise goes far out more often than normal noise of the same variance.
+    laplace : float, optional
+        Given where each mass has a noise of its own, as in a release of labels: the variance of
+        Laplace noise in it, 0 where all is normal. What holds for all masses at once then follows
+        from what holds for one, without simulation.
     """
 
     centre: Vector
@@ -95,6 +114,8 @@ class Uncertainty:
     reports: int
     method: str
     variants: Variants = Variants()
+    tails: float = 0.0
+    laplace: float | None = None
 
     def covariance(self, target: Target) -> Covariance:
         """Return the covariance of the masses about the target."""
@@ -150,14 +171,21 @@ class Uncertainty:
         least : float
             The curves are cut to [least, 1].
         """
-        critical = normal_critical_value(level)
+        normal = normal_critical_value(level)
         if cumulative:
             heights, deviation = np.cumsum(self.centre), self.cdf_deviation("empirical")
         else:
             heights, deviation = self.centre, np.sqrt(np.maximum(self.noise.variance(), 0.0))
         used = deviation > 1e-3 * deviation.max(initial=0.0)
-        if kind == "simultaneous" and used.any():
-            critical = self.critical_value(level, deviation, used, cumulative=cumulative)
+        critical: float | Vector
+        if self.laplace is not None and not cumulative:
+            part = self.laplace / np.maximum(deviation**2, 1e-300)
+            at_once = max(1, int(used.sum())) if kind == "simultaneous" else 1
+            critical = independent_critical_values(level, at_once, part)
+        else:
+            if kind == "simultaneous" and used.any():
+                normal = self.critical_value(level, deviation, used, cumulative=cumulative)
+            critical = with_tails(normal, self.tails)
         low = np.clip(heights - critical * deviation, least, 1.0)
         return low, np.clip(heights + critical * deviation, least, 1.0)
 
@@ -165,7 +193,15 @@ class Uncertainty:
     def critical_value(
         self, level: float, deviation: Vector, used: NDArray[np.bool_], *, cumulative: bool
     ) -> float:
-        """Return the level-quantile of the largest standardised error over the used symbols."""
+        """Return the level-quantile of the largest standardised error over the used symbols.
+
+        Of the masses of very many symbols, a value that is at least that, without a simulation:
+        normal errors are together within a limit no less often than independent ones (Šidák
+        1967), and those of many labels are nearly independent.
+        """
+        if not cumulative and self.centre.size > _SIMULATED_LIMIT:
+            beyond = -math.expm1(math.log(level) / int(used.sum()))
+            return -NormalDist().inv_cdf(beyond / 2)
         # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
         rng = np.random.default_rng(20_261_121)
         rows = max(1, min(_DRAWS, _BATCH_LIMIT // self.centre.size))
@@ -217,37 +253,55 @@ class Uncertainty:
             error_law.method,
         )
 
+    @property
+    def says_present(self) -> bool:
+        """Whether somebody has another value than the last symbol, which is for missing ones."""
+        laws = [self, *self.variants.listed().values()]
+        shares = [part[:-1].sum() for law in laws for part in (law.centre, law.plug_in)]
+        return bool(min(shares) > _NOBODY)
+
     def given_present(self) -> Uncertainty:
         """Return the error law among those whose value is present: the last symbol is dropped.
 
-        First order: masses are divided by the share of the present, which has an error too.
+        First order. With c the shares among the present and P their sum, which has an error too,
+        the error of c is ``(e - c sum(e)) / P``, e being that of the masses of the present. So
+        whatever has a part in the sum of the present has one in every share, and the last
+        cumulative sum, which is one, has none. Exact for each part of the covariance.
         """
-        present = 1 - self.centre[-1]
+        present = float(self.centre[:-1].sum())
         centre = self.centre[:-1] / present
-        factor = (self.noise.factor[:-1] + np.outer(centre, self.noise.factor[-1])) / present
-        extra = centre[:, None] * np.sqrt(max(self.noise.diagonal[-1], 0.0)) / present
-        noise = Covariance(
-            self.noise.diagonal[:-1] / present**2,
-            np.hstack([factor, extra]),
-            np.append(self.noise.signs, 1.0),
-        )
+        factor = self.noise.factor[:-1]
+        diagonal, total = self.noise.diagonal[:-1], float(self.noise.diagonal[:-1].sum())
+        parts, signs = [factor - np.outer(centre, factor.sum(axis=0))], [self.noise.signs]
+        if total > 0:
+            # diag(d) - c d' - d c' + c c' sum(d), the last three by two columns.
+            parts += [_column(centre * total - diagonal, total), _column(diagonal, total)]
+            signs += [np.array([1.0, -1.0])]
+        remainder = self.remainder[:-1] / present**2
+        if remainder[-1] > 0:
+            parts += [_column(np.append(-centre[:-1], 1 - centre[-1]), 1 / self.remainder[-2])]
+            signs += [np.array([1.0])]
+            remainder[-1] = 0.0
+        noise = Covariance(diagonal / present**2, np.hstack(parts) / present, np.concatenate(signs))
         held = self.plug_in[:-1].sum()
         return Uncertainty(
             centre,
             noise,
-            self.remainder[:-1] / present**2,
+            remainder,
             self.plug_in[:-1] / held,
             max(1, round(self.reports * float(held))),
             self.method,
             Variants(**{name: one.given_present() for name, one in self.variants.listed().items()}),
+            self.tails,
         )
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form; arrays as base64 of little-endian floats.
 
-        They have 64 bits, but for factors of many columns, which have 32.
+        They have 64 bits, but for factors of many columns, which have 32. The key `tails` is there
+        only where errors are not normal.
         """
-        return {
+        document = {
             "centre": _encode(self.centre),
             "diagonal": _encode(self.noise.diagonal),
             "factor": _encode(self.noise.factor.T, kind=_factor_kind(self.noise.signs.size)),
@@ -261,13 +315,18 @@ class Uncertainty:
                 for name, variant in self.variants.listed().items()
             },
         }
+        more = {"tails": self.tails} if self.tails else {}
+        return document | more | ({} if self.laplace is None else {"laplace": self.laplace})
 
     @classmethod
     def from_document(cls, document: dict[str, Any], *, symbols: int) -> Uncertainty:
         """Return the error law that :meth:`to_document` wrote; FormatError when damaged."""
         keys = {"centre", "diagonal", "factor", "signs", "remainder", "plug_in"}
-        require(document, keys | {"reports", "method", "variants"}, name="an uncertainty")
-        variants = document["variants"]
+        all_keys = keys | {"reports", "method", "variants"}
+        require(document, all_keys, name="an uncertainty", optional=("tails", "laplace"))
+        variants, laplace = document["variants"], document.get("laplace")
+        if "laplace" in document and not (type(laplace) is float and 0 <= laplace < np.inf):
+            raise FormatError("the uncertainty of this distribution is damaged")
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
             raise FormatError("the uncertainty of this distribution is damaged")
         if any(isinstance(one, dict) and one.get("variants") for one in variants.values()):
@@ -277,7 +336,9 @@ class Uncertainty:
         arrays["factor"] = _decode(document["factor"], kind=_factor_kind(rank))
         sizes = {key: symbols for key in keys} | {"signs": rank, "factor": rank * symbols}
         reports = document["reports"]
+        tails = document.get("tails", 0.0)
         whole = type(reports) is int and reports >= 1
+        whole = whole and type(tails) in (int, float) and 0 <= tails <= _MOST_TAILS
         if any(arrays[key].size != sizes[key] for key in keys) or not whole:
             raise FormatError("the uncertainty of this distribution is damaged")
         factor = arrays["factor"].reshape(rank, symbols).T
@@ -294,7 +355,24 @@ class Uncertainty:
                     for name, variant in variants.items()
                 }
             ),
+            float(tails),
+            laplace,
         )
+
+
+def with_tails(critical: float, tails: float) -> float:
+    """Return a critical value of normal errors for errors of an excess kurtosis.
+
+    The first term of Cornish and Fisher's expansion; none below the square root of three, where
+    it would narrow.
+    """
+    return critical + tails * max(critical**3 - 3 * critical, 0.0) / 24
+
+
+def _column(numbers: Vector, divisor: float) -> Matrix:
+    """Return one column of a factor, whose square is divided by a number: [symbols, 1]."""
+    column: Matrix = (numbers / np.sqrt(divisor))[:, None]
+    return column
 
 
 def _factor_kind(rank: int) -> str:

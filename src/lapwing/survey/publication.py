@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from lapwing.decoders.decoder import ReleaseDecoder
+from lapwing.decoders.releases.segment_shares import segment_shares
 from lapwing.documents import read, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, PrivacyError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbours
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise, kept
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.summary import Summary, for_curator
 from lapwing.protocol.release import LARGEST_ANSWER, VERSION, Mechanism, Part, Release
@@ -52,17 +55,23 @@ class Publication:
         """The decoded distribution, with its band."""
         return decode_release(self.release)
 
+    def by_segment(self) -> dict[str | int | None, Distribution]:
+        """Return the distribution within each segment; see :func:`segment_shares`."""
+        return segment_shares(self.release)
+
 
 def release(
-    values: ArrayLike | Summary,
+    values: Values | Summary,
     domain: Domain | None = None,
     *,
     neighbours: Neighbours,
-    epsilon: Any = None,
-    delta: Any = 0,
-    mu: Any = None,
-    rho: Any = None,
-    mechanism: Mechanism | None = None,
+    epsilon: ExactNumber | None = None,
+    delta: ExactNumber = 0,
+    mu: ExactNumber | None = None,
+    rho: ExactNumber | None = None,
+    mechanism: Mechanism | str | None = None,
+    by: Values | None = None,
+    segments: Sequence[str | int] | None = None,
     texts: Texts = "iso",
     ledger: LedgerFile | Path | str | None = None,
     name: str = "release",
@@ -74,15 +83,22 @@ def release(
     ----------
     values : array_like [n], or Summary
         What the people hold, each read by itself; values outside the domain are clipped, missing
-        and unreadable ones get a symbol. There may be none.
-    domain : Interval or Integers
-        Public: its bounds must not come from the data. Left out for a Summary.
+        and unreadable ones get a symbol, which what is none of the labels has, too, unless the
+        domain names an `other`. There may be none.
+    domain : Interval, Integers or Categories
+        Public: its bounds or labels must not come from the data. Left out for a Summary.
     neighbours : {"replace-one", "add-or-remove-one"}
         What is protected; "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
         Exactly one of epsilon (with delta), mu and rho; see :class:`Promise`.
-    mechanism : Mechanism, optional
-        Default: :func:`recommended_mechanism`.
+    mechanism : Mechanism or str, optional
+        One, or the name of one without its knobs, such as "sum-tree". Default:
+        :func:`recommended_mechanism`.
+    by : array_like [n], optional
+        The segment of each person, which is as protected as the value: a replaced row may change
+        both. Then :meth:`Publication.by_segment` has a distribution for each.
+    segments : sequence of str or int, optional
+        The segments, for `by`: public, and not from the data. Rows in none of them are kept apart.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
     ledger : LedgerFile or path, optional
@@ -113,15 +129,34 @@ def release(
             raise MismatchError("the domain is another one than the summary's; leave it out")
         curated = values.domain
     elif domain is None:
-        raise ArgumentError("raw values need a domain; its bounds must be public knowledge")
+        raise ArgumentError(
+            "raw values need a domain; its bounds or labels must be public knowledge"
+        )
     else:
-        curated = for_curator(domain)
+        curated = for_curator(domain if segments is None else Segmented(domain, segments))
+    _check_segments(values, by, segments, curated)
     # Checked before the values are looked at, or anything is paid.
     planned = planned_release(curated, promise, mechanism)
-    summary = (
-        values if isinstance(values, Summary) else Summary.of_values(values, curated, texts=texts)
-    )
+    if isinstance(values, Summary):
+        summary = values
+    elif by is not None and isinstance(curated, Segmented):
+        summary = Summary.of_segments(values, by, curated, texts=texts)
+    else:
+        summary = Summary.of_values(values, curated, texts=texts)
     return planned.publish(summary, ledger=ledger, name=name, rng=rng)
+
+
+def _check_segments(
+    values: Any, by: Values | None, segments: Sequence[str | int] | None, domain: Domain
+) -> None:
+    """Raise ArgumentError unless there are segments of people where there is a list of them."""
+    if isinstance(values, Summary):
+        if by is not None or segments is not None:
+            raise ArgumentError("a summary knows its segments; leave by and segments out")
+    elif (by is not None) != isinstance(domain, Segmented):
+        raise ArgumentError(
+            "by and segments belong together: the segment of each person, and the public list"
+        )
 
 
 @dataclass(frozen=True)
@@ -165,6 +200,7 @@ class PlannedRelease:
             interrupted.
         """
         check_people(self.mechanism, summary)
+        rng = source_of(rng)  # before anything is paid
         if ledger is None:
             made = self.mechanism.release(summary, self.promise, rng=rng)
             keep(made)
@@ -179,10 +215,12 @@ class PlannedRelease:
 
 
 def planned_release(
-    domain: Domain, promise: Promise, mechanism: Mechanism | None = None
+    domain: Domain, promise: Promise, mechanism: Mechanism | str | None = None
 ) -> PlannedRelease:
     """Return a release to be made of a curator's domain; errors as of :func:`checked_loss`."""
-    chosen = mechanism or recommended_mechanism(domain, promise)
+    chosen: Mechanism = (
+        recommended_mechanism(domain, promise) if mechanism is None else MECHANISMS.made(mechanism)
+    )
     return PlannedRelease(chosen, promise, checked_loss(chosen, domain, promise))
 
 
@@ -197,7 +235,7 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
         When the mechanism does not suit the domain, cannot keep the promise, or would need noise
         that cannot be drawn.
     """
-    if domain.left.size < 2:
+    if domain.ordered and domain.left.size < 2:
         raise ArgumentError(
             "a distribution function needs at least two symbols, besides the missing one; use a "
             "domain with more bins"

@@ -15,7 +15,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from lapwing.documents import quoted
+from lapwing.documents import nearest, quoted
 from lapwing.errors import ArgumentError, LapwingWarning
 
 Made = TypeVar("Made", bound=type[Any])
@@ -59,10 +59,48 @@ class Registry(Mapping[str, type[Any]]):
     def __len__(self) -> int:
         return len(self._homes) + len(self._registered)
 
+    def registered(self) -> list[type[Any]]:
+        """Return the classes that are not ours."""
+        return list(self._registered.values())
+
     def offers(self) -> set[str]:
         """Return the names of what each of them must have."""
         protocol = _found(self.protocol)
         return {name for name in {*vars(protocol), *protocol.__annotations__} if name[0] != "_"}
+
+    def made(self, given: Any) -> Any:
+        """Return what is given, or what its name stands for, with the knobs that it has by itself.
+
+        Parameters
+        ----------
+        given : object or str
+            An instance, or a name in the table.
+
+        Raises
+        ------
+        ArgumentError
+            When it is a name that is not in the table, or that of a class whose knobs must be
+            said; when it is a class, or no such thing at all.
+        """
+        if isinstance(given, str):
+            if given not in self:
+                raise ArgumentError(
+                    f"the {self.kind} must be one of {', '.join(self)}, got {quoted(given)}"
+                    f"{nearest(given, self)}"
+                )
+            given = self[given]
+            try:
+                return given()
+            except TypeError:
+                raise ArgumentError(
+                    f"the {self.kind} {given.name} has knobs that must be said; pass "
+                    f"{given.__name__}(...)"
+                ) from None
+        if isinstance(given, type) or not all(hasattr(given, name) for name in self.offers()):
+            kind = type(given).__name__
+            said = f"the class {given.__name__}" if isinstance(given, type) else f"a {kind}"
+            raise ArgumentError(f"the {self.kind} must be one, or the name of one, got {said}")
+        return given
 
     def knows(self, made: type[Any]) -> bool:
         """Return whether this very class is in it; imports no other."""
@@ -171,6 +209,7 @@ MECHANISMS = Registry(
         "prefix-sums": "lapwing.central.prefix_sums:PrefixSums",
         "sum-tree": "lapwing.central.sum_tree:SumTree",
         "histogram-query": "lapwing.central.histogram_query:HistogramQuery",
+        "label-counts": "lapwing.central.label_counts:LabelCounts",
         "polynomial-projection": "lapwing.central.polynomial_projection:PolynomialProjection",
         "adaptive-quantiles": "lapwing.central.adaptive_quantiles:AdaptiveQuantiles",
         "matching-pursuit": "lapwing.central.matching_pursuit:MatchingPursuit",
@@ -232,6 +271,10 @@ def register(made: Made) -> Made:
             f"a {table.kind} must have {', '.join(sorted(offers))}; {_place(made)} lacks "
             f"{', '.join(absent)}"
         )
+    if table is DECODERS:
+        from lapwing.decoders.decoder import check_reads  # Decoder itself was read just now
+
+        check_reads(made)
     name: Any = getattr(made, "name", None)
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not _KEBAB.fullmatch(name):
         raise ArgumentError(
@@ -240,6 +283,12 @@ def register(made: Made) -> Made:
         )
     table.add(made)
     return made
+
+
+def packages_of_others() -> set[str]:
+    """Return the packages whose classes came in by :func:`register`."""
+    registered = [made for table in GROUPS.values() for made in table.registered()]
+    return {made.__module__.partition(".")[0] for made in registered}
 
 
 def load_plugins() -> list[str]:

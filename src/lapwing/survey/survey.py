@@ -9,35 +9,55 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
-from numpy.typing import ArrayLike
-
-from lapwing.documents import fingerprint, parse, read, require, require_format, require_spelling
+from lapwing.documents import (
+    fingerprint,
+    nearest,
+    parse,
+    quoted,
+    read,
+    require,
+    require_format,
+    require_spelling,
+)
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts, ReportLog, Tally
+from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.survey.registry import RANDOMIZERS
+from lapwing.protocol.release import Release
+from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
     # Devices hold surveys and never decode one.
-    from lapwing.decoders.decoder import AnyDecoder, Decoder, LogDecoder
+    from lapwing.decoders.decoder import Answer, AnyAnswer, AnyDecoder, Decoder
     from lapwing.results.distribution import Distribution
     from lapwing.results.heavy_hitters import HeavyHitters
     from lapwing.results.signed_estimate import SignedEstimate
+
+    Collected = TypeVar("Collected", bound=Tally, default=Counts, covariant=True)
+else:
+    from typing import TypeVar
+
+    Collected = TypeVar("Collected", covariant=True)
 
 FORMAT = "lapwing-survey"
 VERSION = 1
 
 
 @dataclass(frozen=True)
-class Survey:
+class Survey(Generic[Collected]):
     """A name and a randomizer, frozen and fingerprinted.
 
     Parameters
@@ -46,6 +66,13 @@ class Survey:
         1 to 200 printable characters; part of the fingerprint, so two surveys with one
         randomizer are told apart.
     randomizer : Randomizer
+
+    Notes
+    -----
+    To a type checker it is generic in what it collects: of nearly all randomizers Counts, which
+    the recommended decoder makes a Distribution of, and a ReportLog of linear and prefix hashing.
+    A survey that is read from a file is taken for one of Counts; ``Survey[ReportLog].read(path)``
+    says that it is not.
 
     Examples
     --------
@@ -59,7 +86,7 @@ class Survey:
     """
 
     name: str
-    randomizer: Randomizer
+    randomizer: Randomizer[Collected]
 
     def __post_init__(self) -> None:
         """Check the name."""
@@ -83,17 +110,19 @@ class Survey:
         """What one report promises its sender."""
         return self.randomizer.guarantee
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; runs on the device. See the randomizer."""
         return self.randomizer.randomize(values, rng=rng)
 
-    def tally(self, reports: Reports) -> Tally:
+    def tally(self, reports: Reports) -> Collected:
         """Return the exact tally of a batch, marked as this survey's. See the randomizer."""
-        made: Tally = self.randomizer.tally(reports)
-        return replace(made, survey=self.fingerprint)
+        return replace(self.randomizer.tally(reports), survey=self.fingerprint)
 
     def check(self, tally: Tally) -> None:
-        """Raise MismatchError unless the tally belongs to this survey."""
+        """Raise MismatchError unless the tally is this survey's; ArgumentError at no tally."""
+        check_observation(tally)
+        if isinstance(tally, Release):
+            raise ArgumentError("a release is decoded by Publication(release).distribution")
         if tally.survey not in (None, self.fingerprint):
             raise MismatchError(
                 f"the tally was collected by survey {tally.survey[:12]}, this one is "
@@ -102,18 +131,33 @@ class Survey:
 
     @overload
     def decode(
-        self, tally: Counts, *, decoder: Decoder | None = None, bins: int | None = None
+        self, tally: Counts, *, decoder: None = None, bins: int | None = None
+    ) -> Distribution: ...
+
+    @overload
+    def decode(
+        self, tally: Counts, *, decoder: Decoder[Answer], bins: int | None = None
+    ) -> Answer: ...
+
+    @overload
+    def decode(
+        self, tally: Counts, *, decoder: str, bins: int | None = None
     ) -> Distribution | SignedEstimate: ...
 
     @overload
     def decode(
-        self, tally: ReportLog, *, decoder: Decoder | LogDecoder | None = None
+        self, tally: Tally, *, decoder: None = None, bins: int | None = None
+    ) -> Distribution | HeavyHitters: ...
+
+    @overload
+    def decode(
+        self, tally: Tally, *, decoder: str, bins: int | None = None
     ) -> Distribution | SignedEstimate | HeavyHitters: ...
 
     @overload
     def decode(
-        self, tally: Tally, *, decoder: AnyDecoder | None = None, bins: int | None = None
-    ) -> Distribution | SignedEstimate | HeavyHitters: ...
+        self, tally: Tally, *, decoder: AnyDecoder[AnyAnswer], bins: int | None = None
+    ) -> AnyAnswer: ...
 
     def decode(
         self,
@@ -128,8 +172,9 @@ class Survey:
         ----------
         tally : Counts or ReportLog
             Of this survey.
-        decoder : Decoder, optional
-            Default: the recommended one, which returns a Distribution.
+        decoder : Decoder or str, optional
+            One, or the name of one without its knobs, such as "least-squares". Default: the
+            recommended one, which returns a Distribution.
         bins : int, optional
             Decode at another number of bins, which must divide the grid of a square wave.
 
@@ -137,15 +182,25 @@ class Survey:
         -------
         Distribution, SignedEstimate or HeavyHitters
             What the decoder returns.
+
+        Raises
+        ------
+        MismatchError, UnsupportedChannelError, TallyError
+            When tally, decoder and survey do not fit together, or nobody reported.
+        ArgumentError
+            When what was passed is no decoder, or somebody else's returns what is no answer.
         """
         # Who only asks or randomises does not wait for all methods to be read.
+        from lapwing.decoders.decoder import require_answer, require_decoder
         from lapwing.planning.defaults import default_decoder, scanned_long
 
         self.check(tally)
+        if bins is not None:
+            check_whole("bins", bins, low=1, high=MAXIMUM_BINS, error=ArgumentError)
         channel = self.randomizer.channel_for(tally, bins=bins)
         chosen: AnyDecoder
         if decoder is not None:
-            chosen = decoder
+            chosen = require_decoder(_decoder(decoder))
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(
                 f"a scan of {self.randomizer.domain.size} values takes long; name the values of "
@@ -156,7 +211,9 @@ class Survey:
         if chosen.reads != tally.kind:
             tally = channel.counts(tally)
             channel = self.randomizer.channel_for(tally)
-        return chosen.decode(channel, tally)
+        found = chosen.decode(channel, tally)
+        require_answer(found, channel.domain, type(chosen).__name__)
+        return found
 
     def _agreed(self) -> dict[str, Any]:
         return {
@@ -176,7 +233,7 @@ class Survey:
         return json.dumps(self.to_document(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Survey:
+    def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the survey that :meth:`to_document` wrote.
 
         Raises
@@ -212,14 +269,40 @@ class Survey:
         return survey
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Survey:
+    def from_json(cls, text: str | bytes) -> Self:
         """Return the survey in a JSON text; FormatError when it is none."""
         return cls.from_document(parse(text, name="a survey"))
 
     @classmethod
-    def read(cls, path: Path | str) -> Survey:
+    def read(cls, path: Path | str) -> Self:
         """Return the survey in a file; FormatError names the file."""
         return cls.from_document(read(Path(path)))
+
+
+def _decoder(decoder: Any) -> AnyDecoder:
+    """Return a decoder, or that of a name; ArgumentError when it is neither."""
+    if isinstance(decoder, str):
+        if decoder not in DECODERS:
+            raise ArgumentError(
+                f"the decoder must be one of {', '.join(DECODERS)}, got {quoted(decoder)}"
+                f"{nearest(decoder, DECODERS)}"
+            )
+        decoder = DECODERS[decoder]
+        try:
+            decoder = decoder()
+        except TypeError:
+            raise ArgumentError(
+                f"the decoder {decoder.name} has knobs that must be said; pass "
+                f"{decoder.__name__}(...)"
+            ) from None
+    made = not isinstance(decoder, type)
+    if not (made and hasattr(decoder, "reads")):
+        said = f"a {type(decoder).__name__}" if made else f"the class {decoder.__name__}"
+        raise ArgumentError(
+            f"the decoder must be one such as LeastSquares(), or the name of one, got {said}"
+        )
+    chosen: AnyDecoder = decoder
+    return chosen
 
 
 def _first_difference(found: Any, computed: dict[str, Any]) -> str:

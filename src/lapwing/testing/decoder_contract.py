@@ -59,6 +59,8 @@ def check_decoder(
 def check_truth(decoder: Decoder, channel: Channel, mass: Vector) -> None:
     """Raise AssertionError unless a tally without noise gives the truth."""
     result = decoder.decode(channel, noiseless(channel, mass))
+    known = getattr(result, "kind", None) in ("distribution", "signed-estimate")
+    claim(known, f"a Distribution or a SignedEstimate must be returned, not {type(result)}")
     message = "the answer to a tally without noise is not the truth"
     claim_close(result.mass, mass, message, relative=1e-7, absolute=OFF)
 

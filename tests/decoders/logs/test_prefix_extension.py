@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lapwing import (
+    Candidates,
     Categories,
     ExhaustiveScan,
     HashedTexts,
@@ -153,3 +154,33 @@ def test_illegal_domains_and_knobs_are_refused() -> None:
     for kept in (0, True, 2.0, 2**16 + 1):
         with pytest.raises(ArgumentError, match="kept"):
             PrefixExtension(kept=mistaken(kept))
+
+
+LABELS = [f"label {number}" for number in range(31)] + [7]
+
+
+@pytest.mark.parametrize(
+    ("domain", "heavy", "kind"),
+    [
+        (Categories(2**12), 7, int),
+        (Categories(LABELS), "label 7", str),
+        (Categories(LABELS), 7, int),
+    ],
+    ids=["numbered", "text", "number among texts"],
+)
+def test_every_decoder_of_a_log_lists_values_of_the_domain(
+    domain: Categories, heavy: Any, kind: type
+) -> None:
+    values = np.array([heavy, domain.listed[3]], dtype=object)[[0] * 3000 + [1] * 1000]
+    linear, prefix = LinearHashing(domain, 4), PrefixHashing(domain, 4)
+    log = linear.tally(linear.randomize(values, rng=seeded(1)))
+    found = [
+        Candidates([heavy, domain.listed[5]]).decode(linear.linear_channel, log),
+        ExhaustiveScan().decode(linear.linear_channel, log),
+    ]
+    log = prefix.tally(prefix.randomize(values, rng=seeded(2)))
+    found.append(PrefixExtension().decode(prefix.prefix_channel, log))
+    for one in found:
+        assert one.values[0] == heavy and type(one.values[0]) is kind
+        again = HeavyHitters.from_json(one.to_json())
+        assert again.values == one.values

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing import Categories
+from lapwing import Candidates, Categories, HashedTexts, Interval
 from lapwing.documents import canonical
 from lapwing.errors import DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
@@ -154,3 +154,45 @@ def test_nothing_can_be_changed() -> None:
         mistaken(domain).missing = "category"
     assert domain != Categories(["b", "a"]) and domain != Categories(2)
     assert len({domain, Categories(("a", "b"))}) == 1
+
+
+@pytest.mark.parametrize("unordered", [{"b", "a"}, frozenset({"b", "a"})], ids=["set", "frozenset"])
+def test_a_set_has_no_order_and_makes_no_document(unordered: Any) -> None:
+    """Its order, and with it the fingerprint of a survey, would change with the process."""
+    with pytest.raises(DomainError, match="has no order; pass sorted"):
+        Categories(unordered)
+    numbers = type(unordered)({0, 1, 2})
+    with pytest.raises(DomainError, match=r"edges must be a list, got a .*set, which"):
+        Interval(edges=numbers)
+    with pytest.raises(DomainError, match=r"atoms must be a list, got a .*set, which"):
+        Interval(0, 10, bins=10, atoms=numbers)
+    with pytest.raises(DomainError, match=r"candidates must be a list, got a .*set"):
+        Candidates(unordered)
+
+
+def test_what_has_an_order_is_a_list() -> None:
+    labels = {"b": 1, "a": 2}
+    for given_labels in (labels.keys(), iter(["b", "a"]), np.array(["b", "a"]), ("b", "a")):
+        assert Categories(given_labels).labels == ("b", "a")  # type: ignore[arg-type]  # on purpose
+    assert Categories(np.array([3, 1])).labels == (3, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "what"),
+    [
+        ("a", "one value alone; put it in a list"),
+        (1.0, "one value alone"),
+        (np.str_("a"), "one value alone"),
+        (np.array("a"), "one value alone"),
+        (None, "one value alone"),
+        ((label for label in "ab"), r"a generator, which can be read only once; pass list\(...\)"),
+        (map(str, [1]), "a map, which can be read only once"),
+        ({"a", "b"}, "a set, which holds each value once"),
+        ({"a": 1}, "a dict; pass list"),
+        ({"a": "a"}.values(), "a dict_values"),
+    ],
+)
+def test_what_is_no_list_of_values_is_said(values: Any, what: str) -> None:
+    for domain in (Categories(["a", "b"]), Interval(0, 1, bins=1), HashedTexts(8)):
+        with pytest.raises(DomainError, match=f"must be a list or an array, got {what}"):
+            domain.index(values)

@@ -111,9 +111,9 @@ def test_what_is_refused(value: Any, unit: Any) -> None:
         (np.empty((0, 3)), "shape"),
         (np.empty((2, 3)), "shape (2, 3)"),
         ([[1, 2]], "the value at position 0 must be a number, got a list"),
-        (5.0, "shape ()"),
-        ({"a": 1}, "shape ()"),
-        ("12", "shape ()"),
+        (5.0, "got one value alone"),
+        ({"a": 1}, "got a dict"),
+        ("12", "got one value alone"),
         ([3, [1], [1, 2]], "the value at position 1 must be a number, got a list"),
         ([True, False], "bool"),
         (np.array([True, False]), "bool"),
@@ -150,7 +150,8 @@ def test_every_precision_of_datetime64(precision: str) -> None:
     whole = times.astype("datetime64[s]").astype(np.int64)
     assert to_numbers(times, unit="datetime").tolist() == whole.tolist()
     assert to_numbers(times, unit="date").tolist() == (whole // 86_400).tolist()
-    assert to_numbers(times, unit="time-of-day").tolist() == (whole % 86_400).tolist()
+    if precision != "D":
+        assert to_numbers(times, unit="time-of-day").tolist() == (whole % 86_400).tolist()
 
 
 def test_moments_of_any_precision_beside_each_other() -> None:

@@ -45,15 +45,19 @@ def test_the_default_minimum_is_a_thousand() -> None:
     assert list(tally_by_group(SURVEY, REPORTS, LABELS)) == [OTHER]
 
 
-def test_people_without_a_label_are_other_and_so_is_a_group_of_that_name() -> None:
+def test_people_without_a_label_are_other_beside_a_group_of_that_name() -> None:
     labels: list[Any] = [None, float("nan"), "", "  ", "other", 7, "7", np.int64(7), True, "x"]
     groups = tally_by_group(SURVEY, REPORTS[:10], labels, minimum=1)
     assert {name: tally.total for name, tally in groups.items()} == {
         "7": 3,
         "True": 1,
         "x": 1,
-        OTHER: 5,
+        OTHER: 1,
+        "all other": 4,
     }
+    assert list(groups)[-1] == "all other"
+    groups = tally_by_group(SURVEY, REPORTS[:10], labels, minimum=2)
+    assert {name: tally.total for name, tally in groups.items()} == {"7": 3, OTHER: 7}
 
 
 def test_batches_in_any_order_give_the_same_groups() -> None:

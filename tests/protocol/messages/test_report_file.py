@@ -19,11 +19,14 @@ from lapwing.protocol.messages.report_file import (
     LARGEST_BLOCK_BYTES,
     LARGEST_WIDTH,
     MAGIC,
+    WRITTEN_BLOCK,
+    WRITTEN_BLOCK_BYTES,
     Header,
     read_blocks,
     read_header,
     reports_per_block,
     write,
+    written_per_block,
 )
 
 STEADY = settings(deadline=None, max_examples=60, derandomize=True)
@@ -92,11 +95,79 @@ def test_the_bytes_are_the_documented_ones() -> None:
 def test_large_batches_are_cut_into_blocks() -> None:
     many = batch(LARGEST_BLOCK + 5, width=1)
     _, blocks = read_all(written(many, width=1))
-    assert [len(block) for block in blocks] == [LARGEST_BLOCK, 5]
+    assert [len(block) for block in blocks] == [WRITTEN_BLOCK] * 64 + [5]
     assert np.array_equal(np.vstack([block.data for block in blocks]), many.data)
     for width in (1, 256, 257, 2**20, LARGEST_WIDTH):
         size = reports_per_block(width)
         assert 1 <= size <= LARGEST_BLOCK and size * width <= LARGEST_BLOCK_BYTES
+        assert 1 <= written_per_block(width) <= size
+    assert WRITTEN_BLOCK_BYTES < LARGEST_BLOCK_BYTES
+
+
+def test_blocks_of_any_legal_size_are_read() -> None:
+    """Files of before have blocks of up to 65536 reports."""
+    data = batch(LARGEST_BLOCK, width=1).data
+    count = struct.pack("<I", LARGEST_BLOCK)
+    checksum = struct.pack("<I", zlib.crc32(data.tobytes(), zlib.crc32(count)))
+    _, (block,) = read_all(written(width=1) + count + checksum + data.tobytes())
+    assert np.array_equal(block.data, data)
+
+
+@pytest.mark.parametrize("width", [1, 3, 200])
+def test_a_damaged_byte_costs_its_block_alone(width: int) -> None:
+    people = 20 * WRITTEN_BLOCK + 7
+    data = written(batch(people, width=width), width=width)
+    _, whole = read_all(data)
+    ends = HEADER_BYTES + np.cumsum([8 + len(block) * width for block in whole])
+    firsts = np.cumsum([0, *(len(block) for block in whole)])
+    rng = np.random.default_rng(width)
+    for damaged in (0, 7, len(whole) - 2, len(whole) - 1):
+        start = ends[damaged] - 8 - len(whole[damaged]) * width
+        # Its number of reports, the high byte of it, its checksum, and any of its records.
+        for place in (start, start + 3, start + 5, rng.integers(start + 8, ends[damaged])):
+            torn = bytearray(data)
+            torn[place] ^= 1 << int(rng.integers(8))
+            reports, blocks, error = read_until_torn(bytes(torn))
+            last_count = damaged == len(whole) - 1 and place < start + 4
+            assert blocks == len(whole) - 1 and reports == people - len(whole[damaged])
+            assert error is not None and (error.block, error.intact) == (damaged + 1, reports)
+            if last_count:  # nothing stands behind it, and no block has been of this size
+                lost = f"reports from {firsts[damaged] + 1} on"
+            else:
+                lost = f"reports {firsts[damaged] + 1} to {firsts[damaged + 1]} are lost"
+            assert lost in str(error), str(error)
+
+
+def test_several_damaged_blocks_are_all_named() -> None:
+    data = bytearray(written(batch(7 * WRITTEN_BLOCK, width=1), width=1))
+    size = 8 + WRITTEN_BLOCK
+    for block in (1, 3, 4):
+        data[HEADER_BYTES + block * size + 500] ^= 1
+    reports, blocks, error = read_until_torn(bytes(data))
+    assert (reports, blocks) == (4 * WRITTEN_BLOCK, 4)
+    assert "blocks 2, 4, 5 of income.lwr are damaged" in str(error)
+    assert "the reports 1025 to 2048, 3073 to 4096, 4097 to 5120 are lost" in str(error)
+    data[HEADER_BYTES + 5 * size] ^= 1
+    reports, blocks, error = read_until_torn(bytes(data[:-1]))
+    assert (reports, blocks) == (2 * WRITTEN_BLOCK, 2)
+    assert "the reports 1025 to 2048, from 3073 on are lost" in str(error)
+
+
+def test_a_stream_that_cannot_be_read_twice_ends_at_the_damage() -> None:
+    class Pipe(io.BytesIO):
+        def seekable(self) -> bool:
+            return False
+
+        def tell(self) -> int:
+            raise OSError
+
+    data = bytearray(written(batch(5 * WRITTEN_BLOCK, width=1), width=1))
+    data[HEADER_BYTES + 3 * WRITTEN_BLOCK] ^= 1
+    stream = Pipe(bytes(data))
+    blocks = []
+    with pytest.raises(TornFileError, match="from 2049 on are lost; the 2048 reports"):
+        blocks.extend(read_blocks(stream, read_header(stream, name="x"), path=PATH))
+        raise AssertionError("the damage was not found")
 
 
 def test_a_view_with_gaps_is_written_as_its_rows() -> None:
@@ -145,10 +216,13 @@ def test_every_flipped_bit_is_detected() -> None:
                     read_all(bytes(data))
                 continue
             whole = sum(end <= position for end in ENDS[1:])
-            reports, blocks, error = read_until_torn(bytes(data))
+            reports, _, error = read_until_torn(bytes(data))
             assert error is not None, (position, bit)
-            assert (error.block, error.intact) == (whole + 1, sum(SIZES[:whole]))
-            assert (reports, blocks) == (error.intact, whole)
+            assert error.block == whole + 1 and error.intact == reports
+            # Where its number of reports is damaged, what stands behind may not be found.
+            behind = position - ENDS[whole] >= 4
+            found = [sum(SIZES[:whole]), sum(SIZES) - SIZES[whole]]
+            assert reports == found[1] or (not behind and reports == found[0])
 
 
 @STEADY

@@ -7,6 +7,7 @@ import pytest
 
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.summary import Summary, for_curator
@@ -67,6 +68,31 @@ def test_counts_that_cannot_be(counts):
         Summary(DOMAIN, np.array(counts))
 
 
-def test_labels_have_no_distribution_function():
-    with pytest.raises(ArgumentError, match="Interval or Integers"):
-        for_curator(Categories(5))
+def test_symbols_that_cannot_be_listed_are_not_counted():
+    with pytest.raises(ArgumentError, match="Interval, Integers or Categories"):
+        for_curator(HashedTexts(8))
+    with pytest.raises(ArgumentError, match="at most 16777216"):
+        for_curator(Categories(2**24 + 1))
+
+
+def test_labels_that_are_none_are_missing_or_the_other_one():
+    values = ["red", "blue", None, 3, "3", True, float("nan"), np.str_("red"), object(), "red\0"]
+    plain = Summary.of_values(values, Categories(["red", 3]))
+    assert plain.counts.tolist() == [2, 1, 7]
+    other = Summary.of_values(values, Categories(["red", 3, "rest"], other="rest"))
+    assert other.counts.tolist() == [2, 1, 5, 2]
+    counted = Summary.of_values(np.array([0, 4, 5, -1, 2**40]), Categories(5))
+    assert counted.counts.tolist() == [1, 0, 0, 0, 1, 3]
+    assert Summary.of_values([], Categories(5)).counts.tolist() == [0] * 6
+    moments = np.array(["1970-01-01", "NaT"], dtype="datetime64[ns]")
+    assert Summary.of_values(moments, Categories(5, other=1)).counts.tolist() == [0, 1, 0, 0, 0, 1]
+
+
+def test_a_summary_of_labels_is_stored_and_added(tmp_path):
+    domain = Categories(["red", "rest"], other="rest")
+    one = Summary.of_values(["red", "blue", None], domain)
+    one.write(tmp_path / "one.lws")
+    again = Summary.read(tmp_path / "one.lws")
+    assert (one + again).counts.tolist() == [2, 2, 2]
+    with pytest.raises(MismatchError):
+        one + Summary.of_values(["red"], Categories(["red", "rest"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -16,10 +16,9 @@ from lapwing.central.private_bounds import (
 )
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import ColumnName
+from lapwing.cli.reading.options import ColumnName, NoHeader, relation_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.privacy.exact_numbers import exact_delta
-from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
@@ -47,9 +46,8 @@ class CostOptions:
     def promise(self) -> Promise:
         """Return the promise; whatever can be refused is refused here."""
         check_confidence(self.confidence)
-        epsilon: Any = self.epsilon  # Promise reads numbers in texts, and checks the relation.
-        neighbours = cast(Neighbours, self.neighbours)
-        return Promise(neighbours, epsilon=epsilon, delta=exact_delta(self.delta))
+        epsilon: Any = self.epsilon  # Promise reads numbers in texts.
+        return Promise(relation_of(self.neighbours), epsilon=epsilon, delta=exact_delta(self.delta))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +65,7 @@ def bounds(
     *,
     cost: CostOptions,
     column: ColumnName = None,
+    no_header: NoHeader = False,
     payment: BoundsPaymentOptions,
     out: Output,
 ) -> None:
@@ -77,11 +76,12 @@ def bounds(
     """
     # Everything that can be refused is refused before the data are read or anything is paid.
     promise = cost.promise()
+    assert promise.epsilon is not None  # asked for
     file = None if payment.ledger is None else LedgerFile(payment.ledger)
     if file is not None:
         file.read()
     found = private_bounds(
-        _steps(data, column, out),
+        _steps(data, column, out, header=not no_header),
         neighbours=promise.neighbours,
         epsilon=promise.epsilon,
         delta=promise.delta,
@@ -92,10 +92,10 @@ def bounds(
     _show(out, found, payment.ledger)
 
 
-def _steps(path: Path, column: str | None, out: Output) -> Summary:
+def _steps(path: Path, column: str | None, out: Output, *, header: bool) -> Summary:
     """Return how many rows lie between each power of two and the next."""
     with out.listening():
-        values = ColumnValues.of(path, column, _NUMBERS, curator=True)
+        values = ColumnValues.of(path, column, _NUMBERS, curator=True, header=header)
         with out.progress("count", values.table.rows) as advance:
             parts = values.map(count_steps, advance=advance)
             summary: Summary = sum(parts, start=count_steps([]))

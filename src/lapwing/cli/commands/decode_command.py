@@ -10,7 +10,7 @@ import typer
 from lapwing.cli.console import Output
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.decoder_options import DecoderOptions
-from lapwing.cli.reading.options import Level, SurveyFile, check_level
+from lapwing.cli.reading.options import Force, Level, SurveyFile, check_level
 from lapwing.cli.reading.stored import read_survey, read_tally
 from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_tables
@@ -31,6 +31,7 @@ def decode(
             "only shown.",
         ),
     ] = None,
+    force: Force = False,
     *,
     given: DecoderOptions,
     level: Level = 0.95,
@@ -45,7 +46,7 @@ def decode(
     check_level(level)
     files = [survey_file, tally_file]
     if output is not None:
-        check_output(output, inputs=files)
+        check_output(output, inputs=files, force=force)
         files.append(output)
     survey = read_survey(survey_file)
     tally = read_tally(tally_file)

@@ -10,9 +10,9 @@ import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
-from lapwing.cli.reading.options import Level, check_level
+from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_result
-from lapwing.cli.showing.answer import PROBABILITIES, SHARE_LIMIT
+from lapwing.cli.showing.answer import AT_ONCE, PROBABILITIES, SHARE_LIMIT
 from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.difference import Difference, People
@@ -42,8 +42,9 @@ def difference(
     ] = "same",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A picture of it, .png or .svg."),
+        typer.Option("--output", "-o", metavar="FILE", help="A picture of it: .png, .svg or .pdf."),
     ] = None,
+    force: Force = False,
     level: Level = 0.95,
     *,
     out: Output,
@@ -59,7 +60,7 @@ def difference(
         raise ArgumentError(f"--people must be 'same' or 'different', got {people!r}")
     if output is not None:
         check_ending(output, ENDINGS, what="the picture")
-        check_output(output, inputs=[first_file, second_file])
+        check_output(output, inputs=[first_file, second_file], force=force)
     first, second = read_result(first_file), read_result(second_file)
     try:
         made = Difference(first, second, people="same" if people == "same" else "different")
@@ -120,7 +121,7 @@ def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:
 def _shares(made: Difference, level: float) -> list[dict[str, Any]]:
     domain: Any = made.first.domain  # without an order, so one of labels
     gaps = made.first.mass - made.second.mass
-    band = made.confidence_band(level)
+    band = made.shown_band(level, SHARE_LIMIT)
     listed = domain.listed
     return [
         {
@@ -153,6 +154,8 @@ def _tables(
             [label_text(row["label"]), percent(row["difference"]), interval_text(row, percent)]
             for row in document["shares"]
         ]
+        if len(body) < domain.size:
+            interval += AT_ONCE
         table = grid(title, ["label", "difference", interval], body)
     rows = {
         "reports": f"{count_text(made.first.reports)} and {count_text(made.second.reports)}",

@@ -55,7 +55,9 @@ def distances(
     Distances between CDFs (wasserstein, kolmogorov-smirnov, energy, ranges, mean, variance,
     deciles) are from the exact values, treated as the survey treats them: clipped, or wrapped
     on a circle. Those between shares (l1, l2, mean squared error, kullback-leibler) are from
-    the values counted in bins. Needs about 120 bytes of memory for each true value.
+    the values counted in bins, and so are those between bins, which do not count where inside
+    its bin a value lies: they are what recommend and a dry run forecast. Needs about 120 bytes
+    of memory for each true value.
     """
     named.check()
     result = read_result(result_file)
@@ -78,7 +80,11 @@ def distances(
 
 def measured(result: Distribution, truth: Truth) -> list[Measure]:
     """Return all distances that make sense for a domain."""
-    return [*_between_curves(result, truth), *_between_shares(result, truth)]
+    return [
+        *_between_curves(result, truth),
+        *_between_bins(result, truth),
+        *_between_shares(result, truth),
+    ]
 
 
 def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
@@ -113,6 +119,19 @@ def _between_curves(result: Distribution, truth: Truth) -> list[Measure]:
         Measure("deciles", decile_error(one, two), unit),
     ]
     return measures
+
+
+def _between_bins(result: Distribution, truth: Truth) -> list[Measure]:
+    """Return what forecasts are about: both spread evenly in the same bins."""
+    domain, counted = result.domain, truth.distribution
+    if truth.curve is None or counted.domain.to_document() != domain.to_document():
+        return []
+    length = float(domain.right[-1] - domain.left[0])
+    largest = Measure("kolmogorov-smirnov between bins", kolmogorov_smirnov(result, counted))
+    if length <= 0:
+        return [largest]
+    between = wasserstein(result, counted) / length
+    return [Measure("wasserstein between bins, scaled to 1", between), largest]
 
 
 def _between_shares(result: Distribution, truth: Truth) -> list[Measure]:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
+from lapwing.cli.reading.options import relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
-from lapwing.privacy.guarantee import Guarantee, Neighbours
+from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Entry, Ledger
 from lapwing.privacy.ledger_file import LedgerFile
 
@@ -42,7 +44,7 @@ class BudgetOptions:
             return stored.read()
         if self.epsilon is None or self.neighbours is None:
             raise ArgumentError("--create needs --epsilon and --neighbours (and --delta)")
-        relation = cast(Neighbours, self.neighbours)  # Guarantee checks it.
+        relation = relation_of(self.neighbours)
         numbers = exact_epsilon(self.epsilon), exact_delta(self.delta)
         return stored.create(Guarantee(*numbers, relation, "central"), tight=self.tight)
 
@@ -61,13 +63,23 @@ def ledger(
     """
     held = budget.ledger(LedgerFile(file))
     rows = {"budget": str(held.budget), "spent": str(held.spent or "nothing"), "left": _left(held)}
+    if reason := _reason(held):
+        rows["why"] = reason
     tables = [facts(rows)]
     if held.entries:
         body = [
-            [entry.name, f"{float(entry.guarantee.epsilon):g}", _state(entry), entry.release or "-"]
+            [
+                entry.name,
+                f"{float(entry.guarantee.epsilon):g}",
+                f"{float(entry.guarantee.delta):g}",
+                f"{math.sqrt(entry.cost.mu_squared):.4g}" if entry.cost.mu_squared else "-",
+                _state(entry),
+                entry.release or "-",
+            ]
             for entry in held.entries
         ]
-        tables.insert(0, grid(file.name, ["release", "epsilon", "state", "identifier"], body))
+        headers = ["release", "epsilon", "delta", "mu", "state", "identifier"]
+        tables.insert(0, grid(file.name, headers, body))
     out.show({"command": "ledger", "ledger": held.to_document()}, *tables)
 
 
@@ -75,6 +87,20 @@ def _state(entry: Entry) -> str:
     if entry.rounds == 1:
         return entry.state
     return f"{entry.state}, {entry.drawn} of {entry.rounds} rounds"
+
+
+def _reason(held: Ledger) -> str | None:
+    """Return why what is spent is not the sum of the epsilons; None where it is."""
+    mu_squared = held.cost.mu_squared
+    if held.spent is None or not mu_squared:
+        return None
+    beside = "composed with it" if held.tight else "on top"
+    return (
+        "normal noise of several releases adds by squares, not by epsilons: all of it has "
+        f"mu {math.sqrt(mu_squared):.4g}, the root of the sum of their squares. What is spent is "
+        f"its epsilon at the budget's delta, {float(held.budget.delta):g}, any pure epsilon "
+        f"{beside}; an epsilon in the table is at the delta beside it"
+    )
 
 
 def _left(held: Ledger) -> str:

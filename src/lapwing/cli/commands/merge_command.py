@@ -9,8 +9,9 @@ from typing import Annotated, Any
 import typer
 
 from lapwing.cli.console import Output, facts
-from lapwing.cli.outputs import check_distinct, check_output, tally_text, write_text
-from lapwing.cli.reading.options import OutputFile
+from lapwing.cli.outputs import check_output, tally_text, write_text
+from lapwing.cli.reading.distinct_files import check_distinct
+from lapwing.cli.reading.options import AllowEqual, Force, OutputFile
 from lapwing.cli.reading.stored import read_tally
 from lapwing.cli.wording import count_text
 from lapwing.documents import read
@@ -23,6 +24,8 @@ def merge(
         list[Path], typer.Argument(metavar="TALLIES", help="Tallies of one survey, or releases.")
     ],
     output: OutputFile,
+    force: Force = False,
+    allow_equal: AllowEqual = False,
     *,
     out: Output,
 ) -> None:
@@ -32,8 +35,8 @@ def merge(
     agree. Releases (lapwing release) of sites or rounds add when their mechanism and domain are
     the same; nobody may be behind two of them.
     """
-    check_output(output, inputs=tallies)
-    check_distinct(tallies)
+    check_output(output, inputs=tallies, force=force)
+    check_distinct(tallies, what="reports", allow_equal=allow_equal)
     if all(_is_release(path) for path in tallies):
         _merge_releases(tallies, output, out)
     else:

@@ -12,10 +12,10 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
 from lapwing.cli.reading.knobs import make_with_knobs, pick
-from lapwing.cli.reading.options import OutputFile, Settings
+from lapwing.cli.reading.options import Force, OutputFile, Settings
 from lapwing.cli.wording import described
 from lapwing.errors import ArgumentError
-from lapwing.planning.recommendation import recommend
+from lapwing.planning.recommendation import recommend, recommended_bins
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.survey.registry import RANDOMIZERS
@@ -32,7 +32,8 @@ class NamedRandomizer:
     """The options that say which randomizer, and what it promises."""
 
     randomizer: str = option(
-        f"One of: {RECOMMENDED}, the best for --users people; {', '.join(RANDOMIZERS)}.",
+        f"One of: {RECOMMENDED}, the best for --users people, with the bins that suit epsilon "
+        f"unless --bins says otherwise; {', '.join(RANDOMIZERS)}.",
         "NAME",
         default=MISSING,
     )
@@ -77,6 +78,7 @@ class RandomizerKnobs:
 
 def new(
     output: OutputFile,
+    force: Force = False,
     *,
     name: Annotated[
         str,
@@ -92,8 +94,12 @@ def new(
     It states the question, its legal values and how every answer is randomised. Everybody
     works from this one file, so nobody types a parameter twice. It is public.
     """
-    check_output(output, inputs=[asked.categories_file] if asked.categories_file else [])
-    survey = Survey(name, knobs.made(named, asked.domain()))
+    check_output(
+        output, inputs=[asked.categories_file] if asked.categories_file else [], force=force
+    )
+    chosen = named.randomizer == RECOMMENDED
+    domain = asked.domain(bins=recommended_bins(named.epsilon) if chosen else None)
+    survey = Survey(name, knobs.made(named, domain))
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     out.show(document, facts(described(survey) | {"written": str(output)}))

@@ -10,7 +10,7 @@ import typer
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_ending, check_output, writing
 from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, OutputFile, SurveyFile
+from lapwing.cli.reading.options import ColumnName, Force, NoHeader, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
@@ -34,7 +34,9 @@ def randomize(
         ),
     ],
     output: OutputFile,
+    force: Force = False,
     column: ColumnName = None,
+    no_header: NoHeader = False,
     texts: TextsName = None,
     by: Annotated[
         str | None,
@@ -63,10 +65,11 @@ def randomize(
     """
     what = "the output" if by is None else "reports with labels (--by)"
     ending = check_ending(output, ENDINGS if by is None else LABELLED_ENDINGS, what=what)
-    check_output(output, inputs=[survey_file, values])
+    check_output(output, inputs=[survey_file, values], force=force)
     survey = read_survey(survey_file)
     domain = survey.randomizer.domain
-    people = ColumnValues.of(values, column, domain, by=by, texts=texts_of(texts, domain))
+    reading = texts_of(texts, domain)
+    people = ColumnValues.of(values, column, domain, by=by, texts=reading, header=not no_header)
     rows = reports_per_block(survey.randomizer.report_width)
     progress = out.progress("randomize", people.table.rows)
     with out.listening(), progress as advance, writing(output) as stream:

@@ -104,4 +104,6 @@ def _errors(expected: Mapping[str, ExpectedError], source: str) -> Table:
         ]
         for distance, error in expected.items()
     ]
-    return grid(f"expected error, by {source}", ["distance", *typical, *kinds], rows)
+    # What `distances` says of the exact values has the steps inside the bins on top.
+    where = " between bins" if "wasserstein" in expected else ""
+    return grid(f"expected error{where}, by {source}", ["distance", *typical, *kinds], rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,14 +12,19 @@ from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import CuratorDomainOptions, texts_of
-from lapwing.cli.reading.options import ColumnName, OutputFile
+from lapwing.cli.reading.options import ColumnName, Force, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
 from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.dry_run import show_expected_error
+from lapwing.cli.wording import count_text
 from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
 from lapwing.protocol.messages.summary import Summary
 from lapwing.survey.publication import Publication, planned_release
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,36 +52,39 @@ def release(
         ),
     ],
     output: OutputFile,
+    force: Force = False,
     *,
     promised: PromiseOptions,
     column: ColumnName = None,
     asked: CuratorDomainOptions,
-    by: MechanismOptions,
+    chosen: MechanismOptions,
     payment: PaymentOptions,
     trial: DryRunOptions,
     out: Output,
 ) -> None:
     """Publish the distribution of a column, with noise that keeps the promise.
 
-    The bounds are yours to know: they must not come from the data. Values outside are clipped,
-    missing ones get a share of their own (polynomial-projection, matching-pursuit and
+    The bounds, or the labels, are yours to know: they must not come from the data. Values outside
+    are clipped; what is none of the labels is missing, unless --other names one for it; missing
+    ones get a share of their own (polynomial-projection, matching-pursuit and
     adaptive-quantiles count them at the upper end). The output is public; releases of different
     people (sites, rounds) can be merged.
     """
-    check_output(output, inputs=[data, *([payment.ledger] if payment.ledger else [])])
+    files = [data, *([payment.ledger] if payment.ledger else [])]
+    check_output(output, inputs=files, force=force or trial.dry_run)
     promise = promised.promise()
     trial.check()
     stored = None if trial.dry_run else _stored(data, column, asked)
     domain = asked.domain() if stored is None else stored.domain
     texts_of(asked.texts, domain)
     # Everything that can be refused is refused before the data are read or anything is paid.
-    planned = planned_release(domain, promise, by.made())
+    planned = planned_release(domain, promise, chosen.made())
     name = payment.name or output.name
     file = payment.checked(name, planned)
     if trial.users is not None:
         show_expected_error(out, domain, planned, trial.users)
         return
-    summary = summary_of(data, column, domain, out, texts=asked.texts) if stored is None else stored
+    summary = stored or summary_of(data, column, domain, out, asked=asked)
     published = planned.publish(
         summary, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )
@@ -89,7 +97,7 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Summ
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "a summary knows its domain; leave the bounds, --column and --texts out"
+            "a summary knows its domain; leave the bounds or labels, --column and --texts out"
         )
     return Summary.read(data)
 
@@ -108,4 +116,21 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
         rest["paid by"] = str(ledger)
     found = published.distribution
     said = answer_document(found, level=0.95)
-    out.show(document, *answer_tables(output.name, found, said, rest=rest))
+    tables = answer_tables(output.name, found, said, rest=rest)
+    if isinstance(made.domain, Segmented):
+        rows, tables = _by_segment(output.name, published), tables[1:]
+        document["segments"] = [row for row, _ in rows]
+        tables = [*(table for _, table in rows), *tables]
+    out.show(said | document, *tables)
+
+
+def _by_segment(name: str, published: Publication) -> list[tuple[dict[str, Any], Table]]:
+    """Return what each segment says, as JSON values and as a table."""
+    rows = []
+    for segment, found in published.by_segment().items():
+        said = answer_document(found, level=0.95)
+        title = NO_SEGMENT if segment is None else str(segment)
+        title += f", about {count_text(found.reports)} people"
+        table = answer_tables(f"{name}, {title}", found, said, rest={})[0]
+        rows.append(({"segment": segment, **said}, table))
+    return rows

@@ -12,7 +12,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_ending, check_output, writing
-from lapwing.cli.reading.options import OutputFile
+from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored import read_result
 from lapwing.cli.wording import count_text
 from lapwing.errors import ArgumentError
@@ -30,6 +30,7 @@ def sample(
     ],
     size: Annotated[int, typer.Option("--size", metavar="N", help="Synthetic values, at least 1.")],
     output: OutputFile,
+    force: Force = False,
     seed: Annotated[
         int | None,
         typer.Option("--seed", metavar="S", help="The same seed, the same table. Default: fresh."),
@@ -46,13 +47,14 @@ def sample(
     result does not. Missing values are empty cells. A table larger than the people behind the
     result is no more exact than one of their number.
     """
-    check_output(output, inputs=[result_file])
+    check_output(output, inputs=[result_file], force=force)
     check_ending(output, [".csv"], what="the table")
     if not 1 <= size <= VALUE_LIMIT:
         raise ArgumentError(f"--size must be in 1..{VALUE_LIMIT}, got {size}")
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be at least 0, got {seed}")
     result = read_result(result_file)
+    numbers = result.in_numbers()
     rng = np.random.default_rng(seed)
     with writing(output) as stream:
         text = io.TextIOWrapper(stream, "utf-8", newline="")
@@ -60,7 +62,7 @@ def sample(
         rows.writerow([column])
         with out.progress("sample", size) as advance:
             for start in range(0, size, _BATCH):
-                part = result.sample(min(_BATCH, size - start), rng=rng)
+                part = numbers.sample(min(_BATCH, size - start), rng=rng)
                 rows.writerows([cell] for cell in _cells(part, result.domain))
                 advance(part.size)
         text.detach()  # flushes, and leaves closing to `writing`

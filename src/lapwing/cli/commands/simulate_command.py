@@ -16,7 +16,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.count_table import population
 from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, OutputFile, SurveyFile
+from lapwing.cli.reading.options import ColumnName, Force, NoHeader, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
@@ -30,6 +30,7 @@ class PopulationOptions:
     """The options that say who the people are."""
 
     column: ColumnName = None
+    no_header: NoHeader = False
     counts: Path | None = option(
         "Instead of VALUES: a table of values and how many people hold each.", "TABLE"
     )
@@ -56,8 +57,11 @@ class PopulationOptions:
             if values is None:
                 assert self.counts is not None
                 columns = self.value_column, self.count_column
-                return population(self.counts, domain, columns=columns, texts=texts)
-            rows = ColumnValues.of(values, self.column, domain, texts=texts)
+                header = not self.no_header
+                return population(self.counts, domain, columns=columns, texts=texts, header=header)
+            rows = ColumnValues.of(
+                values, self.column, domain, texts=texts, header=not self.no_header
+            )
             with out.progress("count", rows.table.rows) as advance:
                 return rows.counts(advance=advance)
 
@@ -70,6 +74,7 @@ def simulate(
     ] = None,
     *,
     output: OutputFile,
+    force: Force = False,
     crowd: PopulationOptions,
     seed: Annotated[
         int | None,
@@ -89,7 +94,7 @@ def simulate(
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be a whole number of at least 0, got {seed}")
     others = [path for path in (survey_file, values, crowd.counts) if path is not None]
-    check_output(output, inputs=others)
+    check_output(output, inputs=others, force=force)
     survey = read_survey(survey_file)
     people = crowd.people(values, survey.randomizer.domain, out)
     used = secrets.randbits(64) if seed is None else seed

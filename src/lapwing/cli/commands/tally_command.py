@@ -11,8 +11,9 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_distinct, check_output, tally_text, write_text
-from lapwing.cli.reading.options import OutputFile, SurveyFile
+from lapwing.cli.outputs import check_output, tally_text, write_text
+from lapwing.cli.reading.distinct_files import check_distinct
+from lapwing.cli.reading.options import AllowEqual, Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.group_tallies_answer import no_reports, tally_groups
 from lapwing.cli.wording import count_text
@@ -29,8 +30,9 @@ class CountingOptions:
     """The options that say what is counted, and what is counted apart."""
 
     salvage: bool = option(
-        "From a torn .lwr file, count the blocks before the tear.", default=False
+        "From a torn or damaged .lwr file, count the blocks that are intact.", default=False
     )
+    allow_equal: AllowEqual = False
     by: str | None = option(
         "A tally for each group: the column of labels that stands beside the reports "
         "(lapwing randomize --by). The label is public, it is not protected.",
@@ -52,6 +54,7 @@ def tally(
         ),
     ],
     output: OutputFile,
+    force: Force = False,
     *,
     counting: CountingOptions,
     out: Output,
@@ -65,14 +68,24 @@ def tally(
     Decode them one by one; lapwing difference compares two. They add up to the tally of all.
     """
     inputs = [survey_file, *(path for path in reports if path != STDIN)]
-    check_output(output, inputs=inputs)
-    check_distinct(reports)
+    by_group = counting.by is not None  # then the output only lends its name
+    check_output(output, inputs=inputs, force=force or by_group)
+    check_distinct(reports, what="reports", allow_equal=counting.allow_equal)
     survey = read_survey(survey_file)
     if counting.by is not None:
         if counting.salvage:
             raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
         minimum = MINIMUM if counting.minimum is None else counting.minimum
-        tally_groups(survey, reports, output, out, by=counting.by, minimum=minimum, inputs=inputs)
+        tally_groups(
+            survey,
+            reports,
+            output,
+            out,
+            by=counting.by,
+            minimum=minimum,
+            inputs=inputs,
+            force=force,
+        )
         return
     if counting.minimum is not None:
         raise ArgumentError("--minimum is the least size of a group; name the groups with --by")

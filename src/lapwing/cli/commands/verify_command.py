@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, write_text
-from lapwing.cli.reading.options import SurveyFile
+from lapwing.cli.reading.options import Force, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text, decimal_text, described, percent, power_text
 from lapwing.errors import ArgumentError
@@ -77,6 +77,7 @@ class PersonOptions:
     statement: Path | None = option(
         "Write what the reports can tell in plain words: .md or .json. Needs --budget.", "FILE"
     )
+    force: Force = False
 
     def check(self, survey_file: Path) -> None:
         """Raise ArgumentError unless they fit together and the statement can be written."""
@@ -84,7 +85,8 @@ class PersonOptions:
             raise ArgumentError("--rounds, --also and --statement need --budget, a person's limit")
         if self.statement is not None:
             check_ending(self.statement, (".md", ".json"), what="the statement")
-            check_output(self.statement, inputs=[survey_file, *(self.also or [])])
+            inputs = [survey_file, *(self.also or [])]
+            check_output(self.statement, inputs=inputs, force=self.force)
 
     def tell(self, survey: Survey, document: dict[str, Any], rows: dict[str, str]) -> None:
         """Add what a person spends, and write the statement, if that was asked."""

@@ -19,7 +19,12 @@ from lapwing.protocol.messages.tally import LARGEST_COUNT
 
 
 def population(
-    path: Path, domain: Domain, *, columns: tuple[str | None, str], texts: Texts = "iso"
+    path: Path,
+    domain: Domain,
+    *,
+    columns: tuple[str | None, str],
+    texts: Texts = "iso",
+    header: bool = True,
 ) -> NDArray[np.int64]:
     """Return how many people hold each symbol: int64 [domain.size].
 
@@ -32,6 +37,8 @@ def population(
         Of the values, None for the only one beside the counts; and of the counts.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read.
+    header : bool
+        Whether the first line of a CSV names the columns.
 
     Raises
     ------
@@ -40,7 +47,7 @@ def population(
     DomainError
         With the row of the first value or count that is not legal.
     """
-    table = open_table(path)
+    table = open_table(path, header=header)
     value_column, count_column = columns
     count_column = table.column(count_column, option="--count-column")
     if value_column is None:
@@ -50,7 +57,7 @@ def population(
                 f"--value-column must name one of the columns of {path.name}: {', '.join(others)}"
             )
         value_column = others[0]
-    value_column = table.column(value_column, option="--value-column")
+    value_column = table.column(value_column, option="--value-column", beside=count_column)
     if value_column == count_column:
         raise ArgumentError("--value-column and --count-column must be two columns, got one")
     total = np.zeros(domain.size, dtype=np.int64)

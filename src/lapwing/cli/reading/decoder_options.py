@@ -131,7 +131,8 @@ class DecoderOptions:
         if self.state is not None:
             if name != ExhaustiveScan.name:
                 raise ArgumentError("--state is for --decoder exhaustive-scan")
-            check_output(self.state, inputs=files)
+            # A state that is there is gone on from; a file that is none is refused when read.
+            check_output(self.state, inputs=files, force=True)
         domain = survey.randomizer.domain
         values = [] if self.candidates is None else [read_candidates(self.candidates, domain)]
         if not values and self.decoder is None and scanned_long(survey.randomizer, "log"):

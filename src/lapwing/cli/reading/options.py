@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
+from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
+from lapwing.privacy.guarantee import Neighbours
 
 SurveyFile = Annotated[
     Path, typer.Argument(metavar="SURVEY", help="The survey's JSON document (lapwing new).")
@@ -19,8 +21,26 @@ OutputFile = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        help="The file to write. It appears when the work is done; before that, and after an "
-        "error, a file of that name stays as it was.",
+        help="The file to write. It appears when the work is done, whole or not at all; a file of "
+        "that name is replaced only with --force.",
+    ),
+]
+
+Force = Annotated[
+    bool,
+    typer.Option(
+        "--force",
+        help="Replace an output that is there already, unless it is read-only. An error leaves it "
+        "as it was.",
+    ),
+]
+
+AllowEqual = Annotated[
+    bool,
+    typer.Option(
+        "--allow-equal",
+        help="Count files of equal content, too; without it a copy is refused. Two files of a few "
+        "people may be equal by chance.",
     ),
 ]
 
@@ -30,7 +50,16 @@ ColumnName = Annotated[
         "--column",
         "-c",
         metavar="NAME",
-        help="The column with the values; not needed when there is only one.",
+        help="The column with the values; not needed when there is only one, but for labels in a "
+        "CSV, where nothing tells a name from a label.",
+    ),
+]
+
+NoHeader = Annotated[
+    bool,
+    typer.Option(
+        "--no-header",
+        help="The first line of a CSV is a row as all others; --column 2 is its second column.",
     ),
 ]
 
@@ -53,3 +82,13 @@ def check_level(level: float) -> None:
     """Raise ArgumentError unless the level of an interval is between 0 and 1."""
     if not 0 < level < 1:
         raise ArgumentError(f"--level must be between 0 and 1, got {level}; for example 0.95")
+
+
+def relation_of(typed: str) -> Neighbours:
+    """Return what is protected; ArgumentError when it is no relation."""
+    if typed not in get_args(Neighbours):
+        raise ArgumentError(
+            "--neighbours must be replace-one (the number of rows is public) or add-or-remove-one, "
+            f"got {typed!r}{nearest(typed, get_args(Neighbours))}"
+        )
+    return cast(Neighbours, typed)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.knobs import make_with_knobs, pick
-from lapwing.cli.reading.options import Settings
+from lapwing.cli.reading.options import Settings, relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta
-from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.release import Mechanism
@@ -37,7 +36,12 @@ class PromiseOptions:
     def promise(self) -> Promise:
         """Return the promise that the options mean."""
         numbers: dict[str, Any] = {"epsilon": self.epsilon, "mu": self.mu, "rho": self.rho}
-        neighbours = cast(Neighbours, self.neighbours)  # Promise checks it.
+        given = [name for name, number in numbers.items() if number is not None]
+        if len(given) != 1:
+            raise ArgumentError(
+                f"give one of --epsilon, --mu and --rho, got {' and '.join(given) or 'none'}"
+            )
+        neighbours = relation_of(self.neighbours)
         return Promise(neighbours, delta=exact_delta(self.delta), **numbers)
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName
+from lapwing.cli.reading.options import ColumnName, NoHeader
 from lapwing.cli.reading.stored import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError, MismatchError
@@ -46,6 +46,7 @@ class TruthOptions:
 
     truth: Path | None = option("A table of true values, one per person.", "VALUES")
     column: ColumnName = None
+    no_header: NoHeader = False
     texts: TextsName = None
     truth_result: Path | None = option("Another result as the truth.", "RESULT")
 
@@ -58,8 +59,8 @@ class TruthOptions:
         """Raise ArgumentError when both are named, or a column without its table."""
         if self.truth is not None and self.truth_result is not None:
             raise ArgumentError("name one truth: --truth (a table of values) or --truth-result")
-        if self.column is not None and self.truth is None:
-            raise ArgumentError("--column names a column of the table of --truth; add --truth")
+        if self.truth is None and (self.column is not None or self.no_header):
+            raise ArgumentError("--column and --no-header are of the table of --truth; add --truth")
 
     def exact(self, domain: Domain, out: Output) -> Truth:
         """Return the truth with the CDF of the values themselves; ArgumentError without one."""
@@ -77,7 +78,10 @@ class TruthOptions:
         if self.truth is None:
             return None
         with self._people(domain, out) as (people, advance):
-            return Distribution.of_counts(people.counts(advance=advance), domain)
+            counts = np.zeros(domain.size, dtype=np.int64)
+            for symbols in people.map(lambda part: _symbols(part, domain), advance=advance):
+                counts += np.bincount(symbols, minlength=domain.size)
+            return Distribution.of_counts(counts, domain)
 
     @contextmanager
     def _people(
@@ -85,7 +89,9 @@ class TruthOptions:
     ) -> Iterator[tuple[ColumnValues, Callable[[int], None]]]:
         assert self.truth is not None
         reading = texts_of(self.texts, domain)
-        people = ColumnValues.of(self.truth, self.column, domain, texts=reading)
+        people = ColumnValues.of(
+            self.truth, self.column, domain, texts=reading, header=not self.no_header
+        )
         with out.listening(), out.progress("truth", people.table.rows) as advance:
             yield people, advance
 
@@ -101,7 +107,7 @@ def truth_in_values(column: ColumnValues, *, advance: Callable[[int], None]) -> 
     numbers: list[NDArray[np.float64]] = []
 
     def take(values: NDArray[Any]) -> None:
-        counts[:] += np.bincount(domain.index(values), minlength=domain.size)
+        counts[:] += np.bincount(_symbols(values, domain), minlength=domain.size)
         if domain.ordered:
             numbers.append(_placed(values, domain))
 
@@ -114,6 +120,15 @@ def truth_in_values(column: ColumnValues, *, advance: Callable[[int], None]) -> 
     if present.size == 0:
         raise ArgumentError("all values of the truth are missing, so there is no CDF to compare")
     return Truth(distribution, Cumulative.of_values(present))
+
+
+def _symbols(values: NDArray[Any], domain: Any) -> NDArray[np.int64]:
+    """Return the symbols of values; what is no label is missing where that is a symbol."""
+    if domain.ordered or domain.missing_index is None:
+        found: NDArray[np.int64] = domain.index(values)
+    else:
+        found = domain.index_or_missing(values)
+    return found
 
 
 def _placed(values: NDArray[Any], domain: Any) -> NDArray[np.float64]:

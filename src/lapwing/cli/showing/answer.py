@@ -13,6 +13,7 @@ from lapwing.cli.console import facts, grid
 from lapwing.cli.wording import count_text, interval_text, label_text, number_text, percent
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.distribution import Distribution
+from lapwing.results.intervals import reaching
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 SHARE_LIMIT = 20
 """Labels that are shown, those of the largest shares: as many as fit on a screen."""
+
+AT_ONCE = ", of all labels at once"
+"""What the intervals of a choice of labels are: those shown were chosen for being large."""
 
 ATOM_LIMIT = 12
 """Atoms that are shown in a table; JSON has all."""
@@ -38,7 +42,8 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
     level : float
         Of the intervals, in (0, 1).
     """
-    band = result.confidence_band(level)
+    labels = not result.domain.ordered
+    band = result.shown_band(level, SHARE_LIMIT) if labels else result.confidence_band(level)
     document: dict[str, Any] = {
         "reports": result.reports,
         "guarantee": result.guarantee.to_document() if result.guarantee else None,
@@ -52,10 +57,11 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
         return document | {"shares": _shares(result, level)}
     if result.missing_share == 1:
         return document | {"quantiles": [], "mean": None, "atoms": []}
+    numbers = result.in_numbers()  # for other programs
     return document | {
         "quantiles": _quantiles(result, level),
-        "mean": result.mean(),
-        "mean_interval": result.mean_interval(level=level),
+        "mean": numbers.mean(),
+        "mean_interval": numbers.mean_interval(level=level),
         "variance": result.variance(),
         "variance_interval": result.variance_interval(level=level),
         "range_error_bounds": _range_errors(result, level),
@@ -85,8 +91,9 @@ def quantile_rows(
     band = result.confidence_band(level)
     rows = []
     for probability in probabilities:
-        value = float(result.quantile(probability))
-        low, high = (None, None) if band is None else band.quantile(probability)
+        value = float(result.cumulative.quantile(probability))
+        ends = None if band is None else reaching(band.quantile(probability), value)
+        low, high = ends or (None, None)
         rows.append({"probability": probability, "value": value, "low": low, "high": high})
     return rows
 
@@ -107,7 +114,7 @@ def quantile_table(
 
 def _shares(result: Distribution, level: float) -> list[dict[str, Any]]:
     domain: Any = result.domain  # without an order, so one of labels
-    band = result.confidence_band(level)
+    band = result.shown_band(level, SHARE_LIMIT)
     listed = domain.listed
     rows = []
     for symbol in np.argsort(-result.mass, kind="stable")[:SHARE_LIMIT].tolist():
@@ -203,9 +210,11 @@ def _answer(title: str, document: dict[str, Any], result: Distribution) -> Table
         [label_text(row["label"]), percent(row["share"]), interval_text(row, percent)]
         for row in document["shares"]
     ]
+    interval = f"{100 * level:g} % interval"
     if len(body) < domain.size:
         title += f", the {len(body)} largest of {count_text(domain.size)}"
-    return grid(title, ["label", "share", f"{100 * level:g} % interval"], body)
+        interval += AT_ONCE
+    return grid(title, ["label", "share", interval], body)
 
 
 def _made_text(made: dict[str, Any]) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import cast
+
+from lapwing.central.label_counts import LabelCounts
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.wording import count_text
+from lapwing.cli.wording import count_text, percent
+from lapwing.planning.label_release_error import expected_label_release_error
 from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.release_error import expected_release_error
 from lapwing.protocol.domains.domain import Domain
@@ -12,6 +16,9 @@ from lapwing.survey.publication import PlannedRelease
 
 def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, users: int) -> None:
     """Print the expected errors of a release that is not made."""
+    if not domain.ordered:
+        _show_labels(out, domain, planned, users)
+        return
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
     found = expected_release_error(
         domain,
@@ -43,5 +50,34 @@ def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, us
     }
     parts |= {f"the answer, {kind} column": found.answer.of(kind) for kind in KINDS}
     body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in parts.items()]
-    title = "Expected largest error of the CDF"
+    title = "Expected largest error of the CDF at the edges of the bins"
     out.show(document, grid(title, ["part", "share"], body), facts(rows))
+
+
+def _show_labels(out: Output, domain: Domain, planned: PlannedRelease, users: int) -> None:
+    promise, guarantee = planned.promise, planned.guarantee
+    found = expected_label_release_error(
+        domain,
+        users=users,
+        neighbours=promise.neighbours,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        mu=promise.mu,
+        rho=promise.rho,
+        mechanism=cast(LabelCounts, planned.mechanism),  # no other takes labels
+    )
+    document = {
+        "command": "release",
+        "dry_run": True,
+        "guarantee": guarantee.to_document(),
+        "expected_error": found.to_document(),
+    }
+    rows = {
+        "mechanism": planned.mechanism.name,
+        "people": count_text(users),
+        "promise": str(guarantee),
+        "one share, at 95 %": f"within {percent(found.one)} of that of the people",
+        "all shares at once": f"within {percent(found.every)}",
+        "released": "nothing: this was a dry run",
+    }
+    out.show(document, facts(rows))

@@ -11,7 +11,7 @@ from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import at_rows
 from lapwing.engines.arrow.report_tables import read_labelled_reports, shown
 from lapwing.errors import ArgumentError, ReportError, TallyError
-from lapwing.protocol.messages.group_tallies import OTHER, GroupTallies
+from lapwing.protocol.messages.group_tallies import GroupTallies, rest_name
 from lapwing.survey.survey import Survey
 
 
@@ -24,6 +24,7 @@ def tally_groups(
     by: str,
     minimum: int,
     inputs: list[Path],
+    force: bool,
 ) -> None:
     """Count the reports of each group, write a tally for each and show what was counted.
 
@@ -41,17 +42,20 @@ def tally_groups(
         Groups of fewer reports are counted together.
     inputs : list of Path
         Files that no output may be.
+    force : bool
+        Whether files that are there may be replaced.
     """
     groups = _counted(survey, reports, out, by=by)
-    tallies = groups.result(minimum=minimum)
+    kept, rest = groups.split(minimum=minimum)
+    other = rest_name(kept)
+    tallies = kept if rest is None else {**kept, other: rest}
     paths = _paths(output, list(tallies))
     for path in paths.values():
-        check_output(path, inputs=inputs)
+        check_output(path, inputs=inputs, force=force)
     for name, tally in tallies.items():
         write_text(paths[name], tally_text(tally))
-    rest = tallies.get(OTHER)
     if rest is not None and rest.total < minimum:
-        out.warn(f"group {OTHER!r} has {count_text(rest.total)} reports, fewer than {minimum}")
+        out.warn(f"group {other!r} has {count_text(rest.total)} reports, fewer than {minimum}")
     document = {
         "command": "tally",
         "survey": survey.name,
@@ -66,12 +70,10 @@ def tally_groups(
         ],
     }
     body = [[name, count_text(tally.total), str(paths[name])] for name, tally in tallies.items()]
-    below = {
-        "labels": count_text(groups.labels),
-        "counted": f"{count_text(groups.total)} reports",
-    }
-    title = f"{survey.name}, by {by}"
-    out.show(document, grid(title, ["group", "reports", "written"], body), facts(below))
+    counted = f"{count_text(groups.total)} reports"
+    below = {"labels": count_text(groups.labels), "counted": counted}
+    table = grid(f"{survey.name}, by {by}", ["group", "reports", "written"], body)
+    out.show(document, table, facts(below))
 
 
 def _counted(survey: Survey, reports: list[Path], out: Output, *, by: str) -> GroupTallies:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.decoder import Answer, decoder_document
 from lapwing.decoders.deconvolution.wiener import Wiener, circulant, finished
 from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
@@ -24,7 +24,7 @@ from lapwing.results.signed_estimate import SignedEstimate
 
 
 @dataclass(frozen=True)
-class GaussianSmoothing:
+class GaussianSmoothing(Generic[Answer]):
     """Average the unbiased estimate with Gaussian weights; or let that guide a Wiener filter.
 
     Parameters
@@ -73,6 +73,37 @@ class GaussianSmoothing:
     wiener: bool = False
     simplex: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: GaussianSmoothing[Distribution],
+            *,
+            sigma: float = 3.0,
+            wiener: bool = False,
+            simplex: Literal[True] = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: GaussianSmoothing[SignedEstimate],
+            *,
+            sigma: float = 3.0,
+            wiener: bool = False,
+            simplex: Literal[False],
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: GaussianSmoothing[Distribution | SignedEstimate],
+            *,
+            sigma: float = 3.0,
+            wiener: bool = False,
+            simplex: bool,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "gaussian-smoothing"
     reads: ClassVar[Kind] = "counts"
 
@@ -85,7 +116,7 @@ class GaussianSmoothing:
         object.__setattr__(self, "sigma", float(self.sigma))
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
         Raises
@@ -113,7 +144,7 @@ class GaussianSmoothing:
                 method="direct", signal=tuple(power.tolist()), simplex=False, band=False
             ).decode(channel, tally)
             smooth = np.array(guided.mass)
-        return finished(
+        answer: Answer = finished(
             channel,
             tally,
             smooth,
@@ -121,10 +152,11 @@ class GaussianSmoothing:
             uncertainty=estimate,
             made=decoder_document(self),
         )
+        return answer
 
 
 @dataclass(frozen=True)
-class BinomialSmoothing:
+class BinomialSmoothing(Generic[Answer]):
     """Average each share of the unbiased estimate with its two neighbours, weights (1, 2, 1) / 4.
 
     Parameters
@@ -151,6 +183,28 @@ class BinomialSmoothing:
     rounds: int = 1
     simplex: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: BinomialSmoothing[Distribution], *, rounds: int = 1, simplex: Literal[True] = True
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: BinomialSmoothing[SignedEstimate], *, rounds: int = 1, simplex: Literal[False]
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: BinomialSmoothing[Distribution | SignedEstimate],
+            *,
+            rounds: int = 1,
+            simplex: bool,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "binomial-smoothing"
     reads: ClassVar[Kind] = "counts"
 
@@ -160,7 +214,7 @@ class BinomialSmoothing:
             raise ArgumentError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
         Raises
@@ -174,7 +228,7 @@ class BinomialSmoothing:
         smooth = estimate.centre
         for _ in range(self.rounds):
             smooth = neighbours.smooth(smooth)
-        return finished(
+        answer: Answer = finished(
             channel,
             tally,
             smooth,
@@ -182,3 +236,4 @@ class BinomialSmoothing:
             uncertainty=estimate,
             made=decoder_document(self),
         )
+        return answer

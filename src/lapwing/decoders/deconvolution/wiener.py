@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import answer_as
+from lapwing.decoders.decoder import Answer, answer_as
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Vector
@@ -33,7 +33,7 @@ METHODS = ("direct", "iterative", "iterative-from-reports", "permuted")
 
 
 @dataclass(frozen=True)
-class Wiener:
+class Wiener(Generic[Answer]):
     """Deconvolve the reports of a circulant channel with a Wiener filter.
 
     The mean counts are a circular convolution of the shares with the first column h of the
@@ -120,6 +120,55 @@ class Wiener:
     simplex: bool = True
     band: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: Wiener[Distribution],
+            *,
+            method: Method = "iterative",
+            iterations: int | None = None,
+            permutations: int = 100,
+            seed: int = 0,
+            noise: Literal["analytic"] | float | Sequence[float] = "analytic",
+            signal: Sequence[float] | None = None,
+            keep_largest: int = 0,
+            simplex: Literal[True] = True,
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: Wiener[SignedEstimate],
+            *,
+            method: Method = "iterative",
+            iterations: int | None = None,
+            permutations: int = 100,
+            seed: int = 0,
+            noise: Literal["analytic"] | float | Sequence[float] = "analytic",
+            signal: Sequence[float] | None = None,
+            keep_largest: int = 0,
+            simplex: Literal[False],
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: Wiener[Distribution | SignedEstimate],
+            *,
+            method: Method = "iterative",
+            iterations: int | None = None,
+            permutations: int = 100,
+            seed: int = 0,
+            noise: Literal["analytic"] | float | Sequence[float] = "analytic",
+            signal: Sequence[float] | None = None,
+            keep_largest: int = 0,
+            simplex: bool,
+            band: bool = True,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "wiener"
     reads: ClassVar[Kind] = "counts"
 
@@ -145,7 +194,7 @@ class Wiener:
             object.__setattr__(self, "signal", _powers(self.signal, name="signal"))
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
         Raises
@@ -178,7 +227,7 @@ class Wiener:
             unbiased = np.fft.irfft(raw, size)
             kept = np.argsort(unbiased, kind="stable")[::-1][: self.keep_largest]
             mass[kept] = unbiased[kept]
-        return finished(
+        answer: Answer = finished(
             channel,
             tally,
             mass,
@@ -186,6 +235,7 @@ class Wiener:
             uncertainty=_uncertainty(channel, tally) if self.band else None,
             made=self._made(),
         )
+        return answer
 
     def _filtered(self, observed: Spectrum, transfer: Spectrum, noise: Vector) -> Spectrum:
         """Return the transform of the estimate."""
@@ -350,7 +400,7 @@ def finished(
     project: bool,
     uncertainty: Uncertainty | None,
     made: dict[str, Any],
-) -> Distribution | SignedEstimate:
+) -> Any:
     """Return signed masses as they are, or as the distribution that Norm-Sub makes of them."""
     kind, held = (Distribution, simplex(mass)) if project else (SignedEstimate, mass)
     return answer_as(kind, channel, tally, held, made=made, uncertainty=uncertainty)

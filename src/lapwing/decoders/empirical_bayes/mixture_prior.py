@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import Answer, answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import spread
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
+from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -48,7 +48,7 @@ _GRID: Vector = np.concatenate([[0.0], np.geomspace(0.02, 1, 24), np.arange(1.25
 
 
 @dataclass(frozen=True)
-class MixturePrior:
+class MixturePrior(Generic[Answer]):
     """Shrink every unbiased share by what the shares of all symbols are like.
 
     The shares of all symbols are taken for draws from one unknown prior, which is learnt from the
@@ -115,6 +115,30 @@ class MixturePrior:
     iterations: int = 300
     band: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: MixturePrior[Distribution],
+            *,
+            estimate: Literal["mean", "median"] = "mean",
+            total: Literal["one"] = "one",
+            iterations: int = 300,
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: MixturePrior[SignedEstimate],
+            *,
+            estimate: Literal["mean", "median"] = "mean",
+            total: Literal["free"],
+            iterations: int = 300,
+            band: bool = True,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "mixture-prior"
     reads: ClassVar[Kind] = "counts"
 
@@ -131,7 +155,7 @@ class MixturePrior:
             )
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return the shrunk shares: a Distribution (``total="one"``) or a SignedEstimate.
 
         Raises
@@ -143,9 +167,11 @@ class MixturePrior:
         free = shrunk(found.with_total(), estimate=self.estimate, iterations=self.iterations)
         mass = simplex(free) if self.estimate == "mean" else spread(free, kept=free > 0)
         band = available_band(channel, tally, mass) if self.band else None
+        kind: Any
         kind, held = (Distribution, mass) if self.total == "one" else (SignedEstimate, free)
         made = decoder_document(self)
-        return answer_as(kind, channel, tally, held, made=made, uncertainty=band)
+        answer: Answer = answer_as(kind, channel, tally, held, made=made, uncertainty=band)
+        return answer
 
 
 def shrunk(
@@ -160,7 +186,9 @@ def shrunk(
     iterations : int
     """
     shares = np.maximum(found.shares, 0.0)
-    certain = found.shares > CERTAIN * np.sqrt(found.variance(shares))
+    # Laplace noise of 14 standard deviations is as rare as normal noise of 6.
+    most = CERTAIN if found.tails == "normal" else 2 * CERTAIN
+    certain = found.shares > most * np.sqrt(found.variance(shares))
     left = 1 - float(shares[certain].sum())
     unsure = np.flatnonzero(~certain)
     if unsure.size == 0:
@@ -203,10 +231,16 @@ class _Group:
     empty: float
     slope: float
     centres: Vector
+    tails: Tails
 
     def likelihood(self, grid: Vector) -> Vector:
         """Return the density of every bin's centre for every share: [bins, grid]."""
         variance = self.empty + self.slope * grid
+        if self.tails == "laplace":
+            # Of slope zero, so one variance for all.
+            steps = np.abs(self.centres[:, None] - grid) * np.sqrt(2 / variance)
+            sharp: Vector = np.exp(-steps)
+            return sharp
         density: Vector = np.exp(-((self.centres[:, None] - grid) ** 2) / (2 * variance))
         density /= np.sqrt(variance / self.empty)
         return density
@@ -242,7 +276,7 @@ def _binned(found: UnbiasedShares, symbols: NDArray[np.int64]) -> tuple[list[_Gr
         counts = np.bincount(place).astype(np.float64)
         steps = _LOWEST + _STEP * np.arange(counts.size, dtype=np.float64)
         centres = _share_at(steps, empty, slope)
-        groups.append(_Group(members, empty, slope, centres))
+        groups.append(_Group(members, empty, slope, centres, found.tails))
         bins.append(counts)
     return groups, np.concatenate(bins)
 

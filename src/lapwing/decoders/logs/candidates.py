@@ -24,8 +24,9 @@ class Candidates:
     """Score a list of values and list those above a threshold.
 
     A list made without the reports needs a lower threshold than a scan of the whole domain, and
-    takes time by its length alone. Texts are looked up as the domain does, so a domain of hashed
-    texts is answered in the analyst's own words.
+    takes time by its length alone. Answers are values of the domain, as those of every decoder of a
+    log. Texts are looked up as the domain does, so a domain of hashed texts, whose symbols other
+    decoders can only number, is answered in the analyst's own words.
 
     Parameters
     ----------
@@ -133,7 +134,9 @@ class Candidates:
             tally.total, values=symbols.size, expected_false=self.expected_false
         )
         (listed,) = np.nonzero(supports >= least)
-        labels = [str(self.values[i]) for i in listed.tolist()]
+        labels = None
+        if channel.domain.name == "hashed-texts":  # whose numbers say no text
+            labels = [str(self.values[i]) for i in listed.tolist()]
         return heavy_hitters(
             channel,
             tally.total,

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.decoders.releases.prefix_estimate import noise_tails
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
@@ -81,7 +82,14 @@ class CellCounts:
         noise = Covariance(np.zeros(centre.size), columns, np.ones(columns.shape[1]))
         method = "exact noise of the counts; within cells, that shares are even is assumed"
         uncertainty = Uncertainty(
-            centre, noise, np.zeros(centre.size), simplex(centre), people, method
+            centre,
+            noise,
+            np.zeros(centre.size),
+            simplex(centre),
+            people,
+            method,
+            # The sums of 1, 2, ... cells: the sum of k answers has a k-th of an answer's tails.
+            tails=noise_tails(release) * float(np.mean(1 / np.arange(1, kept.size + 1))),
         )
         made = decoder_document(self)
         return answer_as(Distribution, channel, release, mass, made=made, uncertainty=uncertainty)

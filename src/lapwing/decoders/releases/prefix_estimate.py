@@ -42,6 +42,12 @@ class PrefixRoot(Operator):
         # Row k holds the first k + 1 coefficients of the first column.
         return np.cumsum(self.column(0) ** 2)
 
+    @property
+    def spikes(self) -> float:
+        """See :func:`spikes_of`."""
+        first = self.column(0)
+        return float(np.mean(np.cumsum(first**4) / np.cumsum(first**2) ** 2))
+
 
 @dataclass(frozen=True, eq=False)
 class PrefixEstimate:
@@ -106,6 +112,25 @@ def removed_columns(root: Operator, known: tuple[int, ...]) -> Matrix:
     column = _column(root, tuple(before), last)
     taken = (column / np.sqrt(column[last]))[:, None]
     return read_only(np.hstack([removed_columns(root, tuple(before)), taken]))
+
+
+@memoized(most=4)
+def spikes_of(root: Operator) -> float:
+    """Return how far the errors of the sums rest on single answers, on average over the sums.
+
+    The excess kurtosis of a sum in which independent answers have the weights a is that of one
+    answer times ``sum(a^4) / sum(a^2)^2``: 1 where it is one answer, 1 / m for m alike.
+    """
+    if isinstance(root, PrefixRoot):
+        return root.spikes
+    squares = dense(root) ** 2
+    return float(np.mean((squares**2).sum(axis=1) / np.maximum(squares.sum(axis=1), 1e-300) ** 2))
+
+
+def noise_tails(release: Release) -> float:
+    """Return the excess kurtosis of the noise in one answer: 3 for Laplace, 0 for normal noise."""
+    spread = sum(part.noise.variance**2 for part in release.parts if part.noise.kind == "laplace")
+    return float(3 * spread / release.variance**2)
 
 
 def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:

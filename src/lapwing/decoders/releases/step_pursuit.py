@@ -11,8 +11,10 @@ from scipy.linalg import eigh
 from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.releases.prefix_estimate import (
     PrefixEstimate,
+    noise_tails,
     prefix_estimate,
     removed_columns,
+    spikes_of,
 )
 from lapwing.decoders.releases.sine_prior import pursue, sine_transform
 from lapwing.errors import ArgumentError
@@ -114,7 +116,9 @@ class StepPursuit:
             mass / mass.sum(),
             reports=people,
             guarantee=channel.guarantee,
-            uncertainty=self._uncertainty(whole, people) if self.band else None,
+            uncertainty=self._uncertainty(whole, people, noise_tails(release))
+            if self.band
+            else None,
             made=made,
         )
 
@@ -138,12 +142,20 @@ class StepPursuit:
         return np.append(monotone, 1.0), jumps
 
     @staticmethod
-    def _uncertainty(estimate: PrefixEstimate, people: int) -> Uncertainty:
+    def _uncertainty(estimate: PrefixEstimate, people: int, tails: float) -> Uncertainty:
         centre = np.diff(estimate.sums, prepend=0.0) / people
         factor, remainder = _columns(estimate.root, estimate.known)
         scale = np.sqrt(estimate.variance) / people
         noise = Covariance(np.zeros(centre.size), factor * scale, np.ones(factor.shape[1]))
-        return Uncertainty(centre, noise, remainder * scale**2, simplex(centre), people, METHOD)
+        return Uncertainty(
+            centre,
+            noise,
+            remainder * scale**2,
+            simplex(centre),
+            people,
+            METHOD,
+            tails=tails * spikes_of(estimate.root) if tails else 0.0,
+        )
 
 
 @memoized(most=4)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import Answer, answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import (
     ArgumentError,
@@ -225,7 +225,7 @@ def nearest_distribution(
 
 
 @dataclass(frozen=True)
-class TreeConsistency:
+class TreeConsistency(Generic[Answer]):
     """Make the levels of a tree agree with each other, and with the known total of one.
 
     Parameters
@@ -283,6 +283,32 @@ class TreeConsistency:
     limit: int = 2_000
     band: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: TreeConsistency[Distribution],
+            *,
+            method: Literal["admm"],
+            weighted: bool = True,
+            tolerance: float = 1e-3,
+            limit: int = 2_000,
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: TreeConsistency[SignedEstimate],
+            *,
+            method: Literal["weighted-average"] = "weighted-average",
+            weighted: bool = True,
+            tolerance: float = 1e-3,
+            limit: int = 2_000,
+            band: bool = True,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "tree-consistency"
     reads: ClassVar[Kind] = "counts"
 
@@ -296,7 +322,7 @@ class TreeConsistency:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return a SignedEstimate (weighted average) or a Distribution (ADMM).
 
         Raises
@@ -314,10 +340,11 @@ class TreeConsistency:
                 stacklevel=2,
             )
         if self.method == "admm":
-            return self._distribution(channel, tally)
+            return cast("Answer", self._distribution(channel, tally))
         mass, made = self._average(channel, tally), decoder_document(self)
         band = self._uncertainty(channel, tally, None)
-        return answer_as(SignedEstimate, channel, tally, mass, made=made, uncertainty=band)
+        answer = answer_as(SignedEstimate, channel, tally, mass, made=made, uncertainty=band)
+        return cast("Answer", answer)
 
     def _average(self, channel: Channel, tally: Counts) -> Vector:
         if _agreements(channel):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.decoders.decoder import Answer, answer_as, decoder_document, required
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -83,7 +83,7 @@ def _within(level: Vector, limit: Vector) -> Vector:
 
 
 @dataclass(frozen=True)
-class WaveletClip:
+class WaveletClip(Generic[Answer]):
     """Invert every level of a wavelet expansion, then clip from coarse to fine.
 
     Parameters
@@ -133,6 +133,40 @@ class WaveletClip:
     mass_sums: bool = True
     band: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: WaveletClip[Distribution],
+            *,
+            literal: bool = False,
+            clip: Literal[True] = True,
+            mass_sums: bool = True,
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: WaveletClip[SignedEstimate],
+            *,
+            literal: bool = False,
+            clip: Literal[False],
+            mass_sums: bool = True,
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: WaveletClip[Distribution | SignedEstimate],
+            *,
+            literal: bool = False,
+            clip: bool,
+            mass_sums: bool = True,
+            band: bool = True,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "wavelet-clip"
     reads: ClassVar[Kind] = "counts"
 
@@ -142,7 +176,7 @@ class WaveletClip:
             raise ArgumentError("literal=True is a way to clip, so it needs clip=True")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return a Distribution, or with ``clip=False`` a SignedEstimate.
 
         Raises
@@ -161,8 +195,9 @@ class WaveletClip:
         if self.band and cells.size == size <= DENSE and all(tally.reports):
             uncertainty = linear_estimate(channel, tally, plug_in=mass if self.clip else None)
         made = decoder_document(self)
-        kind = Distribution if self.clip else SignedEstimate
-        return answer_as(kind, channel, tally, mass, made=made, uncertainty=uncertainty)
+        kind: Any = Distribution if self.clip else SignedEstimate
+        answer: Answer = answer_as(kind, channel, tally, mass, made=made, uncertainty=uncertainty)
+        return answer
 
 
 def _levels(channel: Channel, tally: Counts) -> list[Level]:

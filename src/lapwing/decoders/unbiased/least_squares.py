@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, cast, overload
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import Answer, answer_as, decoder_document
 from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate, hadamard_operator
 from lapwing.decoders.unbiased.linear_estimate import available_band, linear_estimate
 from lapwing.errors import ConvergenceWarning
@@ -26,7 +26,7 @@ from lapwing.results.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True)
-class LeastSquares:
+class LeastSquares(Generic[Answer]):
     """Fit the counts by weighted least squares, on the simplex or free of it.
 
     Parameters
@@ -59,11 +59,36 @@ class LeastSquares:
     simplex: bool = True
     weighted: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: LeastSquares[Distribution],
+            *,
+            simplex: Literal[True] = True,
+            weighted: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: LeastSquares[SignedEstimate], *, simplex: Literal[False], weighted: bool = True
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: LeastSquares[Distribution | SignedEstimate],
+            *,
+            simplex: bool,
+            weighted: bool = True,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "least-squares"
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
         Raises
@@ -76,9 +101,10 @@ class LeastSquares:
         if not self.simplex:
             estimate = linear_estimate(channel, tally)
             signed = estimate.centre
-            return answer_as(
+            found: Any = answer_as(
                 SignedEstimate, channel, tally, signed, made=made, uncertainty=estimate
             )
+            return cast("Answer", found)
         mass, uncertainty, solution = self._on_simplex(channel, tally)
         if solution is not None:
             made |= {"iterations": solution.iterations, "converged": solution.converged}
@@ -88,7 +114,8 @@ class LeastSquares:
                     ConvergenceWarning,
                     stacklevel=2,
                 )
-        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
+        found = answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
+        return cast("Answer", found)
 
     def _on_simplex(
         self, channel: Channel, tally: Counts

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import Answer, answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
@@ -25,7 +25,7 @@ METHODS = ("clip-and-normalise", "additive", "norm-cut")
 
 
 @dataclass(frozen=True)
-class Normalization:
+class Normalization(Generic[Answer]):
     """Make the unbiased shares of categories sum to one.
 
     Parameters
@@ -59,6 +59,37 @@ class Normalization:
     total: Literal["one", "free"] = "one"
     band: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: Normalization[Distribution],
+            *,
+            method: Literal["clip-and-normalise", "norm-cut"] = "clip-and-normalise",
+            total: Literal["one"] = "one",
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: Normalization[SignedEstimate],
+            *,
+            method: Literal["additive"],
+            total: Literal["one"] = "one",
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: Normalization[SignedEstimate],
+            *,
+            method: Literal["norm-cut"],
+            total: Literal["free"],
+            band: bool = True,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "normalization"
     reads: ClassVar[Kind] = "counts"
 
@@ -72,7 +103,7 @@ class Normalization:
             raise ArgumentError("total='free' is for method='norm-cut'; the others sum to one")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return a Distribution; a SignedEstimate of "additive" and of a free total.
 
         Raises
@@ -92,9 +123,10 @@ class Normalization:
             mass = clipped(found.shares)
         plug_in = simplex(mass) if signed else mass
         band = available_band(channel, tally, plug_in) if self.band else None
-        kind = SignedEstimate if signed else Distribution
+        kind: Any = SignedEstimate if signed else Distribution
         made = decoder_document(self)
-        return answer_as(kind, channel, tally, mass, made=made, uncertainty=band)
+        answer: Answer = answer_as(kind, channel, tally, mass, made=made, uncertainty=band)
+        return answer
 
 
 def clipped(shares: Vector) -> Vector:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import Answer, answer_as, decoder_document
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import projected, spread
 from lapwing.decoders.unbiased.significance import Control, check_test, critical_score
@@ -23,7 +23,7 @@ from lapwing.results.signed_estimate import SignedEstimate
 
 
 @dataclass(frozen=True)
-class Threshold:
+class Threshold(Generic[Answer]):
     """Keep the unbiased shares above a significance threshold, unchanged; also called base-cut.
 
     Parameters
@@ -70,6 +70,30 @@ class Threshold:
     rest: Literal["spread", "drop", "project"] = "spread"
     band: bool = True
 
+    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
+
+        @overload
+        def __init__(
+            self: Threshold[Distribution],
+            *,
+            alpha: float = 0.05,
+            control: Control = "family-wise",
+            rest: Literal["spread", "project"] = "spread",
+            band: bool = True,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self: Threshold[SignedEstimate],
+            *,
+            alpha: float = 0.05,
+            control: Control = "family-wise",
+            rest: Literal["drop"],
+            band: bool = True,
+        ) -> None: ...
+
+        def __init__(self, **knobs: Any) -> None: ...
+
     name: ClassVar[str] = "threshold"
     reads: ClassVar[Kind] = "counts"
 
@@ -80,7 +104,7 @@ class Threshold:
             raise ArgumentError(f"rest must be 'spread', 'drop' or 'project', got {self.rest!r}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution | SignedEstimate:
+    def decode(self, channel: Channel, tally: Counts) -> Answer:
         """Return a Distribution, or a SignedEstimate with ``rest="drop"``.
 
         Raises
@@ -100,6 +124,7 @@ class Threshold:
             mass = projected(found.shares, kept=kept)
         plug_in = simplex(mass) if signed else mass
         band = available_band(channel, tally, plug_in) if self.band else None
-        kind = SignedEstimate if signed else Distribution
+        kind: Any = SignedEstimate if signed else Distribution
         made = decoder_document(self)
-        return answer_as(kind, channel, tally, mass, made=made, uncertainty=band)
+        answer: Answer = answer_as(kind, channel, tally, mass, made=made, uncertainty=band)
+        return answer

@@ -9,6 +9,7 @@ memory allows.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import Counts
+
+Tails = Literal["normal", "laplace"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +35,15 @@ class UnbiasedShares:
         What a share of one adds to the variance; may be negative.
     reports : int
         People behind them.
+    tails : {"normal", "laplace"}
+        The law of the errors.
     """
 
     shares: Vector
     empty: Vector
     slope: float
     reports: int
+    tails: Tails = "normal"
 
     def variance(self, mass: Vector) -> Vector:
         """Return the variances of the estimates when these are the shares: float64 [size]."""

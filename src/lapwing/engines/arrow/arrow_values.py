@@ -19,8 +19,16 @@ from numpy.typing import NDArray
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unchecked_texts
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.text_values import EXAMPLES, Texts, Unit, check_texts
+from lapwing.protocol.domains.text_values import (
+    EXAMPLES,
+    NoClockError,
+    Texts,
+    Unit,
+    check_texts,
+    number_in_text,
+)
 from lapwing.protocol.domains.units import to_numbers
+from lapwing.protocol.domains.zoned_columns import on_the_wall
 
 Values = NDArray[Any]
 
@@ -42,12 +50,6 @@ _NOBODY = object()
 """Stands for a value that is no label, so that the domain refuses it with its position."""
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-
-_CALENDAR_SECONDS = 2.5e11
-"""Time zones are known for moments within this distance of 1970, the years -5900 to 9800."""
-
-_TICK_LIMIT = 9.22e18
-"""A month less than 64 bits hold: a zone's offset can be added."""
 
 
 def labels_of(array: Any, *, column: str) -> list[str | None]:
@@ -213,6 +215,8 @@ def _ordered(array: Any, unit: Unit, *, column: str, texts: Texts, refuse: bool)
             "time-of-day": "times of day or timestamps",
         }[unit]
         advice = "choose another column, or a survey whose domain has the right --unit"
+        if (kind, unit) == ("dates", "time-of-day"):
+            advice = str(NoClockError())
         _refuse_kind(column, kind, needed, advice)
     if kind == "numbers":
         return _said(_floats(array), unit, column=column)
@@ -221,6 +225,11 @@ def _ordered(array: Any, unit: Unit, *, column: str, texts: Texts, refuse: bool)
         if refuse and unreadable.any():
             position = int(np.argmax(unreadable))
             written = EXAMPLES[unit] if texts == "iso" else f"a number of {texts}"
+            if texts == "iso" and unit == "time-of-day" and _is_date(array[position]):
+                raise DomainError(
+                    f"the value at position {position} must be a {unit}: {NoClockError()}",
+                    position=position,
+                )
             other = "" if unit == "number" else ", or say how texts are read (--texts)"
             raise DomainError(
                 f"every value must be a {unit}, the text at position {position} is not; it must "
@@ -231,31 +240,23 @@ def _ordered(array: Any, unit: Unit, *, column: str, texts: Texts, refuse: bool)
     if kind == "times of day":
         ticks = array.cast(pa.int32() if pa.types.is_time32(array.type) else pa.int64())
         return _floats(ticks) / _PER_SECOND[array.type.unit]
-    if kind == "timestamps" and array.type.tz is not None and unit != "datetime":
+    if unit != "datetime":
         # The date and the time of day are those on the wall where the value was recorded.
-        array = _on_the_wall(array, column=column)
+        array = on_the_wall(array, name=f"column {column!r}")
     return to_numbers(array.to_numpy(zero_copy_only=False), unit=unit)
 
 
-def _on_the_wall(array: Any, *, column: str) -> Any:
-    """Return timestamps with a zone as what its clocks showed; as UTC where no zone is known."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    plain = pa.timestamp(array.type.unit)
+def _is_date(cell: Any) -> bool:
+    """Return whether a text that stands for no time of day is a date."""
     try:
-        pc.local_timestamp(pa.array([0], array.type))
-    except pa.ArrowInvalid:
-        raise DomainError(
-            f"the time zone of column {column!r} is unknown on this machine; install its "
-            "time zone database, or convert the column"
-        ) from None
-    # Far moments overflow in Arrow, and would come out on the other side of 1970.
-    ticks = _PER_SECOND[array.type.unit]
-    most = min(_CALENDAR_SECONDS * ticks, _TICK_LIMIT)
-    far = pc.greater(pc.abs(_floats_of(array.cast(pa.int64()))), most)
-    near = pc.local_timestamp(pc.if_else(far, None, array))
-    return pc.if_else(far, array.cast(plain), near)
+        content = cell.as_py()
+        text = content.decode() if isinstance(content, bytes) else content
+        number_in_text(text, unit="time-of-day", texts="iso")
+    except NoClockError:
+        return True
+    except (ValueError, OverflowError):
+        pass
+    return False
 
 
 def _said(numbers: NDArray[np.float64], unit: Unit, *, column: str) -> NDArray[np.float64]:

@@ -55,12 +55,13 @@ class ColumnValues:
         by: str | None = None,
         texts: Texts = "iso",
         curator: bool = False,
+        header: bool = True,
     ) -> ColumnValues:
         """Open a file and choose the columns; see `table_reader` for what may go wrong."""
-        table = open_table(path)
+        table = open_table(path, header=header)
         if by is not None:
             by = table.column(by, option="--by")
-        name = table.column(column)
+        name = table.column(column, beside=by, labels=not domain.ordered)
         if name == by:
             raise ArgumentError(
                 f"--by must name another column than {name!r}: a label is public, the value is not"

@@ -33,6 +33,7 @@ from lapwing.errors import (
     MismatchError,
     MissingExtraError,
     ReportError,
+    TornFileError,
 )
 from lapwing.protocol.messages import report_file
 from lapwing.protocol.messages.reports import Reports
@@ -190,7 +191,7 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
     MismatchError
         When another survey collected them. Nothing was yielded.
     TornFileError
-        At a block of a compact file that is torn or damaged; all before it was yielded.
+        When a block of a compact file is torn or damaged; all that is intact was yielded.
     FormatError
         When the file is foreign or damaged.
     ReportError
@@ -255,7 +256,28 @@ def _read_compact(stream: IO[bytes], path: Path, survey: Survey) -> Iterator[Rep
             f"header says {header.width}"
         )
     named = Path("standard input") if path == STDIN else path
-    yield from report_file.read_blocks(stream, header, path=named)
+    yield from _joined(report_file.read_blocks(stream, header, path=named), header.width)
+
+
+def _joined(blocks: Iterator[Reports], width: int) -> Iterator[Reports]:
+    """Yield many blocks as one batch; those before an error are yielded before it is raised."""
+    waiting: list[Reports] = []
+    error: TornFileError | None = None
+    most = report_file.reports_per_block(width)
+    while True:
+        try:
+            block = next(blocks, None)
+        except TornFileError as torn:
+            block, error = None, torn
+        held = sum(len(one) for one in waiting)
+        if waiting and (block is None or held + len(block) > most):
+            yield Reports(np.vstack([one.data for one in waiting]), waiting[0].fingerprint)
+            waiting = []
+        if error is not None:
+            raise error
+        if block is None:
+            return
+        waiting.append(block)
 
 
 def _check_columns(path: Path, names: list[str], by: str | None) -> None:

@@ -224,6 +224,8 @@ def _moments(table: Bytes, zone: Bytes | None, unit: Unit) -> tuple[Floats, Flag
         legal &= clocks & (seconds < DAY)
         legal &= (table[10] == ord("T")) | (table[10] == ord(" "))
         microseconds = parts * (10**6 // one)
+    elif unit == "time-of-day":
+        legal &= False  # a date alone, which has none
     east: Any = 0
     if zone is not None and len(zone) == 6:
         hours, digits = _digits(zone, 1, 3)

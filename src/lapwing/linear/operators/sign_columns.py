@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.random_signs import ones_per_column, unpacked
 

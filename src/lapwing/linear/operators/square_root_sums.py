@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.linear.memoized import memoized
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.linear.operators.operator import Operator
 
 UNIT = 2**20

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.random_signs import (
     LARGEST_SEED,
     coherence,
@@ -37,6 +37,7 @@ from lapwing.local.categorical.uneven_near_sets import (
 from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_evenly
 from lapwing.privacy.exact_numbers import (
+    ExactNumber,
     check_whole_field,
     epsilon_text,
     exact_epsilon,
@@ -44,9 +45,10 @@ from lapwing.privacy.exact_numbers import (
     least_epsilon,
 )
 from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, secure, uniform_below
+from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, source_of, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import check_symbol, derived_values, randomizer_document
 
@@ -145,6 +147,22 @@ accept it by name with accept_epsilon="1.308846"
     seed: int = 0
     design_epsilon: Fraction = field(init=False)
     """What the law is built on: `epsilon` as it was given, also where another is promised."""
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            outputs: int = 0,
+            sparsity: int | None = None,
+            matrix: str | Sequence[str] = "balanced",
+            weight: int | None = None,
+            uneven: Literal["refuse", "banded", "scaled"] = "refuse",
+            accept_epsilon: ExactNumber | None = None,
+            seed: int = 0,
+        ) -> None: ...
 
     name: ClassVar[str] = "compressive-privatization"
 
@@ -435,9 +453,9 @@ accept it by name with accept_epsilon="1.308846"
         codes: NDArray[np.int64] = order[place, start + offset]
         return codes
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; as :meth:`TwoLevel.randomize`, with a T for each size."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         points = self.point_of(values)
 
         def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import hadamard_parity, is_power_of_two
 from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel
-from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.privacy.sampling.randomness import WORD
+from lapwing.protocol.domains.domain import Domain
 
 
 def least_variance_blocks(symbols: int, epsilon: Fraction | float) -> int:
@@ -142,6 +143,12 @@ class HadamardResponse(TwoLevel):
 
     _: KW_ONLY
     blocks: int | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self, domain: Domain, epsilon: ExactNumber, *, blocks: int | None = None
+        ) -> None: ...
 
     name: ClassVar[str] = "hadamard-response"
 

@@ -6,23 +6,25 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash
 from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
+from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     bernoulli,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
@@ -134,14 +136,18 @@ class LinearHashing:
     """
 
     domain: Domain
-    epsilon: Any
+    epsilon: Fraction
     _: KW_ONLY
     hash_bits: int | None = None
 
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self, domain: Domain, epsilon: ExactNumber, *, hash_bits: int | None = None
+        ) -> None: ...
+
     name: ClassVar[str] = "linear-hashing"
     simulation: ClassVar[Literal["exact", "users"]] = "users"
-    fingerprint = cached_property(randomizer_fingerprint)
-    guarantee = cached_property(randomizer_guarantee)
     to_document = randomizer_document
 
     def __post_init__(self) -> None:
@@ -178,6 +184,16 @@ class LinearHashing:
         """Points near a hash, given the matrix."""
         return least_variance_near(self.bits, self.epsilon)
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of its canonical document, with all that derives from it."""
+        return randomizer_fingerprint(self)
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Pure epsilon, in the local model."""
+        return randomizer_guarantee(self)
+
     @property
     def outputs(self) -> int:
         """Points, given the matrix."""
@@ -188,7 +204,11 @@ class LinearHashing:
         """Points that are not, given the matrix."""
         return self.outputs - self.near
 
-    threshold = cached_property(near_threshold)
+    @cached_property
+    def threshold(self) -> int:
+        """T: a report is near with probability T / 2^64."""
+        return near_threshold(self)
+
     certificate = near_certificate
 
     @property
@@ -253,7 +273,7 @@ class LinearHashing:
             guarantee=self.guarantee,
         )
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; as every randomizer."""
         return self.randomize_symbols(self.domain.index(values), rng=rng)
 
@@ -261,7 +281,7 @@ class LinearHashing:
         self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
     ) -> Reports:
         """Return one report per symbol of the domain: what a simulation of people needs."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         shift = np.uint64(64 - self.hash.seed_bits)
         sizes = np.array([self.far, self.near], dtype=np.uint64)
 

@@ -6,14 +6,15 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.multiply_shift import (
     PooledHashes,
     factors_and_shifts,
@@ -22,16 +23,17 @@ from lapwing.linear.operators.multiply_shift import (
     keys_of,
 )
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel
-from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import hashed_channel
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports, pack_codes, unpack_codes
 from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
@@ -123,6 +125,18 @@ class LocalHashing(TwoLevel):
     size: int | None = None
     seed: int = 0
 
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            hashes: int | None = None,
+            size: int | None = None,
+            seed: int = 0,
+        ) -> None: ...
+
     name: ClassVar[str] = "local-hashing"
 
     def __post_init__(self) -> None:
@@ -148,10 +162,12 @@ class LocalHashing(TwoLevel):
             raise ArgumentError("a seed names a pool; give hashes, or leave the seed out")
         super().__post_init__()
 
-    @property
-    def simulation(self) -> Literal["exact", "users"]:  # type: ignore[override]
-        """Exact with a pool; without one everybody is randomised."""
-        return "users" if self.hashes is None else "exact"
+    if not TYPE_CHECKING:  # to a protocol, what its other classes have: one for the whole class
+
+        @property
+        def simulation(self) -> Literal["exact", "users"]:
+            """Exact with a pool; without one everybody is randomised."""
+            return "users" if self.hashes is None else "exact"
 
     @cached_property
     def values_of_a_hash(self) -> int:
@@ -244,7 +260,7 @@ class LocalHashing(TwoLevel):
             guarantee=self.guarantee,
         )
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; see :meth:`TwoLevel.randomize`."""
         if self.hashes is not None:
             return super().randomize(values, rng=rng)
@@ -254,7 +270,7 @@ class LocalHashing(TwoLevel):
         self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
     ) -> Reports:
         """Return one report with a fresh seed per symbol: what a simulation of people needs."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         size = self.values_of_a_hash
 
         def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import is_power_of_two
 from lapwing.local.categorical.linear_hashing import LinearHashing
 from lapwing.local.mixture import Mixture, Part, whole_shares
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.channel import ObservedChannel
 from lapwing.protocol.channels.prefix_channel import PrefixChannel
 from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import Counts, ReportLog
@@ -79,6 +81,17 @@ class PrefixHashing(Mixture):
     _: KW_ONLY
     prefixes: Sequence[int] | None = None
     hash_bits: int | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            prefixes: Sequence[int] | None = None,
+            hash_bits: int | None = None,
+        ) -> None: ...
 
     name: ClassVar[str] = "prefix-hashing"
     simulation: ClassVar[Literal["exact", "users"]] = "users"

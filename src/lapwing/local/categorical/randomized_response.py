@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,9 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.two_level import TwoLevel
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import WORD
+from lapwing.protocol.domains.domain import Domain
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class GeneralizedRandomizedResponse(TwoLevel):
     >>> colours.tally(colours.randomize(["red"] * 1000, rng=seeded(1))).blocks[0].tolist()
     [792, 103, 105]
     """
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "generalized-randomized-response"
 

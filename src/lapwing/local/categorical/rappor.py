@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
 from lapwing.local.categorical.rappor_memory import Memory
 from lapwing.privacy.exact_numbers import (
+    ExactNumber,
     check_whole,
     exact_epsilon,
     exponential_bounds,
@@ -23,7 +25,7 @@ from lapwing.privacy.exact_numbers import (
     square_root_below,
 )
 from lapwing.privacy.guarantee import Certificate, Guarantee
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, iterate, secure
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, iterate, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
@@ -110,9 +112,15 @@ class Rappor(Counted):
     """
 
     domain: Domain
-    epsilon: Any
+    epsilon: Fraction
     _: KW_ONLY
     lifetime: Fraction | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self, domain: Domain, epsilon: ExactNumber, *, lifetime: ExactNumber | None = None
+        ) -> None: ...
 
     name: ClassVar[str] = "rappor"
     unshufflable: ClassVar[str] = (
@@ -283,7 +291,7 @@ class Rappor(Counted):
             raise ArgumentError("survey must be the fingerprint of the survey that asks")
         symbol = int(self.domain.index([value])[0])
         permanent = self._permanent(symbol, memory.words(survey, self.fingerprint, symbol))
-        made = self._instantaneous(permanent, iterate(secure() if rng is None else rng))
+        made = self._instantaneous(permanent, iterate(source_of(rng)))
         data = np.frombuffer(made, dtype=np.uint8).reshape(1, -1).copy()
         return Reports(data, self.fingerprint)
 
@@ -307,13 +315,13 @@ class Rappor(Counted):
         check_symbol(value, self.domain.size)
         return self._instantaneous(self._permanent(value, words), words)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return the first report of as many new people, who keep nothing.
 
         For simulation, and for surveys that ask once. A device that will be asked again uses
         :meth:`report`.
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
         keep, again = self._thresholds
 

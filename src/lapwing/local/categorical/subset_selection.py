@@ -6,17 +6,18 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, drawn_in_order, random_sets
 from lapwing.local.near_and_far import check_near, near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
 from lapwing.protocol.domains.domain import Domain
@@ -97,9 +98,15 @@ class SubsetSelection(Counted):
     """
 
     domain: Domain
-    epsilon: Any
+    epsilon: Fraction
     _: KW_ONLY
     size: int | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self, domain: Domain, epsilon: ExactNumber, *, size: int | None = None
+        ) -> None: ...
 
     name: ClassVar[str] = "subset-selection"
 
@@ -126,7 +133,11 @@ class SubsetSelection(Counted):
         """Sets that do not hold it."""
         return self.domain.size - self.members
 
-    threshold = cached_property(near_threshold)
+    @cached_property
+    def threshold(self) -> int:
+        """T: a report is near with probability T / 2^64."""
+        return near_threshold(self)
+
     certificate = near_certificate
 
     @property
@@ -163,14 +174,14 @@ class SubsetSelection(Counted):
         law = FixedSizeSubset(symbols=self.domain.size, members=self.members, own=own)
         return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value.
 
         Notes
         -----
         See :func:`lapwing.local.bit_reports.random_sets`: the set is exactly uniform.
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
 
         def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:

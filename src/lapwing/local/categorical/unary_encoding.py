@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import PrivacyError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.local.bit_reports import BitReports, write_bits
-from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds, square_root_below
+from lapwing.privacy.exact_numbers import (
+    ExactNumber,
+    exact_epsilon,
+    exponential_bounds,
+    square_root_below,
+)
 from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, secure
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
@@ -67,7 +73,11 @@ class UnaryEncoding(Counted):
     """
 
     domain: Domain
-    epsilon: Any
+    epsilon: Fraction
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "unary-encoding"
 
@@ -126,7 +136,7 @@ class UnaryEncoding(Counted):
         block = Block(operator, ProductOfBits())
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value.
 
         Notes
@@ -134,7 +144,7 @@ class UnaryEncoding(Counted):
         All bits are drawn with probability q, 64 at a time, then the own bit of every person is
         overwritten by one drawn with probability p.
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
         own, other = self._thresholds
 
@@ -190,6 +200,10 @@ class OptimizedUnaryEncoding(UnaryEncoding):
     >>> bits.report_width, bits.certificate().holds
     (125, True)
     """
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "optimized-unary-encoding"
 

@@ -7,28 +7,29 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
 from itertools import accumulate
 from numbers import Real
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.circulant import Circulant
 from lapwing.linear.operators.toeplitz import SlidingTable
 from lapwing.local.code_reports import CodeReports
 from lapwing.local.numerical.square_wave import half_window
 from lapwing.local.window_counts import spread_evenly
-from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon, exponential_bounds
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
@@ -110,11 +111,23 @@ class GeneralWave(Counted):
     """
 
     domain: Interval | Integers
-    epsilon: Any
+    epsilon: Fraction
     _: KW_ONLY
     shape: Literal["trapezoid"] | Sequence[float] = "trapezoid"
     ratio: float | None = None
     width: float | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Interval | Integers,
+            epsilon: ExactNumber,
+            *,
+            shape: Literal["trapezoid"] | Sequence[float] = "trapezoid",
+            ratio: float | None = None,
+            width: float | None = None,
+        ) -> None: ...
 
     name: ClassVar[str] = "general-wave"
 
@@ -307,9 +320,9 @@ class GeneralWave(Counted):
             counts = _spread(people - anywhere, raised / raised.sum(), rng)
         return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         points = self.domain.index(values)
 
         def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import HadamardAgreement, hadamard_parity
 from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
 
 
 def spread_over_rows(people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -163,6 +165,10 @@ class HaarHadamard(Mixture):
     >>> len(haar.groups), haar.report_width, haar.certificate().holds
     (10, 3, True)
     """
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "haar-hadamard"
 

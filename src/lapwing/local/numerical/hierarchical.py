@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from lapwing.errors import DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.numerical.binning import least_variance_randomizer
-from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
 
 
 def level_sizes(size: int, branching: int) -> tuple[int, ...]:
@@ -84,6 +85,10 @@ class Hierarchical(Mixture):
 
     _: KW_ONLY
     branching: int = 4
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, domain: Domain, epsilon: ExactNumber, *, branching: int = 4) -> None: ...
 
     name: ClassVar[str] = "hierarchical"
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.memoized import cached_property
 from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
 from lapwing.local.categorical.subset_selection import SubsetSelection, optimal_size
 from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.numerical.square_wave import SquareWave, mutual_information_width
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.randomizer import Randomizer
 
@@ -135,6 +136,12 @@ class MultiscaleWave(Mixture):
 
     _: KW_ONLY
     parts: Sequence[Wave] | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self, domain: Domain, epsilon: ExactNumber, *, parts: Sequence[Wave] | None = None
+        ) -> None: ...
 
     name: ClassVar[str] = "multiscale-wave"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.local.numerical.mean_estimate import MeanEstimate, grid_points, mean_of, own_counts
 from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_in_windows
+from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import Counts
@@ -63,6 +64,10 @@ class Piecewise(TwoLevel):
     """
 
     domain: Interval | Integers
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, domain: Interval | Integers, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "piecewise"
 

@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.local.bit_reports import (
     BitReports,
@@ -28,13 +29,18 @@ from lapwing.local.bit_reports import (
     write_bits,
 )
 from lapwing.local.near_and_far import near_certificate, near_threshold
-from lapwing.privacy.exact_numbers import check_whole_field, exact_epsilon, exponential_bounds
+from lapwing.privacy.exact_numbers import (
+    ExactNumber,
+    check_whole_field,
+    exact_epsilon,
+    exponential_bounds,
+)
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     bernoulli,
     scalar_below,
-    secure,
+    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
@@ -209,9 +215,15 @@ class SignedSubsetSelection(Counted):
     """
 
     domain: Domain
-    epsilon: Any
+    epsilon: Fraction
     _: KW_ONLY
     size: int | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self, domain: Domain, epsilon: ExactNumber, *, size: int | None = None
+        ) -> None: ...
 
     name: ClassVar[str] = "signed-subset-selection"
 
@@ -250,7 +262,11 @@ class SignedSubsetSelection(Counted):
     def _all_in(self) -> bool:
         return self.members == self.coordinates
 
-    threshold = cached_property(near_threshold)
+    @cached_property
+    def threshold(self) -> int:
+        """T: a report is near with probability T / 2^64."""
+        return near_threshold(self)
+
     certificate = near_certificate
 
     @property
@@ -294,7 +310,7 @@ class SignedSubsetSelection(Counted):
         )
         return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value.
 
         Notes
@@ -302,7 +318,7 @@ class SignedSubsetSelection(Counted):
         Fair signs for all, then a set of coordinates
         (:func:`lapwing.local.bit_reports.random_sets`).
         """
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         symbols = self.domain.index(values)
 
         def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:

@@ -5,21 +5,22 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from functools import cached_property
 from numbers import Real
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.regridding import Repeated
 from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_in_circular_windows, spread_in_windows
-from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.protocol.channels.channel import Block, Channel, ObservedChannel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain
@@ -156,6 +157,17 @@ class SquareWave(TwoLevel):
     width: float | None = None
     grid: int | None = None
 
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            width: float | None = None,
+            grid: int | None = None,
+        ) -> None: ...
+
     name: ClassVar[str] = "square-wave"
 
     def __post_init__(self) -> None:
@@ -207,7 +219,7 @@ class SquareWave(TwoLevel):
         """Points of the output grid."""
         return self.points if self.domain.circular else self.points + 2 * self.half_window
 
-    def point_of(self, values: ArrayLike) -> NDArray[np.int64]:
+    def point_of(self, values: Values) -> NDArray[np.int64]:
         """Return the grid point of each value: int64 [n]."""
         if self.grid is None or not isinstance(self.domain, Interval):
             return self.domain.index(values)

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError, PrivacyError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.local.code_reports import CodeReports
 from lapwing.local.near_and_far import near_certificate, near_threshold
 from lapwing.local.numerical.mean_estimate import MeanEstimate, grid_points, mean_of, own_counts
-from lapwing.privacy.exact_numbers import exact_epsilon
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, secure
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.integers import Integers
@@ -79,7 +79,11 @@ class StochasticRounding(Counted):
     """
 
     domain: Interval | Integers
-    epsilon: Any
+    epsilon: Fraction
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, domain: Interval | Integers, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "stochastic-rounding"
 
@@ -110,7 +114,12 @@ class StochasticRounding(Counted):
 
     near: ClassVar[int] = 1
     far: ClassVar[int] = 1
-    threshold = cached_property(near_threshold)
+
+    @cached_property
+    def threshold(self) -> int:
+        """T: a report is near with probability T / 2^64."""
+        return near_threshold(self)
+
     certificate = near_certificate
 
     def upper(self, point: int) -> int:
@@ -152,9 +161,9 @@ class StochasticRounding(Counted):
         high = int(rng.binomial(people, self._chances).sum())
         return np.array([int(people.sum()) - high, high])
 
-    def randomize(self, values: ArrayLike, *, rng: RandomSource | None = None) -> Reports:
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value."""
-        source = secure() if rng is None else rng
+        source = source_of(rng)
         points = self.domain.index(values)
 
         def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:

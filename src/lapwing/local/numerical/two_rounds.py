@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Values
 from lapwing.local.numerical.mean_estimate import MeanEstimate, grid_points
 from lapwing.local.numerical.piecewise import Piecewise
 from lapwing.local.numerical.stochastic_rounding import StochasticRounding
-from lapwing.privacy.sampling.randomness import RandomSource, secure
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 
@@ -63,7 +64,7 @@ class SquaredDeviation:
         largest = max(self.centre - first, last - self.centre) ** 2
         return Interval(0.0, largest, bins=self.bins)
 
-    def of(self, values: ArrayLike) -> NDArray[np.float64]:
+    def of(self, values: Values) -> NDArray[np.float64]:
         """Return the squared deviation of each value, after it was put on the domain's grid."""
         first, step = grid_points(self.domain)
         points = first + step * self.domain.index(values).astype(np.float64)
@@ -71,7 +72,7 @@ class SquaredDeviation:
 
 
 def mean_and_variance(
-    values: ArrayLike,
+    values: Values,
     first: MeanRandomizer,
     *,
     rng: RandomSource | None = None,
@@ -99,7 +100,7 @@ def mean_and_variance(
     brought into the range of the mechanism; here by the public bounds of
     :class:`SquaredDeviation`.
     """
-    source = secure() if rng is None else rng
+    source = source_of(rng)
     column = np.asarray(values)
     if column.ndim != 1 or column.size < 4:
         raise ArgumentError(

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
+from lapwing.linear.memoized import cached_property
 from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.numerical.signed_subset_selection import (
     MOST_COORDINATES,
@@ -22,7 +22,8 @@ from lapwing.local.numerical.signed_subset_selection import (
     optimal_members,
     summed_variance,
 )
-from lapwing.privacy.exact_numbers import check_whole, check_whole_field, exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole, check_whole_field, exact_epsilon
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 
 Allocation = Literal["optimal", "uniform"]
@@ -223,6 +224,18 @@ class Wavelet(Mixture):
     levels: int | Rule | None = None
     users: int | None = None
     allocation: Allocation = "optimal"
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            levels: int | Rule | None = None,
+            users: int | None = None,
+            allocation: Allocation = "optimal",
+        ) -> None: ...
 
     name: ClassVar[str] = "wavelet"
 

@@ -183,6 +183,42 @@ def secure() -> RandomSource:
     return _secure
 
 
+def source_of(rng: RandomSource | None) -> RandomSource:
+    """Return the source that somebody passed, or :func:`secure` for None.
+
+    Raises
+    ------
+    ArgumentError
+        When it is no source: a seed alone, or a generator of NumPy, which protects nobody.
+    """
+    if rng is None:
+        return secure()
+    if not callable(getattr(rng, "words", None)):
+        raise ArgumentError(
+            f"rng must be a source of random words, got a {type(rng).__name__}; leave it out for "
+            "secure randomness, or pass lapwing.seeded(1) in a test, which protects nobody"
+        )
+    return rng
+
+
+def generator_of(rng: np.random.Generator | int) -> np.random.Generator:
+    """Return the generator that somebody passed or seeded, for draws that protect nobody.
+
+    Raises
+    ------
+    ArgumentError
+        When it is neither a generator of NumPy nor a whole number of at least 0.
+    """
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        said = str(rng) if isinstance(rng, int) else f"a {type(rng).__name__}"
+        raise ArgumentError(
+            "rng must be a seed, a whole number of at least 0, or a generator of NumPy, got "
+            f"{said}; pass for example rng=1"
+        ) from None
+
+
 def seeded(seed: int) -> RandomSource:
     """Return a reproducible keystream. For tests and simulation only: a seed is no secret.
 

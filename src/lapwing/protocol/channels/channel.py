@@ -15,7 +15,7 @@ from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.laws import Law
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.observation import Observation
+from lapwing.protocol.messages.observation import Observation, check_observation
 from lapwing.protocol.messages.tally import Counts
 
 
@@ -146,11 +146,14 @@ class Channel:
 
         Raises
         ------
+        ArgumentError
+            When it is neither a tally nor a release.
         MismatchError
             When its fingerprint or shapes are another channel's.
         TallyError
             When it holds no reports, or counts that no reports can give.
         """
+        check_observation(tally)
         if tally.fingerprint != self.fingerprint:
             raise MismatchError(
                 f"the tally was made by randomizer {tally.fingerprint[:12]}, this channel is of "

@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
@@ -25,7 +25,7 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Counts as CountVector
 from lapwing.protocol.channels.laws import ProductOfBits
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.observation import Observation
+from lapwing.protocol.messages.observation import Observation, check_observation
 from lapwing.protocol.messages.tally import Counts, ReportLog
 
 LISTED = 2**24
@@ -74,6 +74,7 @@ def hashed_channel(
 
 def check_log(log: Observation, fingerprint: str) -> None:
     """Raise UnsupportedChannelError at no log, MismatchError at one of another randomizer."""
+    check_observation(log)
     if log.kind != "log":
         raise UnsupportedChannelError(
             f"hashed reports are decoded from a log, got {type(log).__name__}"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Literal, NoReturn
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_list
 from lapwing.protocol.domains.units import check_some, one_dimensional
@@ -30,21 +31,47 @@ class Categories(Unordered):
         without ever listing them.
     missing : {"refuse", "category"}
         What becomes of None and NaN. The missing category is the last symbol.
+    other : str or int, optional
+        One of the labels, which every value that is none of them counts as. Without it such a
+        value is refused; a curator, who must not refuse a row, counts it as missing.
 
     Examples
     --------
     >>> colours = Categories(["red", "green"], missing="category")
     >>> colours.size, colours.index(["green", None]).tolist()
     (3, [1, 2])
+    >>> Categories(["red", "green", "another"], other="another").index(["blue", "red"]).tolist()
+    [2, 0]
     """
 
     labels: Sequence[str | int] | int
     _: KW_ONLY
     missing: Literal["refuse", "category"] = "refuse"
+    # A document without it was written before it came, and refuses what is no label.
+    other: str | int | None = field(default=None, metadata={"absent": None})
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            labels: Iterable[str | int] | NDArray[Any] | int,
+            *,
+            missing: Literal["refuse", "category"] = "refuse",
+            other: str | int | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Check the labels."""
         check_choice(self.missing, name="missing", choices=("refuse", "category"))
+        self._check_labels()
+        if self.other is None:
+            return
+        if isinstance(self.other, np.integer):
+            object.__setattr__(self, "other", int(self.other))
+        if type(self.other) not in (str, int) or self.other not in self.listed:
+            raise DomainError("other must be one of the labels; add the label that it names")
+
+    def _check_labels(self) -> None:
         if isinstance(self.labels, int | np.integer):
             limits = {"low": 1, "high": MAXIMUM_CATEGORIES}
             number = check_whole("the number of labels", self.labels, **limits, error=DomainError)
@@ -52,7 +79,8 @@ class Categories(Unordered):
             return
         check_list(self.labels, name="labels, unless their number,")
         labels = tuple(
-            int(label) if isinstance(label, np.integer) else label for label in self.labels
+            label.item() if isinstance(label, np.integer | np.str_) else label
+            for label in self.labels
         )
         wrong = next((type(label) for label in labels if type(label) not in (str, int)), None)
         if wrong is not None:
@@ -78,7 +106,7 @@ class Categories(Unordered):
         """The labels in order, without the missing category; a range where only counted."""
         return range(self.labels) if isinstance(self.labels, int) else self.labels
 
-    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+    def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each label: int64 [n].
 
         Raises
@@ -91,26 +119,28 @@ class Categories(Unordered):
             return super().index(values)
         check_some(array)
         outside = (array < 0) | (array >= self.labels)
-        if outside.any():
-            self._unknown(int(np.argmax(outside)))
-        return array.astype(np.int64)
+        if not outside.any():
+            return array.astype(np.int64)
+        unknown = self._unknown(int(np.argmax(outside)))
+        return np.where(outside, unknown, array).astype(np.int64)
 
     def _symbol(self, value: Any, position: int) -> int:
-        if isinstance(value, float) and value.is_integer():
+        if type(value) is float and value.is_integer():
             value = int(value)
         if isinstance(self.labels, int):
-            if type(value) is not int or not 0 <= value < self.labels:
-                self._unknown(position)
-            return int(value)
+            known = type(value) is int and 0 <= value < self.labels
+            return int(value) if known else self._unknown(position)
         symbol = self._numbers.get(value) if type(value) in (str, int) else None
-        if symbol is None:
-            self._unknown(position)
-        return int(symbol)
+        return self._unknown(position) if symbol is None else symbol
 
-    def _unknown(self, position: int) -> NoReturn:
+    def _unknown(self, position: int) -> int:
+        """Return the symbol of what is no label; DomainError where there is none."""
+        if self.other is not None:
+            return int(self.other) if isinstance(self.labels, int) else self._numbers[self.other]
         raise DomainError(
             f"every value must be one of the domain's labels, the one at position {position} is "
-            "not; add the label, or map such values to one like 'other' first",
+            "not; add the label, or name a label for all such values: other='...' in the domain "
+            "(--other)",
             position=position,
         )
 
@@ -120,7 +150,8 @@ class Categories(Unordered):
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         labels = self.labels if isinstance(self.labels, int) else list(self.labels)
-        return {"class": self.name, "labels": labels, "missing": self.missing}
+        document = {"class": self.name, "labels": labels, "missing": self.missing}
+        return document if self.other is None else document | {"other": self.other}
 
 
 def _is_unicode(text: str) -> bool:

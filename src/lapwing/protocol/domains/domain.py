@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from lapwing.errors import DomainError
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import check_some, to_numbers
 
@@ -71,7 +72,7 @@ class Domain(Protocol):
         """Right end of every symbol but the missing one; DomainError when not ordered."""
         ...
 
-    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+    def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value."""
         ...
 
@@ -90,14 +91,31 @@ def check_choice(word: Any, *, name: str, choices: tuple[str, ...]) -> None:
         raise DomainError(f"{name} must be one of {', '.join(choices)}, got {said}")
 
 
+def check_ordered(domain: Domain, *, name: str) -> None:
+    """Raise ArgumentError where a mechanism that needs an order is given labels."""
+    if not domain.ordered:
+        raise ArgumentError(
+            f"{name} releases a distribution function, and labels have no order; use label-counts"
+        )
+
+
 def check_list(entries: Any, *, name: str) -> None:
-    """Raise DomainError unless the entries are a list, or can be gone through like one."""
+    """Raise DomainError unless the entries are a list, or can be gone through like one.
+
+    A set has no order: its texts come in another one in each process, so what is made of it would
+    be another document each time.
+    """
+    if isinstance(entries, set | frozenset):
+        raise DomainError(
+            f"{name} must be a list, got a {type(entries).__name__}, which has no order; pass "
+            "sorted(...) of it"
+        )
     if not isinstance(entries, Iterable) or isinstance(entries, str | bytes | Mapping):
         raise DomainError(f"{name} must be a list, got a {type(entries).__name__}")
 
 
 def read_numbers(
-    values: ArrayLike, *, unit: Unit, missing: str
+    values: Values, *, unit: Unit, missing: str
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_] | None]:
     """Return values as numbers, at least one, and where they are missing; None when nowhere.
 

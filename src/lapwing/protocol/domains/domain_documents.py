@@ -16,12 +16,14 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
 
 DOMAINS: Mapping[str, type[Any]] = {
     "interval": Interval,
     "integers": Integers,
     "categories": Categories,
     "hashed-texts": HashedTexts,
+    "segmented": Segmented,
 }
 
 
@@ -47,8 +49,9 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
     kind = document.get("class") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or kind not in table:
         said = f"{quoted(kind)}{nearest(kind, table)}" if isinstance(kind, str) else "none"
+        others = "" if table is DOMAINS else "; load_plugins() makes those of other packages known"
         raise FormatError(
-            f"{name} must name a known class ({', '.join(sorted(table))}), got {said}"
+            f"{name} must name a known class ({', '.join(sorted(table))}), got {said}{others}"
         )
     made = table[kind]
     fields = {field.name: field for field in dataclasses.fields(made) if field.init}

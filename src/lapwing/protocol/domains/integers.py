@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.protocol.domains.domain import (
     LARGEST_INTEGER,
@@ -101,7 +102,7 @@ class Integers:
         """Number of the missing symbol, or None."""
         return self.size - 1 if self.missing == "bin" else None
 
-    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+    def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value: int64 [n].
 
         Parameters

@@ -7,17 +7,19 @@ are the normal case, and most of the people at an edge hold just that value.
 
 from __future__ import annotations
 
+import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
     MAXIMUM_BINS,
@@ -29,6 +31,9 @@ from lapwing.protocol.domains.domain import (
 )
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import UNITS, to_number
+
+Point = float | str | datetime.date | datetime.time | np.number[Any] | np.datetime64
+"""What an end, an edge or an atom may be written as; a datetime is a date, too."""
 
 _OF_EDGES: Any = None
 """What is left out where the edges of the bins are given one by one."""
@@ -95,6 +100,39 @@ class Interval:
     # A document without one of these was written before they came, and keeps its meaning.
     closed: Closed = field(default=_OF_EDGES, metadata={"absent": "left"})
     edges: Sequence[float] | None = field(default=None, metadata={"absent": None})
+
+    if TYPE_CHECKING:  # what it takes: bins by their number or by their edges
+
+        @overload
+        def __init__(
+            self,
+            low: Point,
+            high: Point,
+            *,
+            bins: int,
+            circular: bool = False,
+            scale: Literal["linear", "log"] = "linear",
+            atoms: Iterable[Point] | NDArray[Any] = (),
+            outside: Literal["clip", "refuse"] = "clip",
+            missing: Literal["refuse", "bin"] = "refuse",
+            unit: Unit = "number",
+            closed: Closed | None = None,
+        ) -> None: ...
+
+        @overload
+        def __init__(
+            self,
+            *,
+            edges: Iterable[Point] | NDArray[Any],
+            circular: bool = False,
+            atoms: Iterable[Point] | NDArray[Any] = (),
+            outside: Literal["clip", "refuse"] = "clip",
+            missing: Literal["refuse", "bin"] = "refuse",
+            unit: Unit = "number",
+            closed: Closed | None = None,
+        ) -> None: ...
+
+        def __init__(self, *ends: Any, **fields: Any) -> None: ...
 
     def __post_init__(self) -> None:
         """Check every field and turn dates and texts into numbers."""
@@ -245,7 +283,7 @@ class Interval:
             )
         return replace(self, bins=bins)
 
-    def index(self, values: ArrayLike) -> NDArray[np.int64]:
+    def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value.
 
         Parameters

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.protocol.domains.text_values import DAY, Unit
+from lapwing.protocol.domains.text_values import DAY, NoClockError, Unit
 
 # Seconds in a tick as a fraction. What is finer than a microsecond is cut off before.
 _TICK = {
@@ -32,11 +32,18 @@ def numbers_of_moments(array: NDArray[Any], *, unit: Unit) -> NDArray[np.float64
 
     NaT is NaN. Nothing is first brought to a common precision, where far years would overflow:
     a year beyond 10^12 is infinite, all others are exact to the microsecond or to a float.
+
+    Raises
+    ------
+    NoClockError
+        When the unit is "time-of-day", and the precision a day or more.
     """
     missing = np.isnat(array)
     kind, count = np.datetime_data(array.dtype)
     if kind == "generic":  # only NaT has no precision
         return np.full(array.shape, np.nan)
+    if unit == "time-of-day" and kind in ("Y", "M", "W", "D"):
+        raise NoClockError
     ticks = array.astype(array.dtype.newbyteorder("="), copy=False).view(np.int64)
     steps = {"Y": 1, "M": 12}.get(kind)
     most = _MOST_TICKS // count if steps is None else _MOST_YEARS * steps // count
@@ -59,9 +66,8 @@ def _numbers(
     """Return ticks of ``seconds / parts`` seconds each, one of the two being 1, in a unit."""
     if unit == "datetime":
         return ticks.astype(np.float64) * seconds / parts
-    if seconds >= DAY:  # days or weeks
-        days = seconds // DAY if unit == "date" else 0
-        return ticks.astype(np.float64) * days
+    if seconds >= DAY:  # days or weeks, which have dates only
+        return ticks.astype(np.float64) * (seconds // DAY)
     a_day = DAY * parts // seconds
     if unit == "date":
         return (ticks // a_day).astype(np.float64)

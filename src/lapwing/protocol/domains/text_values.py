@@ -4,7 +4,7 @@
 texts      a text of a date, a moment or a time of day is
 =========  ==================================================================
 iso        written as ISO 8601 has it: "2026-11-21", "2026-11-21T09:30+01:00",
-           "-0043-03-15"; of a time of day also "9:30" and "24:00"
+           "-0043-03-15"; of a time of day also "9:30" and "24:00", but no date alone
 days       a number of days, since 1970-01-01 or since midnight
 seconds    a number of seconds, since 1970-01-01T00:00 UTC or since midnight
 =========  ==================================================================
@@ -41,6 +41,15 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?")
 # Years that Python's dates do not have. The calendar repeats after 400 years.
 _FAR_YEAR = re.compile(r"([+-]\d{4,12}|\d{5,12}|0000)(-\d{2}-\d{2}.*)", re.ASCII | re.DOTALL)
 _CYCLE_YEARS, _CYCLE_DAYS = 400, 146_097
+
+
+class NoClockError(ValueError):
+    """A date where a time of day is wanted: it would silently be midnight."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "a date has no time of day; pass moments or times, or declare unit='date' (--unit)"
+        )
 
 
 def check_texts(texts: str, unit: str) -> None:
@@ -97,15 +106,27 @@ def _iso(text: str, *, unit: Unit) -> float:
     if far:
         cycles, year = divmod(int(far[1]) - 2000, _CYCLE_YEARS)
         text = f"{2000 + year}{far[2]}"
-    number = calendar_number(datetime.datetime.fromisoformat(text), unit=unit)
+    moment = datetime.datetime.fromisoformat(text)
+    if unit == "time-of-day" and _is_date(text):
+        raise NoClockError
+    number = calendar_number(moment, unit=unit)
     days = cycles * _CYCLE_DAYS
     return number + {"date": days, "datetime": days * DAY}.get(unit, 0)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def calendar_number(value: datetime.date | datetime.time, *, unit: Unit) -> float:
     """Return a date or time as a number in the unit; TypeError when it has none in that unit.
 
-    The date and the time of day of a moment are those on the wall where it was written.
+    The date and the time of day of a moment are those on the wall where it was written. A date has
+    no time of day: NoClockError.
     """
     if unit == "time-of-day" and isinstance(value, datetime.datetime | datetime.time):
         seconds = 3600 * value.hour + 60 * value.minute + value.second
@@ -120,4 +141,6 @@ def calendar_number(value: datetime.date | datetime.time, *, unit: Unit) -> floa
         return float((since.days * DAY + since.seconds) * 10**6 + since.microseconds) / 1e6
     if unit == "date" and isinstance(value, datetime.date):
         return float(value.toordinal() - _EPOCH.toordinal())
+    if unit == "time-of-day":
+        raise NoClockError
     raise TypeError

@@ -9,6 +9,10 @@ datetime       seconds since 1970-01-01T00:00 UTC          datetime, "2026-11-21
 time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, "09:30"
 =============  ==========================================  =======================
 
+**Time zones.** A moment with a zone has the date and time of day that its own clocks showed, and
+is the instant where the unit is "datetime", whichever library holds it. A moment without one is
+taken as it is written; as an instant, as UTC. A date has no time of day.
+
 **Each value is read by itself.** What one becomes depends on that value, the unit and the declared
 reading of texts, never on the others beside it: in the central model a row that decided how others
 are read would be worth more than the noise hides. So nothing here asks NumPy to find a common type
@@ -21,24 +25,27 @@ import contextlib
 import datetime
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
+from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.moments import numbers_of_moments
 from lapwing.protocol.domains.text_values import (
     DAY,
     EXAMPLES,
+    NoClockError,
     Texts,
     Unit,
     calendar_number,
     check_texts,
     number_in_text,
 )
+from lapwing.protocol.domains.zoned_columns import on_the_wall
 
 UNITS = ("number", "date", "datetime", "time-of-day")
 
@@ -107,6 +114,8 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
             return _float(value)
     except TypeError:
         pass
+    except NoClockError as error:
+        raise _UnreadableError(f"must be a {unit}: {error}") from None
     except Exception:  # classes of others (pandas' far moments) raise what they like
         raise _UnreadableError(f"must be a {unit} such as {EXAMPLES[unit]}") from None
     hint = ""
@@ -123,7 +132,7 @@ def _float(value: Any) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-def one_dimensional(values: ArrayLike) -> NDArray[Any]:
+def one_dimensional(values: Values) -> NDArray[Any]:
     """Return values as an array of one dimension, in which each is what it was.
 
     NumPy's common type of a list turns numbers beside one text into texts, and dates beside one
@@ -148,9 +157,23 @@ def one_dimensional(values: ArrayLike) -> NDArray[Any]:
     if array.ndim > 1 and getattr(held, "ndim", 1) == 1 and hasattr(held, "__len__"):
         # A column of lists, which NumPy made a table of because all are of one length.
         array = np.fromiter(held, dtype=object, count=len(held))
+    if array.ndim == 0:
+        raise DomainError(f"values must be a list or an array, got {_what_it_is(values)}")
     if array.ndim != 1:
         raise DomainError(f"values must be one-dimensional, got shape {array.shape}")
     return array
+
+
+def _what_it_is(values: Any) -> str:
+    """Say what came instead of a list, and what to do."""
+    kind = type(values).__name__
+    if isinstance(values, set | frozenset):
+        return f"a {kind}, which holds each value once; count every person in a list"
+    if isinstance(values, Mapping):
+        return f"a {kind}; pass list(...) of its values"
+    if isinstance(values, Iterable) and not isinstance(values, str | bytes | np.ndarray):
+        return f"a {kind}, which can be read only once; pass list(...) of it"
+    return "one value alone; put it in a list: [value]"
 
 
 def _is_plain(kind: type) -> bool:
@@ -190,7 +213,7 @@ def check_some(array: NDArray[Any]) -> None:
 
 
 def to_numbers(
-    values: ArrayLike, *, unit: Unit, texts: Texts = "iso", unreadable: Unreadable = "refuse"
+    values: Values, *, unit: Unit, texts: Texts = "iso", unreadable: Unreadable = "refuse"
 ) -> NDArray[np.float64]:
     """Return values as float64 [n]; missing ones (None, NaN, NaT) as NaN.
 
@@ -232,14 +255,18 @@ def to_numbers(
                     return np.array(values, dtype=np.float64)
             except OverflowError:  # a whole number beyond the floats, which the loop clips
                 pass
+    if unit in ("date", "time-of-day"):
+        values = on_the_wall(values, name="the values")
     array = one_dimensional(values)
     kind = array.dtype.kind
     if kind in "iuf":
         with np.errstate(all="ignore"):
             return array.astype(np.float64, copy=False)
-    if kind == "M" and unit != "number":
-        return numbers_of_moments(array, unit=unit)
-    if kind in "OUS" or unreadable == "missing":
+    calendar = kind == "M" and unit != "number"
+    if calendar:
+        with contextlib.suppress(NoClockError):  # told below, of the first that is not missing
+            return numbers_of_moments(array, unit=unit)
+    if kind in "OUS" or unreadable == "missing" or calendar:
         return _each(array, unit=unit, texts=texts, unreadable=unreadable)
     hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
     raise DomainError(f"values must be numbers, got an array of {array.dtype.name}{hint}")

@@ -8,7 +8,7 @@ for it. What the report says about the value is promised as before.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,8 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
 
 OTHER = "other"
-"""What small groups, and people without a label, are counted as."""
+"""What small groups, and people without a label, are counted as; where a group of that name is kept
+apart, "all other"."""
 
 MINIMUM = 1000
 """Reports of a group that is kept apart. Below, an answer is mostly noise: at epsilon 1 and 64 bins
@@ -30,10 +31,13 @@ MOST_GROUPS = 1000
 """More different labels than this are no groups: a name or a number of a person, say."""
 
 
-class Tallier(Protocol):
+Collected = TypeVar("Collected", bound=Tally, covariant=True)
+
+
+class Tallier(Protocol[Collected]):
     """A Survey or a Randomizer."""
 
-    def tally(self, reports: Reports) -> Tally:
+    def tally(self, reports: Reports) -> Collected:
         """Return the exact counts of a batch."""
         ...
 
@@ -47,9 +51,9 @@ class GroupTallies:
         Whose reports are counted.
     """
 
-    def __init__(self, tallier: Tallier) -> None:
+    def __init__(self, tallier: Tallier[Tally]) -> None:
         self._tallier = tallier
-        self._groups: dict[str, Tally] = {}
+        self._groups: dict[str | None, Tally] = {}  # None: without a label
 
     def add(self, reports: Reports, labels: Iterable[Any]) -> None:
         """Count a batch; nothing of it is counted when a report or a label is refused.
@@ -94,27 +98,47 @@ class GroupTallies:
 
     @property
     def labels(self) -> int:
-        """Different labels so far, with "other" for those without."""
+        """Different labels so far, with one for those without."""
         return len(self._groups)
 
     def result(self, *, minimum: int = MINIMUM) -> dict[str, Tally]:
         """Return the tally of every group, by name; see :func:`tally_by_group`."""
+        kept, rest = self.split(minimum=minimum)
+        return kept if rest is None else {**kept, rest_name(kept): rest}
+
+    def split(self, *, minimum: int) -> tuple[dict[str, Tally], Tally | None]:
+        """Return the groups that are kept apart, and the sum of all others if there are any."""
         check_whole("the minimum of a group", minimum, low=1)
         if not self._groups:
             raise TallyError("there must be at least one report to count")
         kept: dict[str, Tally] = {}
         rest: Tally | None = None
-        for name, tally in sorted(self._groups.items()):
-            if tally.total >= minimum and name != OTHER:
+        for name, tally in sorted(self._groups.items(), key=lambda item: item[0] or ""):
+            if tally.total >= minimum and name is not None:
                 kept[name] = tally
             else:
                 rest = tally if rest is None else rest + tally
-        return kept if rest is None else {**kept, OTHER: rest}
+        return kept, rest
+
+
+def rest_name(kept: Iterable[str]) -> str:
+    """Return what the small groups are called together: a name that no group has.
+
+    Examples
+    --------
+    >>> rest_name(["north"]), rest_name(["north", "Other"])
+    ('other', 'all other')
+    """
+    taken = {name.casefold() for name in kept}  # files are told apart so, too
+    name = OTHER
+    while name in taken:
+        name = f"all {name}"
+    return name
 
 
 def tally_by_group(
-    tallier: Tallier, reports: Reports, labels: Iterable[Any], *, minimum: int = MINIMUM
-) -> dict[str, Tally]:
+    tallier: Tallier[Collected], reports: Reports, labels: Iterable[Any], *, minimum: int = MINIMUM
+) -> dict[str, Collected]:
     """Return a tally for each group of people.
 
     Parameters
@@ -126,7 +150,8 @@ def tally_by_group(
         as "other".
     minimum : int
         At least 1. Groups with fewer reports are counted together as "other", so nothing is
-        lost: the tallies add up to that of all reports. "other" itself may be smaller.
+        lost: the tallies add up to that of all reports. "other" itself may be smaller. A group
+        that is named so itself is a group as any: then the small ones are "all other".
 
     Returns
     -------
@@ -158,17 +183,17 @@ def tally_by_group(
     """
     tallies = GroupTallies(tallier)
     tallies.add(reports, labels)
-    return tallies.result(minimum=minimum)
+    return cast("dict[str, Collected]", tallies.result(minimum=minimum))
 
 
-def _numbered(labels: Iterable[Any]) -> tuple[list[str], NDArray[np.int64]]:
+def _numbered(labels: Iterable[Any]) -> tuple[list[str | None], NDArray[np.int64]]:
     """Return the different names, and the number of the name of each label."""
-    names: dict[str, int] = {}
+    names: dict[str | None, int] = {}
     numbers = [names.setdefault(_name(label), len(names)) for label in labels]
     return list(names), np.array(numbers, dtype=np.int64)
 
 
-def _name(label: Any) -> str:
+def _name(label: Any) -> str | None:
     if label is None or label != label:
-        return OTHER
-    return str(label).strip() or OTHER
+        return None
+    return str(label).strip() or None

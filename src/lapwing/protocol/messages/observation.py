@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 
 from numpy.typing import NDArray
 
+from lapwing.errors import ArgumentError
+
 Kind = Literal["counts", "log", "release"]
 """Counts of reports, a log of the reports themselves, or noisy answers of a curator."""
 
@@ -36,6 +38,15 @@ class Observation(Protocol):
     def total(self) -> int:
         """People behind all blocks together."""
         ...
+
+
+def check_observation(observed: Any) -> None:
+    """Raise ArgumentError unless it is a tally or a release."""
+    if not hasattr(observed, "kind") or not hasattr(observed, "blocks"):
+        raise ArgumentError(
+            f"what is decoded must be a tally or a release, got a {type(observed).__name__}; add "
+            "reports up first: tally(reports)"
+        )
 
 
 class Summed:

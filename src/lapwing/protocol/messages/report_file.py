@@ -14,17 +14,19 @@
              records  reports * bytes per report
 
 All numbers are little-endian. Blocks repeat until the end of the file. A file may be appended to;
-if a writer dies, only its last block is torn, which the checksum shows.
+if a writer dies, only its last block is torn, which the checksum shows. A damaged byte costs the
+reports of its block, so blocks are written small; those behind it are found again.
 """
 
 from __future__ import annotations
 
+import os
 import struct
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +40,18 @@ LARGEST_BLOCK = 65_536
 LARGEST_BLOCK_BYTES = 16 * 2**20
 LARGEST_WIDTH = 2**24
 
+WRITTEN_BLOCK = 1024
+WRITTEN_BLOCK_BYTES = 64 * 2**10
+"""Of the blocks that are written: a damaged byte costs this many reports, and the eight bytes of
+each block are less than one in a hundred."""
+
 _HEADER = struct.Struct("<8sHHI32s32s")
 _CHECKSUM = struct.Struct("<I")
 _BLOCK = struct.Struct("<II")
+_NAMED = 5
+"""Damaged blocks that a message names."""
+_PROBED = 16
+"""Damaged blocks in a row behind which reading still goes on."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +78,13 @@ class Header:
 
 
 def reports_per_block(width: int) -> int:
-    """Return how many reports of a width go into one block: at most 65536 and 16 MiB."""
+    """Return how many reports of a width a block may hold: at most 65536 and 16 MiB."""
     return max(1, min(LARGEST_BLOCK, LARGEST_BLOCK_BYTES // width))
+
+
+def written_per_block(width: int) -> int:
+    """Return how many reports of a width are written into one block: at most 1024 and 64 KiB."""
+    return max(1, min(WRITTEN_BLOCK, WRITTEN_BLOCK_BYTES // width))
 
 
 def write(stream: IO[bytes], header: Header, batches: Iterable[Reports]) -> int:
@@ -88,7 +104,7 @@ def write(stream: IO[bytes], header: Header, batches: Iterable[Reports]) -> int:
     """
     stream.write(header.to_bytes())
     total = 0
-    size = reports_per_block(header.width)
+    size = written_per_block(header.width)
     for batch in batches:
         if (batch.fingerprint, batch.width) != (header.randomizer, header.width):
             raise MismatchError(
@@ -139,26 +155,86 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
 def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Reports]:
     """Yield the blocks of a file, each checked before it is yielded.
 
+    A block that fails its checksum is left out, and reading goes on behind it where a whole block
+    follows; a stream that cannot be read twice ends there.
+
     Raises
     ------
     TornFileError
-        At the first block that ends early or fails its checksum, after all blocks before it were
-        yielded; it says how many reports those hold.
+        After all intact blocks were yielded, when one ends early or fails its checksum; it says
+        which reports are lost and how many are intact.
     """
-    intact, block = 0, 0
+    lost: list[_Lost] = []
+    intact, first, block, usual = 0, 0, 0, written_per_block(header.width)
     while head := stream.read(_BLOCK.size):
         block += 1
+        start = stream.tell() - len(head) if stream.seekable() else None
         records = _records(stream, head, header.width)
-        if records is None:
-            raise TornFileError(
-                f"block {block} of {path.name} is torn; the {intact} reports in the blocks before "
-                "it are intact",
-                path=path,
-                block=block,
-                intact=intact,
-            )
-        intact += records.shape[0]
-        yield Reports(records, header.randomizer)
+        if records is not None:
+            usual = count = records.shape[0]
+            intact += count
+            yield Reports(records, header.randomizer)
+        else:
+            count = 0 if start is None else _behind(stream, start, head, header.width, usual)
+            lost.append(_Lost(block, first + 1, first + count if count else None))
+            if not count:
+                break
+        first += count
+    if lost:
+        raise TornFileError(
+            _said(lost, intact, path.name), path=path, block=lost[0].block, intact=intact
+        )
+
+
+class _Lost(NamedTuple):
+    """A damaged block, and its reports, counted from 1; last is None where none behind is found."""
+
+    block: int
+    first: int
+    last: int | None
+
+
+def _said(lost: list[_Lost], intact: int, name: str) -> str:
+    """Return which blocks are damaged, which reports are lost, and what is intact."""
+    number, first, last = lost[0]
+    if last is None and len(lost) == 1:
+        return (
+            f"block {number} of {name} is torn, and reports from {first} on are lost; the {intact} "
+            "reports in the blocks before it are intact"
+        )
+    named = ", ".join(str(one.block) for one in lost[:_NAMED])
+    places = ", ".join(
+        f"{one.first} to {one.last}" if one.last else f"from {one.first} on"
+        for one in lost[:_NAMED]
+    )
+    more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
+    blocks, are = ("blocks", "are") if len(lost) > 1 else ("block", "is")
+    return (
+        f"{blocks} {named}{more} of {name} {are} damaged, and the reports {places}{more} are lost; "
+        f"the {intact} reports in its other blocks are intact"
+    )
+
+
+def _behind(stream: IO[bytes], start: int, head: bytes, width: int, usual: int) -> int:
+    """Return how many reports a damaged block holds, and go to its end; 0 where nobody can tell.
+
+    Its number of reports may be what is damaged. So a number is believed when a whole block
+    follows: that which is stated (also where the file ends there), that of the block before, that
+    which is written today. Between may stand more damaged blocks of the same number.
+    """
+    stated = _BLOCK.unpack(head)[0] if len(head) == _BLOCK.size else 0
+    end = stream.seek(0, os.SEEK_END)
+    for count in dict.fromkeys((stated, usual, written_per_block(width))):
+        if not 1 <= count <= reports_per_block(width):
+            continue
+        size = _BLOCK.size + count * width
+        for place in range(start + size, min(end, start + _PROBED * size) + 1, size):
+            stream.seek(place)
+            ends = place == end and place == start + size and count == stated
+            if ends or _records(stream, stream.read(_BLOCK.size), width) is not None:
+                stream.seek(start + size)
+                return count
+    return 0
 
 
 def _records(stream: IO[bytes], head: bytes, width: int) -> NDArray[np.uint8] | None:

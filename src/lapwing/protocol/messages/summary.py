@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.documents import canonical, parse, replacing, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
-from lapwing.protocol.domains.domain import Domain
+from lapwing.linear.arrays import Values
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.text_values import Texts, check_texts
 from lapwing.protocol.domains.units import to_numbers
+from lapwing.protocol.domains.unordered import Unordered
 from lapwing.protocol.messages.observation import Summed
 
 MAGIC = b"LAPWING-SECRET\n\0"
@@ -32,32 +36,70 @@ def for_curator(domain: Domain) -> Domain:
     """Return the domain with values outside clipped and missing values as a symbol of their own.
 
     A curator must not refuse a row: an error that depends on the data tells something about them.
+    What is none of the labels counts as the domain's `other` label, else as missing.
 
     Raises
     ------
     ArgumentError
-        When the domain has no order.
+        When its symbols cannot be counted one by one.
     """
+    if isinstance(domain, Segmented):
+        return replace(domain, domain=for_curator(domain.domain))
+    if isinstance(domain, Categories):
+        if len(domain.listed) > MAXIMUM_BINS:
+            raise ArgumentError(
+                f"a curator counts every label, so there may be at most {MAXIMUM_BINS}, got "
+                f"{len(domain.listed)}; declare those that matter, and an other label for the rest"
+            )
+        return replace(domain, missing="category")
     if not isinstance(domain, Interval | Integers):
         raise ArgumentError(
-            "the central model releases a distribution function, so the domain must be an "
-            f"Interval or Integers, got {type(domain).__name__}"
+            "a curator counts every symbol, so the domain must be an Interval, Integers or "
+            f"Categories, got {type(domain).__name__}"
         )
     return replace(domain, outside="clip", missing="bin")
 
 
-def counts_of(values: ArrayLike, domain: Domain, *, texts: Texts = "iso") -> NDArray[np.int64]:
+def counts_of(values: Values, domain: Domain, *, texts: Texts = "iso") -> NDArray[np.int64]:
     """Return how many values fall on each symbol of a curator's domain: int64 [domain.size].
 
     Each value counts once, by itself: what cannot be read is missing, and no values are counts of
     zero.
     """
+    return np.bincount(_symbols(values, domain, texts), minlength=domain.size)
+
+
+def counts_by_segment(
+    values: Values, by: Values, domain: Segmented, *, texts: Texts = "iso"
+) -> NDArray[np.int64]:
+    """Return how many rows fall in each cell of a curator's table: int64 [domain.size].
+
+    A row's cell follows from its own value and segment; what is no segment is in none.
+
+    Raises
+    ------
+    ArgumentError
+        When there are not as many segments as values.
+    """
+    symbols = _symbols(values, domain.domain, texts)
+    segments = domain.segmentation.index_or_missing(by)
+    if symbols.size != segments.size:
+        raise ArgumentError(
+            f"there must be a segment for each value, got {segments.size} and {symbols.size}"
+        )
+    return np.bincount(segments * domain.domain.size + symbols, minlength=domain.size)
+
+
+def _symbols(values: Values, domain: Domain, texts: Texts) -> NDArray[np.int64]:
+    if isinstance(domain, Unordered):
+        check_texts(texts, domain.unit)
+        return domain.index_or_missing(values)
     numbers = to_numbers(values, unit=domain.unit, texts=texts, unreadable="missing")
     if isinstance(domain, Integers):
         numbers = np.rint(numbers)
     if not numbers.size:
-        return np.zeros(domain.size, dtype=np.int64)
-    return np.bincount(domain.index(numbers), minlength=domain.size)
+        return np.zeros(0, dtype=np.int64)
+    return domain.index(numbers)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,7 +111,7 @@ class Summary(Summed):
 
     Parameters
     ----------
-    domain : Interval or Integers
+    domain : Interval, Integers or Categories
         Made fit for a curator by :func:`for_curator`.
     counts : numpy.ndarray
         int64 [domain.size], not negative, with a sum of at most 2^40.
@@ -105,22 +147,40 @@ class Summary(Summed):
         return f"<Summary of a domain of {self.domain.size} symbols; its counts are secret>"
 
     @classmethod
-    def of_values(cls, values: ArrayLike, domain: Domain, *, texts: Texts = "iso") -> Summary:
+    def of_values(cls, values: Values, domain: Domain, *, texts: Texts = "iso") -> Summary:
         """Return the summary of raw values: clipped into the domain, rounded where it is whole.
 
         Missing values (NaN, None), infinite ones on a circle and what cannot be read are counted in
-        the domain's last symbol; none is refused, and there may be none at all. O(n) time.
+        the domain's last symbol, and so is what is none of the labels, unless the domain has an
+        `other`; none is refused, and there may be none at all. O(n) time.
 
         Parameters
         ----------
         values : array_like [n]
             Each is read by itself: changing one changes the symbol of that one.
-        domain : Interval or Integers
+        domain : Interval, Integers or Categories
         texts : {"iso", "days", "seconds"}
             How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
         """
         domain = for_curator(domain)
         return cls(domain, counts_of(values, domain, texts=texts))
+
+    @classmethod
+    def of_segments(
+        cls, values: Values, by: Values, domain: Segmented, *, texts: Texts = "iso"
+    ) -> Summary:
+        """Return the summary of raw values with the segment of each: as :meth:`of_values`.
+
+        Parameters
+        ----------
+        values : array_like [n]
+        by : array_like [n]
+            The segment of each; what is none of the domain's is in none.
+        domain : Segmented
+        texts : {"iso", "days", "seconds"}
+        """
+        curated = replace(domain, domain=for_curator(domain.domain))
+        return cls(curated, counts_by_segment(values, by, curated, texts=texts))
 
     @property
     def people(self) -> int:

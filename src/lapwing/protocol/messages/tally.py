@@ -6,7 +6,6 @@ import base64
 import binascii
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import require, require_format, require_spelling
 from lapwing.errors import FormatError, MismatchError, TallyError
+from lapwing.linear.memoized import cached_property
 from lapwing.protocol.messages.observation import Kind, Summed
 
 VERSION = 1

@@ -1,0 +1,107 @@
+"""What is recommended: a randomizer with its decoder, and what to expect of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal
+
+from lapwing.decoders.decoder import AnyDecoder, decoder_document
+from lapwing.planning.expected_error import ExpectedError
+from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.randomizer import Randomizer
+from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.readable import html_of, lines_of
+
+# What is recommended for numbers stands for what is recommended: Recommendation alone means that.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Collected = TypeVar("Collected", bound=Tally, default=Counts, covariant=True)
+    Answered = TypeVar(
+        "Answered", bound=Distribution | HeavyHitters, default=Distribution, covariant=True
+    )
+else:
+    from typing import TypeVar
+
+    Collected = TypeVar("Collected", covariant=True)
+    Answered = TypeVar("Answered", covariant=True)
+
+
+@dataclass(frozen=True, repr=False)
+class Recommendation(Generic[Collected, Answered]):
+    """What to use, and what to expect of it.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+    decoder : Decoder or LogDecoder
+        The one that :meth:`lapwing.Survey.decode` takes by itself.
+    users : int
+        The people that were given, or the fewest for which the predicted error is at most the
+        one that was asked for.
+    expected_error : mapping of str to ExpectedError
+        By distance. Of numbers: ``"wasserstein"``, as a share of the range, and
+        ``"kolmogorov_smirnov"``; of labels: ``"detectable_share"`` and, of up to 2^18 labels,
+        ``"l1"`` and ``"mean_squared_error"``. All to the people who report, so the sampling of
+        these people from a larger population adds to it.
+    reason : str
+        Why, in a sentence or two.
+    predicted_by : {"table", "simulation", "formula"}
+        Where the errors come from.
+    """
+
+    randomizer: Randomizer[Collected]
+    decoder: AnyDecoder[Answered]
+    users: int
+    expected_error: Mapping[str, ExpectedError]
+    reason: str
+    predicted_by: Literal["table", "simulation", "formula"]
+
+    @property
+    def report_bytes(self) -> int:
+        """Bytes of one report."""
+        return self.randomizer.report_width
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "randomizer": self.randomizer.to_document(),
+            "decoder": decoder_document(self.decoder),
+            "users": self.users,
+            "expected_error": {
+                distance: error.to_document() for distance, error in self.expected_error.items()
+            },
+            "report_bytes": self.report_bytes,
+            "predicted_by": self.predicted_by,
+            "reason": self.reason,
+        }
+
+    def __str__(self) -> str:
+        """Return what to use and what to expect, a line each, and why."""
+        return f"{lines_of(self._facts)}\n{self.reason}"
+
+    def __repr__(self) -> str:
+        """Return one line: the pair, and for how many people."""
+        pair = f"{self.randomizer.name} with {self.decoder.name}"
+        return f"<Recommendation of {pair} for {self.users:,} people>"
+
+    def _repr_html_(self) -> str:
+        """Return the same as a notebook shows it."""
+        return html_of({**self._facts, "why": self.reason})
+
+    @property
+    def _facts(self) -> dict[str, str]:
+        facts = {
+            "randomizer": f"{self.randomizer.name}, epsilon = {float(self.randomizer.epsilon):g}",
+            "decoder": self.decoder.name,
+            "people": f"{self.users:,}",
+            "report": f"{self.report_bytes} byte{'s' if self.report_bytes != 1 else ''}",
+        }
+        for distance, error in self.expected_error.items():
+            text = f"{error.typical:.3g}"
+            if error.low < error.high:
+                text += f"; {error.low:.3g} to {error.high:.3g} from easy columns to hard ones"
+            facts[f"error, {distance.replace('_', ' ')}"] = text
+        return facts

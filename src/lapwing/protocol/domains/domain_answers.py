@@ -1,0 +1,149 @@
+"""Questions and answers in the unit of a domain: what is asked as numbers, what is said as dates.
+
+===========  =====================================  ==========================================
+unit         a question may be                      an answer is
+===========  =====================================  ==========================================
+number       a number                               a float
+date         a date, "2026-11-21", datetime64       numpy.datetime64[D], the day it falls on
+datetime     a datetime, its text, datetime64       numpy.datetime64[us], UTC without a zone
+time-of-day  a time, a datetime, "09:30"            the text "09:30:00", with microseconds
+                                                    where there are any; "24:00:00" is the end
+===========  =====================================  ==========================================
+
+A time of day is a text because the end of the day is a time of day that Python's `time` does not
+have. Whatever is answered may be asked again. Plain numbers (days, seconds) are understood, too.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import one_dimensional, to_numbers, to_text
+
+_MICROSECONDS = 10**6
+
+_REACH = {"date": 2.0**62, "datetime": 2.0**62 / _MICROSECONDS}
+"""How far a domain may reach, in its numbers, so that datetime64 holds all of its answers."""
+
+
+def to_points(points: Values, *, unit: Unit, name: str = "a point") -> NDArray[np.float64]:
+    """Return what is asked about as numbers of the unit, in the shape in which it was given.
+
+    Parameters
+    ----------
+    points : array_like
+        One value, or an array or list of them: numbers, and where the unit is not "number" dates,
+        times or their texts. NaN and None give NaN.
+    unit : {"number", "date", "datetime", "time-of-day"}
+        Of the domain.
+    name : str
+        What one value alone is called in messages.
+
+    Raises
+    ------
+    DomainError
+        When one cannot be read in this unit.
+
+    Examples
+    --------
+    >>> to_points(["00:01", "24:00"], unit="time-of-day").tolist()
+    [60.0, 86400.0]
+    """
+    array = _as_array(points)
+    if array is None:
+        return to_numbers(points, unit=unit)
+    if array.dtype.kind in "iuf":
+        return array.astype(np.float64)
+    try:
+        return to_numbers(array.reshape(-1), unit=unit).reshape(array.shape)
+    except DomainError as error:
+        if array.ndim:
+            raise
+        message = str(error).replace("the value at position 0 ", f"{name} ")
+        raise DomainError(message) from None
+
+
+def _as_array(points: Any) -> NDArray[Any] | None:
+    """Return points as an array of their shape; None for a column, which is read as values are."""
+    if isinstance(points, np.ndarray | np.generic):
+        return np.asarray(points)
+    if isinstance(points, list | tuple | range):
+        try:
+            array = np.asarray(points)
+        except ValueError:  # rows of several lengths
+            array = np.empty(0, dtype=object)
+        plain = array.dtype.kind in "iuf" and array.size
+        return array if plain else one_dimensional(points)
+    if isinstance(points, numbers.Number | str | bytes) or not hasattr(points, "__len__"):
+        single = np.empty((), dtype=object)
+        single[()] = points
+        return single
+    return None
+
+
+def check_range(low: float, high: float) -> None:
+    """Raise ArgumentError unless low is at most high; one that is not a number is neither."""
+    if not low <= high:
+        raise ArgumentError(
+            f"a range must have low <= high, got {low:g} and {high:g}; one that goes round the "
+            "end of a circle is the sum of two"
+        )
+
+
+def to_range(low: Any, high: Any, *, unit: Unit) -> tuple[float, float]:
+    """Return the ends of a range as numbers; DomainError, ArgumentError as of the two above."""
+    ends = (to_points(low, unit=unit, name="low"), to_points(high, unit=unit, name="high"))
+    if any(end.ndim for end in ends):
+        raise ArgumentError("a range must have one low and one high end, got several of one")
+    check_range(float(ends[0]), float(ends[1]))
+    return float(ends[0]), float(ends[1])
+
+
+def to_values(found: ArrayLike, domain: Domain) -> Any:
+    """Return numbers on the line of a domain as what they stand for: see the table above.
+
+    One for one: an array of datetime64, of texts (of objects, None for NaN), or of floats. Numbers
+    stay where the domain reaches further than datetime64.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> day = Interval("00:00", "24:00", bins=24, unit="time-of-day")
+    >>> to_values(34_200.25, day), to_values([0, 86_400], day).tolist()
+    ('09:30:00.250000', ['00:00:00', '24:00:00'])
+    """
+    array = np.asarray(found, dtype=np.float64)
+    unit = domain.unit
+    if unit == "number":
+        return array[()]
+    if unit == "time-of-day":
+        texts = [None if np.isnan(number) else _clock(number) for number in array.flat]
+        return np.fromiter(texts, dtype=object, count=array.size).reshape(array.shape)[()]
+    if max(abs(float(domain.left[0])), abs(float(domain.right[-1]))) > _REACH[unit]:
+        return array[()]
+    missing = np.isnan(array)
+    known = np.where(missing, 0.0, array)
+    ticks = np.floor(known) if unit == "date" else np.rint(known * _MICROSECONDS)
+    moments = ticks.astype(np.int64).view("M8[D]" if unit == "date" else "M8[us]")
+    return np.where(missing, np.datetime64("NaT"), moments)[()]
+
+
+def _clock(seconds: float) -> str:
+    whole, part = divmod(round(seconds * _MICROSECONDS), _MICROSECONDS)
+    text = to_text(whole, unit="time-of-day")
+    return f"{text}.{part:06d}" if part else text
+
+
+def to_interval(ends: tuple[float, float], domain: Domain) -> tuple[Any, Any]:
+    """Return the two ends of an interval as what they stand for; plain numbers stay floats."""
+    if domain.unit == "number":
+        return ends
+    return to_values(ends[0], domain), to_values(ends[1], domain)

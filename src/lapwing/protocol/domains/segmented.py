@@ -1,0 +1,100 @@
+"""Segments times symbols: the domain of a table that is released by segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NoReturn
+
+from lapwing.errors import DomainError
+from lapwing.linear.memoized import cached_property
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
+from lapwing.protocol.domains.unordered import Unordered
+
+NO_SEGMENT = "(no segment)"
+"""How the cells of rows without a listed segment are called."""
+
+
+@dataclass(frozen=True)
+class Segmented(Unordered):
+    """What a person holds, together with the segment the person is in: a cell of a table.
+
+    Parameters
+    ----------
+    domain : Interval, Integers or Categories
+        Of the values.
+    segments : sequence of str or int
+        Their labels, all different: public, and not from the data. Rows that are in none of them
+        have cells of their own, after the others.
+
+    Notes
+    -----
+    Cell ``s * domain.size + i`` is symbol i in segment s. There is no missing symbol: a value that
+    is missing has a cell in each segment.
+
+    Examples
+    --------
+    >>> table = Segmented(Categories(["yes", "no"]), ["north", "south"])
+    >>> table.size, table.listed[3]
+    (6, 'south / no')
+    """
+
+    domain: Domain
+    segments: Sequence[str | int]
+
+    name: ClassVar[str] = "segmented"
+    """Of its class, in documents."""
+
+    def __post_init__(self) -> None:
+        """Check the segments, and that there are not too many cells."""
+        if isinstance(self.domain, Segmented) or isinstance(self.segments, int):
+            raise DomainError("segments must be a list of labels, of a domain without segments")
+        object.__setattr__(self, "segments", self.segmentation.listed)
+        if self.size > MAXIMUM_BINS:
+            raise DomainError(
+                f"segments times symbols must be at most {MAXIMUM_BINS}, got {self.size}"
+            )
+
+    @cached_property
+    def segmentation(self) -> Categories:
+        """The segments as a domain of their own; what is none of them is missing."""
+        return Categories(self.segments, missing="category")
+
+    @property
+    def missing_index(self) -> None:
+        """None: each segment has a cell for a missing value."""
+        return None
+
+    @property
+    def size(self) -> int:
+        """Cells."""
+        return self.segmentation.size * self.domain.size
+
+    @cached_property
+    def listed(self) -> Sequence[str | int]:
+        """The names of the cells."""
+        segments = [*self.segmentation.listed, NO_SEGMENT]
+        return [f"{one} / {symbol}" for one in segments for symbol in _names(self.domain)]
+
+    def _symbol(self, value: Any, position: int) -> NoReturn:
+        raise DomainError("only a curator counts values by segment: the segments come beside them")
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "class": self.name,
+            "domain": self.domain.to_document(),
+            "segments": list(self.segments),
+        }
+
+
+def _names(domain: Any) -> list[str]:
+    if domain.ordered:
+        held = [
+            f"{left:g}" if left == right else f"{left:g} to {right:g}"
+            for left, right in zip(domain.left, domain.right, strict=True)
+        ]
+    else:
+        held = list(map(str, domain.listed))
+    return held if domain.missing_index is None else [*held, "(missing)"]

@@ -1,0 +1,196 @@
+"""What is asked of a distribution most often, by the names that SciPy and pandas have for it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.protocol.domains.units import to_text
+from lapwing.results.band import Band, Kind, Target
+from lapwing.results.intervals import RangeErrorBounds, range_error_bounds
+from lapwing.results.readable import (
+    Columns,
+    equal_results,
+    frame_of,
+    hash_of_result,
+    html_of,
+    lines_of,
+    percent,
+    with_interval,
+)
+from lapwing.results.symbols import values_of
+
+LARGEST = 10
+"""Labels in a summary."""
+
+
+class Summarized:
+    """The part of a Distribution that follows from its other answers."""
+
+    __eq__ = equal_results
+    __hash__ = hash_of_result
+
+    @property
+    def _whole(self) -> Any:
+        return self  # a Distribution, whose file reads this one
+
+    def median(self) -> NDArray[np.float64]:
+        """Return the quantile of 1/2; `quantile_interval(0.5)` is its interval."""
+        middle: NDArray[np.float64] = self._whole.quantile(0.5)
+        return middle
+
+    def std(self) -> float:
+        """Return the standard deviation, in the unit of the domain."""
+        return math.sqrt(self._whole.variance())
+
+    def std_interval(
+        self, *, level: float = 0.95, target: Target = "empirical"
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`std`: the roots of that of the variance."""
+        ends: tuple[float, float] | None
+        ends = self._whole.variance_interval(level=level, target=target)
+        return None if ends is None else (math.sqrt(ends[0]), math.sqrt(ends[1]))
+
+    def sf(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return P(value > x) for each point, one less :meth:`cdf`: the survival function.
+
+        ``probability_interval(x, math.inf)`` is the interval of one.
+        """
+        above: NDArray[np.float64] = 1 - self._whole.cdf(points)
+        return above
+
+    def range_error_bounds(
+        self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
+    ) -> RangeErrorBounds | None:
+        """Return how far :meth:`probability` can be off, for all ranges at once.
+
+        Parameters
+        ----------
+        level : float
+            Of the simultaneous band from which the bounds follow, in (0, 1).
+        width : float, optional
+            In (0, 1), a part of the domain: the average is over all ranges of just this width.
+            Default: over ranges both of whose ends are drawn evenly from the domain.
+        target : {"empirical", "population"}
+
+        Returns
+        -------
+        RangeErrorBounds or None
+            `average` (2 W1, or 2 W1 / (1 - width)) and `worst` (2 KS), with both distances
+            bounded by the band; None without an error law.
+        """
+        whole = self._whole
+        curve = whole.cumulative
+        band = whole.confidence_band(level, kind="simultaneous", target=target)
+        return None if band is None else range_error_bounds(curve, band, width=width)
+
+    def to_dict(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Columns:
+        """Return a table as a dict of columns, one row for each symbol of the domain.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals, in (0, 1).
+        kind : {"pointwise", "simultaneous"}
+            Whether the level holds for each row alone, or for all rows at once: take that for
+            what was picked because it stands out.
+
+        Returns
+        -------
+        dict of str to list
+            For numbers `left`, `right` (texts of dates and times), `share`, and the CDF at the
+            right end with its interval: `cdf`, `low`, `high`. For labels `label` and `share` with
+            its interval: `low`, `high`. None where there is none, as for the missing symbol.
+            :meth:`to_document` returns everything, for a file.
+        """
+        return _columns(self._whole, self._whole.confidence_band(level, kind=kind))
+
+    def to_pandas(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Any:
+        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
+        return frame_of(self.to_dict(level=level, kind=kind))
+
+    def summary(self, *, level: float = 0.95) -> str:
+        """Return a few lines for people: the promise, and the first answers with intervals.
+
+        The shares of the largest labels have simultaneous intervals, because chance helped to
+        choose them.
+        """
+        return lines_of(_facts(self._whole, level))
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a notebook shows it."""
+        return html_of(_facts(self._whole, 0.95))
+
+
+def _columns(result: Any, band: Band | None) -> Columns:
+    domain, shares = result.domain, result.mass.tolist()
+    rows = domain.left.size if domain.ordered else domain.size
+    nothing: list[Any] = [None] * rows
+    low, high = (nothing, nothing) if band is None else (band.low.tolist(), band.high.tolist())
+    if not domain.ordered:
+        labels = values_of(domain, np.arange(domain.size))
+        return {"label": labels, "share": shares, "low": low, "high": high}
+    left, right = domain.left.tolist(), domain.right.tolist()
+    if domain.unit != "number":
+        left, right = ([to_text(end, unit=domain.unit) for end in ends] for ends in (left, right))
+    absent = [None] * (domain.size - rows)  # of the missing symbol there is a share only
+    cdf = result.cumulative.sums.tolist() if result.missing_share < 1 else nothing
+    return {
+        "left": left + absent,
+        "right": right + absent,
+        "share": shares,
+        "cdf": cdf + absent,
+        "low": low + absent,
+        "high": high + absent,
+    }
+
+
+def _facts(result: Any, level: float) -> dict[str, str]:
+    facts = {"reports": f"{result.reports:,}"}
+    if result.guarantee is not None:
+        facts["promise of each"] = str(result.guarantee)
+    if "class" in result.made:
+        facts["decoder"] = str(result.made["class"])
+    if result.domain.missing_index is not None:
+        facts["missing"] = percent(float(result.mass[-1]))
+    if not result.domain.ordered:
+        facts |= _facts_of_labels(result, level)
+    elif result.missing_share < 1:
+        facts |= _facts_of_numbers(result, level)
+    known = result.present_uncertainty is not None
+    facts["intervals"] = f"{100 * level:g} %" if known else "none: not computed"
+    return facts
+
+
+def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
+    unit, result = result.domain.unit, result.in_numbers()
+
+    def answer(value: Any, ends: tuple[Any, Any] | None) -> str:
+        texts = [to_text(float(each), unit=unit) for each in (value, *(ends or ()))]
+        return with_interval(texts[0], None if ends is None else (texts[1], texts[2]))
+
+    facts = {}
+    if unit == "number":
+        facts["mean"] = answer(result.mean(), result.mean_interval(level=level))
+        facts["std"] = answer(result.std(), result.std_interval(level=level))
+    for probability in (0.1, 0.25, 0.5, 0.75, 0.9):
+        name = "median" if probability == 0.5 else f"{100 * probability:g} % quantile"
+        ends = result.quantile_interval(probability, level=level)
+        facts[name] = answer(result.quantile(probability), ends)
+    return facts
+
+
+def _facts_of_labels(result: Any, level: float) -> dict[str, str]:
+    band = result.confidence_band(level, kind="simultaneous")
+    largest = np.argsort(-result.mass, kind="stable")[:LARGEST]
+    facts = {}
+    for label, symbol in zip(values_of(result.domain, largest), largest.tolist(), strict=True):
+        ends = None if band is None else (percent(band.low[symbol]), percent(band.high[symbol]))
+        name = "(missing)" if label is None else str(label)
+        facts[f"share of {name}"] = with_interval(percent(float(result.mass[symbol])), ends)
+    if largest.size < result.domain.size:
+        facts["not listed"] = f"{result.domain.size - largest.size:,} labels"
+    return facts

@@ -1,0 +1,103 @@
+"""Nobody counts twice, no group is mixed with others, and damage costs what it must."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing import Survey
+from lapwing.protocol.messages.report_file import WRITTEN_BLOCK
+from tests.cli.running import Program
+
+NUMBERS = ("--bounds", "0", "100", "--bins", "16")
+
+
+@pytest.fixture
+def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Path:
+    """A file of each kind that can be added, a copy of it, and another one of that kind."""
+    for kind in ("lwr", "csv", "parquet"):
+        for name in ("first", "other"):
+            done("randomize", "survey.json", "ages.csv", "-c", "age", "-o", f"{name}.{kind}")
+    for name in ("first", "other"):
+        done("tally", "survey.json", f"{name}.lwr", "-o", f"{name}.json")
+    done("summarize", "ages.csv", *NUMBERS, "-o", "first.lws")
+    (tmp_path / "more.csv").write_text("age\n1\n2\n")
+    done("summarize", "more.csv", *NUMBERS, "-o", "other.lws")
+    for path in list(tmp_path.glob("first.*")):
+        shutil.copy(path, path.with_name(f"copy{path.suffix}"))
+    shutil.copy(tmp_path / "ages.csv", tmp_path / "again.csv")
+    return tmp_path
+
+
+ADDED = {
+    "summaries": (("summarize",), "lws"),
+    "tallies": (("merge",), "json"),
+    **{f"reports .{kind}": (("tally", "survey.json"), kind) for kind in ("lwr", "csv", "parquet")},
+}
+
+
+@pytest.mark.parametrize("kind", ADDED)
+def test_a_file_and_its_copy_are_refused(files: Path, lapwing: Program, kind: str) -> None:
+    start, ending = ADDED[kind]
+    first, copy, other = (f"{name}.{ending}" for name in ("first", "copy", "other"))
+    for named in ([first, first], [first, f"./{first}"], [other, first, copy]):
+        run = lapwing(*start, *named, "-o", "out")
+        assert run.code == 2 and "would count twice" in run.complaint
+        assert not (files / "out").exists()
+    assert f"{copy} is a copy of {first}" in run.complaint and "--allow-equal" in run.complaint
+    assert lapwing(*start, first, other, "-o", "out").code == 0
+    assert lapwing(*start, first, copy, "--allow-equal", "-o", "twice").code == 0
+
+
+def test_tables_are_not_summarized_twice(files: Path, lapwing: Program) -> None:
+    for named in (["ages.csv", "ages.csv"], ["ages.csv", "again.csv"]):
+        run = lapwing("summarize", *named, *NUMBERS, "-o", "out.lws")
+        assert run.code == 2 and "people would count twice" in run.complaint
+
+
+def test_a_group_that_is_named_other_is_a_group(
+    done: Program, survey: Survey, tmp_path: Path
+) -> None:
+    groups = ["other"] * 30 + ["north"] * 40 + ["small"] * 3 + [""] * 2
+    rows = "".join(f"{row % 100},{name}\n" for row, name in enumerate(groups))
+    (tmp_path / "people.csv").write_text(f"age,group\n{rows}")
+    done("randomize", "survey.json", "people.csv", "-c", "age", "--by", "group", "-o", "r.csv")
+    by = ("--by", "group", "--minimum", "10")
+    run = done("tally", "survey.json", "r.csv", *by, "-o", "t.json", "--json")
+    counted = {row["group"]: row["reports"] for row in run.document["groups"]}
+    assert counted == {"north": 40, "other": 30, "all other": 5}
+    assert any("'all other' has 5" in warning for warning in run.document["warnings"])
+    for name, people in (("other", 30), ("all_other", 5)):
+        assert json.loads((tmp_path / f"t-{name}.json").read_text())["reports"] == [people]
+
+
+def test_a_flipped_byte_loses_its_block_alone(
+    done: Program, lapwing: Program, survey: Survey, tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text("age\n" + "".join(f"{n % 100}\n" for n in range(20_000)))
+    done("randomize", "survey.json", "people.csv", "-o", "r.lwr")
+    content = bytearray((tmp_path / "r.lwr").read_bytes())
+    content[len(content) // 2] ^= 1
+    (tmp_path / "r.lwr").write_bytes(content)
+    run = lapwing("tally", "survey.json", "r.lwr", "-o", "t.json")
+    assert run.code == 4 and "nothing was counted, --salvage counts those" in run.complaint
+    assert "the reports 9217 to 10240 are lost" in run.complaint
+    run = done("tally", "survey.json", "r.lwr", "--salvage", "-o", "t.json", "--json")
+    assert run.document["reports"] == 20_000 - WRITTEN_BLOCK
+    (warning,) = run.document["warnings"]
+    assert "9217 to 10240" in warning and "only those were counted" in warning
+
+
+def test_small_blocks_are_counted_many_at_once(done: Program, survey: Survey) -> None:
+    """Adding up costs time for each batch: a log of reports is sorted anew."""
+    from lapwing.engines.arrow.report_tables import read_reports
+
+    Path("people.csv").write_text("age\n" + "".join(f"{n % 100}\n" for n in range(20_000)))
+    done("randomize", "survey.json", "people.csv", "-o", "r.lwr")
+    (batch,) = read_reports(Path("r.lwr"), survey)
+    assert isinstance(batch, lw.Reports) and len(batch) == 20_000

@@ -1,0 +1,49 @@
+"""A scan that takes long says so beforehand, and how long."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.cli.console import Output
+from lapwing.cli.reading.watched_scan import WatchedScan
+from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
+
+
+class AskedError(Exception):
+    """The scan was begun."""
+
+
+@pytest.mark.parametrize(
+    ("bits", "people", "says"),
+    [(22, 1000, None), (32, 1000, "10 seconds"), (32, 200_000, "15 seconds")],
+)
+def test_a_long_scan_is_told_of_before_it_begins(
+    bits: int,
+    people: int,
+    says: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    randomizer = lw.LinearHashing(lw.Categories(2**bits), epsilon=2)
+    values = np.zeros(people, dtype=np.int64)
+    tally = randomizer.tally(randomizer.randomize(values, rng=lw.seeded(1)))
+    channel = randomizer.channel_for(tally)
+    said: list[str] = []
+
+    def begun(*arguments: object, **options: object) -> None:
+        said.append(capsys.readouterr().err)
+        raise AskedError
+
+    monkeypatch.setattr(ExhaustiveScan, "decode", begun)
+    for quiet in (False, True):
+        with pytest.raises(AskedError):
+            WatchedScan(ExhaustiveScan(), Output(quiet=quiet), None).decode(channel, tally)
+    loud, silent = said
+    assert silent == ""
+    if says is None:
+        assert loud == ""
+    else:
+        assert f"a scan of {2**bits:,} values takes about" in loud and says in loud
+        assert "--state FILE" in loud and len(loud.splitlines()) == 1

@@ -1,0 +1,108 @@
+"""Outputs: no file that is there is replaced unless --force is given, a read-only one never."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from lapwing import Survey
+from lapwing.cli.command_list import COMMANDS as ALL
+from lapwing.cli.command_list import command_of
+from lapwing.cli.option_groups import ungrouped
+from tests.cli.running import Program, listing
+
+RELEASE = ("--bounds", "0", "100", "--bins", "8", "--neighbours", "replace-one", "--epsilon", "1")
+
+
+@pytest.fixture
+def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Path:
+    """One file of each kind that a command reads."""
+    done("randomize", "survey.json", "ages.csv", "-c", "age", "-o", "reports.lwr")
+    done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
+    done("decode", "survey.json", "tally.json", "-o", "result.json")
+    groups = "".join(f"{age},{'ab'[row % 2]}\n" for row, age in enumerate(ages))
+    (tmp_path / "groups.csv").write_text(f"age,group\n{groups}")
+    by = ("-c", "age", "--by", "group")
+    done("randomize", "survey.json", "groups.csv", *by, "-o", "groups-reports.csv")
+    return tmp_path
+
+
+COMMANDS = {
+    "new": (
+        *("new", "--name", "x", "--randomizer", "square-wave", "--epsilon", "1"),
+        *("--bounds", "0", "9", "--bins", "4", "-o", "out.json"),
+    ),
+    "randomize": ("randomize", "survey.json", "ages.csv", "-o", "out.lwr"),
+    "tally": ("tally", "survey.json", "reports.lwr", "-o", "out.json"),
+    "merge": ("merge", "tally.json", "-o", "out.json"),
+    "decode": ("decode", "survey.json", "tally.json", "-o", "out.json"),
+    "plot": ("plot", "result.json", "-o", "out.png"),
+    "difference": ("difference", "result.json", "result.json", "-o", "out.svg"),
+    "simulate": ("simulate", "survey.json", "ages.csv", "-c", "age", "-o", "out.json"),
+    "summarize": ("summarize", "ages.csv", *RELEASE[:5], "-o", "out.lws"),
+    "release": ("release", "ages.csv", *RELEASE, "-o", "out.json"),
+    "answer": ("answer", "result.json", "--at-most", "50", "--csv", "out.csv"),
+    "sample": ("sample", "result.json", "--size", "9", "-o", "out.csv"),
+    "statement": ("verify", "survey.json", "--budget", "9", "--statement", "out.md"),
+    "groups": (
+        *("tally", "survey.json", "groups-reports.csv", "--by", "group", "--minimum", "1"),
+        *("-o", "out.json"),
+    ),
+}
+"""A run of each command that writes a file, and of each kind of file."""
+
+
+def written(kind: str) -> str:
+    """The file that a run writes, the last one where there are several."""
+    output = COMMANDS[kind][-1]
+    return output.replace("out", "out-b") if kind == "groups" else output
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_a_file_that_is_there_is_replaced_only_with_force(
+    files: Path, lapwing: Program, kind: str
+) -> None:
+    output = files / written(kind)
+    output.write_text("the only copy")
+    before = listing(files)
+    run = lapwing(*COMMANDS[kind])
+    assert run.code == 2
+    assert output.name in run.complaint and "--force" in run.complaint
+    assert listing(files) == before, "nothing was written, of several outputs neither the first"
+    assert lapwing(*COMMANDS[kind], "--force").code == 0
+    assert output.read_bytes() != b"the only copy"
+
+
+@pytest.mark.parametrize("kind", COMMANDS)
+def test_a_read_only_file_stays_with_force_too(files: Path, lapwing: Program, kind: str) -> None:
+    output = files / written(kind)
+    output.write_text("the only copy")
+    output.chmod(0o444)
+    for more in ((), ("--force",)):
+        run = lapwing(*COMMANDS[kind], *more)
+        assert run.code == 2
+        assert output.name in run.complaint and "read-only" in run.complaint
+    assert output.read_text() == "the only copy"
+
+
+def test_every_command_with_an_output_is_tried() -> None:
+    options = {one: set(ungrouped(command_of(one)).__annotations__) for one in ALL}
+    writing = {one for one, names in options.items() if names & {"output", "statement", "table"}}
+    assert writing == {run[0] for run in COMMANDS.values()}
+    assert all("force" in options[one] for one in writing)
+
+
+def test_what_writes_nothing_asks_for_nothing(files: Path, done: Program) -> None:
+    (files / "out.json").write_text("the only copy")
+    done(*COMMANDS["release"], "--dry-run", "--users", "1000")
+    done(*COMMANDS["groups"])  # writes out-a.json and out-b.json
+    assert (files / "out.json").read_text() == "the only copy"
+
+
+def test_a_link_to_a_file_is_that_file(files: Path, lapwing: Program) -> None:
+    (files / "target.json").write_text("the only copy")
+    (files / "out.json").symlink_to("target.json")
+    assert lapwing(*COMMANDS["merge"]).code == 2
+    assert (files / "target.json").read_text() == "the only copy"

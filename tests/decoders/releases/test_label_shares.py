@@ -1,0 +1,124 @@
+"""Shares of labels: coverage of their bands at once, the covariance, and the sparse estimate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lapwing as lw
+from lapwing.decoders.releases.label_shares import CountedShares
+from lapwing.errors import UnsupportedChannelError
+from lapwing.results.independent_errors import independent_critical_values
+from tests.false_alarms import accepts, moments_tail
+
+PURE = lw.Promise("replace-one", epsilon="0.2")
+HIDDEN = lw.Promise("add-or-remove-one", epsilon="0.2")
+NORMAL = lw.Promise("replace-one", mu="0.1")
+
+
+def counts(labels: int, people: int = 20_000) -> np.ndarray:
+    """Return people of which half hold one label in three, and the others the first one."""
+    held = np.zeros(labels, dtype=np.int64)
+    held[::3] = people // 2 // len(held[::3])
+    held[0] += people - held.sum()
+    return held
+
+
+def released(held: np.ndarray, promise: Any, seed: int, **knobs: Any) -> lw.Distribution:
+    domain = lw.Categories(held.size - 1, missing="category")
+    release = lw.LabelCounts().release(lw.Summary(domain, held), promise, rng=lw.seeded(seed))
+    found: lw.Distribution = lw.LabelShares(**knobs).decode(release.channel, release)
+    return found
+
+
+@pytest.mark.parametrize("promise", [PURE, HIDDEN, NORMAL], ids=repr)
+@pytest.mark.parametrize("labels", [4, 200])
+def test_all_shares_are_in_the_band_as_often_as_it_says(promise: Any, labels: int) -> None:
+    # 400 releases at 0.95; too few or too many inside are found at a false alarm of 1e-6.
+    held, inside, narrow = counts(labels), 0, 0
+    truth = held / held.sum()
+    for seed in range(400):
+        found = released(held, promise, seed, sparse=False).uncertainty
+        assert found is not None
+        # Not cut off at zero, where the truth of most labels is.
+        low, high = found.curves(0.95, "simultaneous", cumulative=False, least=-1.0)
+        middle, half = (low + high) / 2, (high - low) / 2
+        inside += bool((np.abs(truth - middle) <= half).all())
+        narrow += bool((np.abs(truth - middle) <= 0.7 * half).all())
+    assert stats.binom.cdf(inside, 400, 0.95) > 1e-6
+    assert stats.binom.sf(inside - 1, 400, 0.95) > 1e-6
+    assert stats.binom.cdf(narrow, 400, 0.95) < 1e-6  # a band that is too narrow is found
+
+
+@pytest.mark.parametrize("promise", [PURE, HIDDEN], ids=repr)
+def test_the_covariance_is_that_of_the_estimates(promise: Any) -> None:
+    held = counts(5, 4000)
+    domain = lw.Categories(4, missing="category")
+    centres = []
+    for seed in range(600):
+        release = lw.LabelCounts().release(lw.Summary(domain, held), promise, rng=lw.seeded(seed))
+        known = release.people is not None
+        shares = CountedShares.of(release.answers, release.total, release.variance, known=known)
+        centres.append(shares.centre)
+    exact = CountedShares(held / held.sum(), np.sqrt(release.variance) / 4000, known)
+    errors = (np.array(centres) - held / held.sum())[:, :4]
+    covariance = exact.noise.dense()[:4, :4]
+    assert accepts(moments_tail(errors, np.zeros(4), covariance))
+    many = np.tile(errors, (8, 1))
+    assert not accepts(moments_tail(many, np.zeros(4), 0.7 * covariance))
+
+
+def test_where_few_labels_are_held_the_sparse_shares_are_nearer() -> None:
+    held = np.zeros(2000, dtype=np.int64)
+    held[[3, 70, 900]] = 12_000, 5000, 3000
+    truth = held / held.sum()
+
+    def error(promise: Any, sparse: bool) -> float:
+        found = [released(held, promise, seed, sparse=sparse).mass for seed in range(5)]
+        return float(np.mean([np.abs(mass - truth).sum() for mass in found]))
+
+    for promise in (PURE, NORMAL):
+        assert error(promise, sparse=True) < 0.5 * error(promise, sparse=False)
+
+
+def test_it_is_sparse_by_default_where_there_are_many() -> None:
+    assert released(counts(200), PURE, 1).made["sparse"] is True
+    assert released(counts(20), PURE, 1).made["sparse"] is False
+
+
+def test_no_band_where_nothing_is_known_of_the_people() -> None:
+    assert released(counts(2000, 40), HIDDEN, 1).confidence_band(0.95) is None
+    assert released(counts(2000, 40), PURE, 1).confidence_band(0.95) is not None
+
+
+def test_the_band_is_stored() -> None:
+    found = released(counts(30), PURE, 1)
+    again = lw.Distribution.from_json(found.to_json())
+    for target in ("empirical", "population"):
+        for kind in ("pointwise", "simultaneous"):
+            one: Any = found.confidence_band(0.9, kind=kind, target=target)
+            two: Any = again.confidence_band(0.9, kind=kind, target=target)
+            assert np.allclose(one.low, two.low) and np.allclose(one.high, two.high)
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("count", [1, 50])
+def test_critical_values_are_those_of_drawn_errors(part: float, count: int) -> None:
+    rng = np.random.default_rng(3)
+    drawn = rng.laplace(scale=np.sqrt(part / 2), size=(40_000, count))
+    drawn += rng.normal(scale=np.sqrt(1 - part), size=drawn.shape)
+    critical = independent_critical_values(0.9, count, np.array([part]))[0]
+    inside = int((np.abs(drawn).max(axis=1) <= critical).sum())
+    assert stats.binomtest(inside, 40_000, 0.9).pvalue > 1e-6
+    assert stats.binomtest(inside, 40_000, 0.92).pvalue < 1e-6
+
+
+def test_other_releases_are_refused() -> None:
+    summary = lw.Summary.of_values([0.5], lw.Interval(0, 1, bins=8))
+    for mechanism in (lw.PrefixSums(), lw.HistogramQuery(4)):
+        release = mechanism.release(summary, NORMAL, rng=lw.seeded(1))
+        with pytest.raises(UnsupportedChannelError, match="label counts"):
+            lw.LabelShares().decode(release.channel, release)

@@ -1,0 +1,55 @@
+"""Every number lies in its own interval, however far its decoder has smoothed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lapwing import Distribution, Integers, Interval
+from lapwing.cli.showing.answer import answer_document
+from lapwing.linear.covariance import Covariance
+from lapwing.results.intervals import reaching
+from lapwing.results.uncertainty import Uncertainty
+
+SIZE = 8
+
+
+def smoothed(domain: Any, seed: int) -> Distribution:
+    """Return masses that have nothing to do with their error law."""
+    rng = np.random.default_rng(seed)
+    mass, centre = rng.dirichlet(np.full(SIZE, 0.5), size=2)
+    noise = Covariance(1e-6 * centre, 1e-3 * centre[:, None], np.array([-1.0]))
+    law = Uncertainty(centre, noise, np.zeros(SIZE), centre, 1000, "by hand")
+    return Distribution(domain, mass, uncertainty=law)
+
+
+def numbers(one: Any, *, label: float) -> dict[str, tuple[float, Any]]:
+    """Return answers with their intervals, of a distribution or of a difference."""
+    return {
+        "range": (one.probability(2, 5), one.probability_interval(2, 5)),
+        "share": (one.share(label), one.share_interval(label)),
+        "mean": (one.mean(), one.mean_interval()),
+        "quantile": (float(one.quantile(0.3)), one.quantile_interval(0.3)),
+    }
+
+
+@pytest.mark.parametrize("domain", [Interval(0, 8, bins=SIZE), Integers(1, 8)], ids=repr)
+def test_every_number_lies_in_its_own_interval(domain: Any) -> None:
+    for seed in range(20):
+        one, two = smoothed(domain, seed), smoothed(domain, seed + 100)
+        asked = [numbers(one, label=3), numbers(one.difference(two), label=3)]
+        asked.append({"variance": (one.variance(), one.variance_interval())})
+        for answers in asked:
+            for name, (value, (low, high)) in answers.items():
+                assert low <= value <= high, name
+        document = answer_document(one, level=0.95)
+        for row in document["quantiles"]:
+            assert row["low"] <= row["value"] <= row["high"]
+
+
+def test_an_interval_reaches_no_further() -> None:
+    assert reaching((1.0, 2.0), 1.5) == (1.0, 2.0)
+    assert reaching((1.0, 2.0), 0.5) == (0.5, 2.0)
+    assert reaching((1.0, 2.0), 2.5) == (1.0, 2.5)

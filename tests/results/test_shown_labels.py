@@ -1,0 +1,108 @@
+"""What a list of the largest of many labels says: it was chosen, and its intervals know that."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lapwing import Categories, Distribution, OptimizedUnaryEncoding, recommend, simulate
+from lapwing.cli.commands.difference_command import difference_document
+from lapwing.cli.showing.answer import SHARE_LIMIT, answer_document
+from lapwing.linear.covariance import Covariance
+from lapwing.linear.projections import simplex
+from lapwing.results.band import kind_when_shown
+from lapwing.results.uncertainty import Uncertainty
+
+SIZE = 2_000
+COUNTS = np.round(3e4 / np.arange(1, SIZE + 1)).astype(np.int64)
+TRUTH = COUNTS / COUNTS.sum()
+
+
+@pytest.fixture(scope="module")
+def polls() -> list[Distribution]:
+    """Two polls of the same people."""
+    pair = recommend(Categories(SIZE), epsilon=1, users=int(COUNTS.sum()))
+    channel = pair.randomizer.channel
+    tallies = (simulate(pair.randomizer, COUNTS, rng=seed) for seed in (1, 2))
+    return [pair.decoder.decode(channel, tally) for tally in tallies]
+
+
+def covers(rows: list[dict[str, float]], values: list[float]) -> float:
+    """Return the share of rows whose interval holds a value."""
+    pairs = zip(rows, values, strict=True)
+    return float(np.mean([row["low"] <= value <= row["high"] for row, value in pairs]))
+
+
+def test_a_table_of_the_largest_holds_the_truth_and_its_estimates(
+    polls: list[Distribution],
+) -> None:
+    """All rows at once with 95 %; two polls, so an alarm by chance is below 1 % (and seeded)."""
+    for poll in polls:
+        rows = answer_document(poll, level=0.95)["shares"]
+        assert len(rows) == SHARE_LIMIT
+        labels = [int(poll.domain.index([row["label"]])[0]) for row in rows]
+        assert covers(rows, [row["share"] for row in rows]) == 1
+        assert covers(rows, TRUTH[labels].tolist()) >= 0.95
+        # Broken: intervals of labels that were named before looking.
+        band = poll.confidence_band(0.95)
+        assert band is not None
+        narrow = [{"low": band.low[label], "high": band.high[label]} for label in labels]
+        assert covers(narrow, TRUTH[labels].tolist()) < 0.9
+
+
+def test_the_largest_differences_of_equal_polls_hold_zero(polls: list[Distribution]) -> None:
+    made = polls[0].difference(polls[1])
+    rows = difference_document(made, level=0.95)["shares"]
+    assert covers(rows, [0.0] * SHARE_LIMIT) >= 0.95
+    assert covers(rows, [row["difference"] for row in rows]) == 1
+    band = made.confidence_band(0.95)
+    assert band is not None
+    labels = [int(polls[0].domain.index([row["label"]])[0]) for row in rows]
+    narrow = [{"low": band.low[label], "high": band.high[label]} for label in labels]
+    assert covers(narrow, [0.0] * SHARE_LIMIT) < 0.8
+
+
+def test_pictures_show_the_same(polls: list[Distribution]) -> None:
+    for bars in (polls[0].picture(), polls[0].difference(polls[1]).picture()):
+        low, high = bars.intervals  # type: ignore[union-attr,misc]
+        assert np.all((low <= bars.heights) & (bars.heights <= high))  # type: ignore[union-attr]
+        band = polls[0].confidence_band(0.95)
+        assert band is not None
+        assert (high - low).max() > 1.5 * (band.high - band.low).max()
+
+
+def test_where_all_are_shown_nothing_is_chosen() -> None:
+    assert kind_when_shown(20, 20) == "pointwise" and kind_when_shown(20, 21) == "simultaneous"
+    labels = OptimizedUnaryEncoding(Categories(4), 1)
+    tally = simulate(labels, np.array([100, 200, 300, 400]), rng=1)
+    pair = recommend(Categories(4), epsilon=1, users=1000)
+    result = pair.decoder.decode(labels.channel, tally)
+    rows = answer_document(result, level=0.95)["shares"]
+    band = result.confidence_band(0.95)
+    assert band is not None
+    order = np.argsort(-result.mass, kind="stable")
+    assert [row["low"] for row in rows] == pytest.approx(
+        np.minimum(band.low, result.mass)[order].tolist()
+    )
+
+
+def test_of_very_many_labels_the_critical_value_is_that_of_independent_ones() -> None:
+    size = 2**15 + 1
+    noise = Covariance(np.full(size, 1e-8), np.zeros((size, 0)), np.zeros(0))
+    centre = np.full(size, 1 / size)
+    law = Uncertainty(centre, noise, np.zeros(size), simplex(centre), 1000, "by hand")
+    used = np.ones(size, dtype=np.bool_)
+    found = law.critical_value(0.95, np.full(size, 1e-4), used, cumulative=False)
+    assert stats.norm.cdf(found) - stats.norm.cdf(-found) == pytest.approx(0.95 ** (1 / size))
+    # Simulated, of one less: 1000 draws of the largest are within a few hundredths.
+    less = replace(
+        law,
+        centre=centre[:-1],
+        noise=Covariance(noise.diagonal[:-1], noise.factor[:-1], noise.signs),
+        remainder=np.zeros(size - 1),
+    )
+    drawn = less.critical_value(0.95, np.full(size - 1, 1e-4), used[:-1], cumulative=False)
+    assert drawn == pytest.approx(found, abs=0.1)

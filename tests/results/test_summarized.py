@@ -1,0 +1,194 @@
+"""What people and other programs read of a result: named answers, tables, summaries, equality."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import pickle
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lapwing as lw
+
+DOMAINS = [
+    lw.Interval(0, 100, bins=32, atoms=[0], missing="bin"),
+    lw.Interval(edges=[0, 18, 25, 65, 100], closed="left"),
+    lw.Interval("2026-01-01", "2027-01-01", bins=12, unit="date"),
+    lw.Integers(0, 9),
+    lw.Categories(["pear", "<b>apple</b>"], missing="category"),
+    lw.Categories(40),
+    lw.HashedTexts(12),
+]
+
+
+def decoded(domain: Any, *, seed: int = 1) -> lw.Distribution:
+    """Return what 2000 simulated people give."""
+    randomizer = lw.SubsetSelection(domain, 2)
+    people = np.random.default_rng(seed).multinomial(2000, np.full(domain.size, 1 / domain.size))
+    found = lw.LeastSquares().decode(randomizer.channel, lw.simulate(randomizer, people, rng=seed))
+    assert isinstance(found, lw.Distribution)
+    return found
+
+
+def hitters() -> lw.HeavyHitters:
+    return lw.HeavyHitters(
+        lw.Categories(2**32),
+        np.array([7, 3]),
+        np.array([0.5, 0.25]),
+        np.array([0.01, 0.02]),
+        threshold=0.06,
+        searched=2**32,
+        reports=100_000,
+    )
+
+
+def test_names_are_those_of_scipy_and_mean_the_same() -> None:
+    shares = np.array([0.5, 0.25, 0.25])
+    ours = lw.Distribution(lw.Integers(1, 3), shares)
+    theirs = stats.rv_discrete(values=([1, 2, 3], shares))
+    assert ours.median() == theirs.median() and ours.std() == pytest.approx(theirs.std())
+    points = [0, 1, 1.5, 3, 4]
+    np.testing.assert_allclose(ours.sf(points), theirs.sf(points))
+    assert isinstance(ours.std(), float)
+
+
+def test_the_interval_of_std_is_the_root_of_that_of_the_variance() -> None:
+    result = decoded(DOMAINS[0])
+    low, high = result.std_interval(level=0.8, target="population") or (0, 0)
+    ends = result.variance_interval(level=0.8, target="population")
+    assert ends == pytest.approx((low**2, high**2)) and low < high
+    assert lw.Distribution.of_values([1], DOMAINS[0]).std_interval() is None
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+def test_a_domain_is_equal_to_itself_read_or_copied(domain: Any) -> None:
+    for other in (pickle.loads(pickle.dumps(domain)), copy.deepcopy(domain)):
+        assert other == domain and hash(other) == hash(domain)
+    assert domain != lw.Integers(0, 10)
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+def test_a_result_is_equal_to_itself_read_or_copied(domain: Any) -> None:
+    result = decoded(domain)
+    copies = [
+        pickle.loads(pickle.dumps(result)),
+        copy.deepcopy(result),
+        lw.Distribution.from_json(result.to_json()),
+    ]
+    for other in copies:
+        assert other == result and hash(other) == hash(result)
+    assert {result, *copies} == {result}
+
+
+def test_another_result_is_another() -> None:
+    result = decoded(DOMAINS[0])
+    other_law = decoded(DOMAINS[0], seed=2).uncertainty
+    others = {
+        "mass": decoded(DOMAINS[0], seed=2),
+        "reports": dataclasses.replace(result, reports=1),
+        "error law": dataclasses.replace(result, uncertainty=None),
+        "another error law": dataclasses.replace(result, uncertainty=other_law),
+        "how": dataclasses.replace(result, made={}),
+        "promise": dataclasses.replace(result, guarantee=None),
+        "class": lw.SignedEstimate(result.domain, result.mass, result.reports),
+        "number": 1,
+        "array": result.mass,
+    }
+    assert [name for name, other in others.items() if result == other] == []
+
+
+def test_heavy_hitters_and_signed_estimates_are_equal_by_what_they_say() -> None:
+    assert hitters() == lw.HeavyHitters.from_json(hitters().to_json())
+    assert hash(hitters()) == hash(hitters())
+    domain = lw.Integers(0, 2)
+    signed = [lw.SignedEstimate(domain, np.array([1.5, -0.5, last]), 9) for last in (0, 0, 0.1)]
+    assert signed[0] == signed[1] != signed[2]
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+def test_a_table_has_a_row_for_each_symbol(domain: Any) -> None:
+    result = decoded(domain)
+    table = result.to_dict(level=0.9)
+    assert {len(column) for column in table.values()} == {domain.size}
+    assert table["share"] == result.mass.tolist()
+    band = result.confidence_band(0.9)
+    assert band is not None
+    present = len(band.low)
+    assert table["low"][:present] == band.low.tolist()
+    assert table["low"][present:] == [None] * (domain.size - present)
+    plain = {type(each) for column in table.values() for each in column}
+    assert plain <= {float, str, int, type(None)}
+    wide = result.to_dict(level=0.9, kind="simultaneous")
+    assert max(wide["high"][:present]) >= max(table["high"][:present])
+
+
+def test_a_table_of_dates_has_dates() -> None:
+    table = decoded(DOMAINS[2]).to_dict()
+    assert table["left"][0] == "2026-01-01" and table["right"][-1] == "2027-01-01"
+    assert table["cdf"][-1] == pytest.approx(1)
+
+
+def test_pandas_gets_the_same_table() -> None:
+    pandas = pytest.importorskip("pandas", reason="no pandas: pip install 'lapwing[pandas]'")
+    for result in (decoded(DOMAINS[4]), hitters()):
+        frame, table = result.to_pandas(), result.to_dict()
+        assert isinstance(frame, pandas.DataFrame) and list(frame) == list(table)
+        assert frame["share"].tolist() == table["share"]
+    assert decoded(DOMAINS[4]).to_dict()["label"] == ["pear", "<b>apple</b>", None]
+    assert hitters().to_dict()["value"] == [7, 3]
+
+
+def test_without_pandas_the_message_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(lw.errors.MissingExtraError, match=r"lapwing\[pandas\]"):
+        hitters().to_pandas()
+
+
+@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
+def test_a_summary_says_the_promise_and_the_answers(domain: Any) -> None:
+    result = decoded(domain)
+    text = result.summary(level=0.9)
+    assert "2,000" in text and "epsilon = 2" in text and "90 %" in text
+    if domain.ordered:
+        low, high = result.quantile_interval(0.5, level=0.9) or (0, 0)
+        (median,) = [line for line in text.splitlines() if line.startswith("median")]
+        if domain.unit == "number":
+            assert f"({low:g} to {high:g})" in median
+    else:
+        assert text.count("share of ") == min(10, domain.size)
+
+
+def test_the_shares_of_the_largest_labels_hold_at_once() -> None:
+    result = decoded(lw.Categories(40))
+    largest = int(np.argmax(result.mass))
+    band = result.confidence_band(kind="simultaneous")
+    assert band is not None
+    line = next(line for line in result.summary().splitlines() if "share of" in line)
+    assert f"{100 * band.low[largest]:.3g} % to {100 * band.high[largest]:.3g} %" in line
+
+
+def test_a_distribution_that_nobody_estimated_has_a_summary_without_intervals() -> None:
+    text = lw.Distribution.of_values([1, 2], lw.Integers(0, 3)).summary()
+    assert " to " not in text and "none: not computed" in text
+    absent = lw.Interval(0, 1, bins=2, missing="bin")
+    assert "missing" in lw.Distribution.of_values([math.nan], absent).summary()
+
+
+def test_a_notebook_shows_labels_and_runs_none_of_them() -> None:
+    shown = decoded(DOMAINS[4])._repr_html_()
+    assert "<b>" not in shown and "&lt;b&gt;apple" in shown
+    assert "<td" in hitters()._repr_html_() and "share of 7" in hitters().summary()
+
+
+def test_a_recommendation_can_be_read() -> None:
+    found = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
+    assert "\n" not in repr(found) and "multiscale-wave with spectral-prior" in repr(found)
+    text = str(found)
+    for part in ("100,000", "33 bytes", f"{found.expected_error['wasserstein'].typical:.3g}"):
+        assert part in text
+    assert found.reason in text and "<table>" in found._repr_html_()

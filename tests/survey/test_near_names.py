@@ -1,0 +1,66 @@
+"""A name that is nearly right is told which one is near, and a right one is enough."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError
+from lapwing.survey.registry import DECODERS, MECHANISMS, RANDOMIZERS
+
+AGES = lw.Interval(0, 100, bins=16)
+
+
+@pytest.mark.parametrize(
+    ("given", "near"), [("SquareWav", "SquareWave"), ("wasserstien", "wasserstein")]
+)
+def test_a_public_name(given: str, near: str) -> None:
+    with pytest.raises(AttributeError, match=rf"no attribute {given} \(did you mean {near}\?\)"):
+        getattr(lw, given)
+    assert not hasattr(lw, "__no_such_thing__")
+
+
+@pytest.mark.parametrize(
+    ("table", "given", "near"),
+    [
+        (MECHANISMS, "prefix-sum", "prefix-sums"),
+        (DECODERS, "least-square", "least-squares"),
+        (RANDOMIZERS, "squarewave", "square-wave"),
+    ],
+)
+def test_a_name_in_a_table(table: object, given: str, near: str) -> None:
+    with pytest.raises(ArgumentError, match=rf"did you mean {near}\?"):
+        table.made(given)  # type: ignore[attr-defined]
+
+
+def test_a_release_takes_the_name_of_a_mechanism() -> None:
+    promise = {"epsilon": 1, "delta": "1e-6", "neighbours": "replace-one"}
+    made = lw.release([20.0] * 50, AGES, mechanism="sum-tree", **promise)  # type: ignore[arg-type]
+    assert made.release.mechanism == lw.SumTree()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("prefix-sum", "did you mean prefix-sums"),
+        (lw.SumTree, "the class SumTree"),
+        (1, "a int"),
+        (lw.LeastSquares(), "a LeastSquares"),
+    ],
+)
+def test_what_is_no_mechanism_is_refused_before_anything_is_paid(
+    given: object, said: str, tmp_path: object
+) -> None:
+    promise = {"epsilon": 1, "delta": "1e-6", "neighbours": "replace-one"}
+    ledger = f"{tmp_path}/none.json"
+    with pytest.raises(ArgumentError, match=re.escape(said)):
+        lw.release([1.0], AGES, mechanism=given, ledger=ledger, **promise)  # type: ignore[arg-type]
+
+
+def test_a_class_whose_knobs_must_be_said_says_so() -> None:
+    with pytest.raises(ArgumentError, match=r"pass CompressiveEstimate\(\.\.\.\)|one of"):
+        DECODERS.made("compressive-estimate")
+    assert DECODERS.made("least-squares") == lw.LeastSquares()
+    assert isinstance(DECODERS.made(lw.LeastSquares()), lw.LeastSquares)
