@@ -341,20 +341,22 @@ class Interval:
         symbols: NDArray[np.int64] = position.astype(np.int64)
         np.clip(symbols, 0, self.bins - 1, out=symbols)
         # Rounding can put a value near an edge one bin too low or too high; the edges decide.
-        above, below = self.bin_edges[1:].take(symbols), self.bin_edges[:-1].take(symbols)
+        start, stop = self.bin_edges[:-1], self.bin_edges[1:]
         if self.closed == "left":
-            symbols += numbers >= above
-            symbols -= numbers < below
+            symbols += numbers >= stop.take(symbols)
+            symbols -= numbers < start.take(symbols, mode="clip")
         else:
-            symbols += numbers > above
-            symbols -= numbers <= below
+            symbols += numbers > stop.take(symbols)
+            symbols -= numbers <= start.take(symbols, mode="clip")
         return self._outermost(symbols, self.bins)
 
     def _outermost(self, pieces: NDArray[np.int64], number: int) -> NDArray[np.int64]:
         """Return the pieces with the closed end of the line, or of the circle, in one of them."""
         if self.circular:
             return pieces % number
-        return np.clip(pieces, 0, number - 1)
+        if self.closed == "left":
+            return np.minimum(pieces, number - 1, out=pieces)
+        return np.maximum(pieces, 0, out=pieces)
 
     def _searched_index(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         edges, pieces, atom_symbols = self._pieces
