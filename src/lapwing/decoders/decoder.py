@@ -105,19 +105,6 @@ class AnyDecoder(Protocol[AnyAnswer]):
         ...
 
 
-def require_decoder(decoder: Any) -> Any:
-    """Return what is offered as a decoder, if it is one.
-
-    Raises
-    ------
-    ArgumentError
-    """
-    if isinstance(decoder, type) or not hasattr(decoder, "decode"):
-        raise ArgumentError(f"a decoder is needed, such as LeastSquares(), got {_said(decoder)}")
-    check_reads(decoder)
-    return decoder
-
-
 def check_reads(decoder: Any) -> None:
     """Raise ArgumentError unless a decoder, or its class, says which observations it decodes."""
     kinds = get_args(Kind)

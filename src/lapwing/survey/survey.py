@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, overload
 
 from lapwing.documents import (
     fingerprint,
-    nearest,
     parse,
-    quoted,
     read,
     require,
     require_format,
@@ -191,7 +189,7 @@ class Survey(Generic[Collected]):
             When what was passed is no decoder, or somebody else's returns what is no answer.
         """
         # Who only asks or randomises does not wait for all methods to be read.
-        from lapwing.decoders.decoder import require_answer, require_decoder
+        from lapwing.decoders.decoder import check_reads, require_answer
         from lapwing.planning.defaults import default_decoder, scanned_long
 
         self.check(tally)
@@ -200,7 +198,8 @@ class Survey(Generic[Collected]):
         channel = self.randomizer.channel_for(tally, bins=bins)
         chosen: AnyDecoder
         if decoder is not None:
-            chosen = require_decoder(_decoder(decoder))
+            chosen = DECODERS.made(decoder)
+            check_reads(chosen)
         elif scanned_long(self.randomizer, tally.kind):
             raise ArgumentError(
                 f"a scan of {self.randomizer.domain.size} values takes long; name the values of "
@@ -277,32 +276,6 @@ class Survey(Generic[Collected]):
     def read(cls, path: Path | str) -> Self:
         """Return the survey in a file; FormatError names the file."""
         return cls.from_document(read(Path(path)))
-
-
-def _decoder(decoder: Any) -> AnyDecoder:
-    """Return a decoder, or that of a name; ArgumentError when it is neither."""
-    if isinstance(decoder, str):
-        if decoder not in DECODERS:
-            raise ArgumentError(
-                f"the decoder must be one of {', '.join(DECODERS)}, got {quoted(decoder)}"
-                f"{nearest(decoder, DECODERS)}"
-            )
-        decoder = DECODERS[decoder]
-        try:
-            decoder = decoder()
-        except TypeError:
-            raise ArgumentError(
-                f"the decoder {decoder.name} has knobs that must be said; pass "
-                f"{decoder.__name__}(...)"
-            ) from None
-    made = not isinstance(decoder, type)
-    if not (made and hasattr(decoder, "reads")):
-        said = f"a {type(decoder).__name__}" if made else f"the class {decoder.__name__}"
-        raise ArgumentError(
-            f"the decoder must be one such as LeastSquares(), or the name of one, got {said}"
-        )
-    chosen: AnyDecoder = decoder
-    return chosen
 
 
 def _first_difference(found: Any, computed: dict[str, Any]) -> str:
