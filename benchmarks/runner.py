@@ -42,6 +42,7 @@ BENCHMARKS = {
     "accuracy/own_edges": "bins of one's own beside 256 equal ones (needs the data folder)",
     "accuracy/round_edges": "intervals at round edges of real incomes (needs the data folder)",
     "accuracy/central_figures": "the central model: the default beside the paper's four methods",
+    "accuracy/central_labels": "releases of labels beside OpenDP's (needs opendp)",
     "accuracy/central_coverage": "coverage of the central model's bands",
     "accuracy/release_coverage": "the same from 64 to 4096 bins, with missing values",
     "accuracy/found_atoms": "shares and intervals of found atoms (needs the data folder)",
@@ -57,6 +58,7 @@ BENCHMARKS = {
     "speed/numeric": "the spectral prior with its band, a large tree, the wavelet, grouped EM",
     "speed/central": "exact noise, a release with its decode, counting a large table",
     "speed/starting": "import, and the command line from cold",
+    "speed/under_load": "a decode and the demo, with another process on each core",
     "speed/streaming": "memory of tallying 100 million reports",
 }
 """Every benchmark, in the order in which they run. Adding one is adding a row and its script."""

@@ -223,6 +223,7 @@ TINY: dict[str, dict[str, Any]] = {
         "columns": ["normal"],
         "epsilons": [1],
     },
+    "accuracy/central_labels": {"people": 200, "repeats": 1},
     "accuracy/central_real": {"repeats": 2, "columns": ["normal"], "epsilons": [1]},
     "speed/randomizers": {"people": 200, "bins": 16, "rounds": 2},
     "accuracy/heavy_hitters": {
@@ -259,5 +260,6 @@ TINY: dict[str, dict[str, Any]] = {
         "grouped_bins": 16,
     },
     "speed/starting": {"pairs": 2, "commands": 1, "bins": 16},
+    "speed/under_load": {"bins": 16, "people": 1000, "rounds": 1, "demos": 0},
     "speed/streaming": {"reports": 1000, "bins": 16},
 }

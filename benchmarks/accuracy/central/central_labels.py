@@ -1,14 +1,7 @@
-"""Releases of labels beside OpenDP's histograms at the same promise.
-
-``python -m benchmarks.accuracy.central.central_labels [repeats]`` prints a Markdown table; needs
-the package `opendp`. Theirs is the better of its two noises for the promise (discrete Laplace, or
-discrete Gaussian through zero-concentrated privacy, the only way it has for a delta), with
-negative counts set to zero and divided by their sum, as its users do. Each repeat has other people.
-"""
+"""Releases of labels beside OpenDP's histograms at the same promise."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 import lapwing as lw
+from benchmarks.markdown import table
+from benchmarks.summaries import summary
 
-PEOPLE = 10_000
+TITLE = "Releases of labels"
+FULL: dict[str, Any] = {"people": 10_000, "repeats": 20}
+QUICK: dict[str, Any] = {"people": 1000, "repeats": 2}
+
 PROMISES = (("0.1", "0"), ("1", "0"), ("0.1", "1e-6"), ("0.01", "1e-2"))
+WAYS = ("OpenDP", "nearest", "default")
 
 Shares = NDArray[np.float64]
 
@@ -67,14 +66,16 @@ def errors(found: Shares, truth: Shares) -> tuple[float, float]:
     return float(np.abs(found - truth).sum()), float(np.abs(found - truth).max())
 
 
-def compared(shares: Shares, epsilon: str, delta: str, repeats: int) -> dict[str, Any]:
-    """Return deviations of counts, and mean errors of the answers to the same people."""
+def compared(
+    shares: Shares, epsilon: str, delta: str, *, people: int, repeats: int
+) -> dict[str, Any]:
+    """Return deviations of counts, and errors of the answers to the same people in each repeat."""
     domain = lw.Categories(shares.size, missing="category")
     promise = lw.Promise("replace-one", epsilon=epsilon, delta=delta)
     theirs, mechanism = opendp_counts(float(epsilon), float(delta))
     kept: dict[str, list[tuple[float, float]]] = {}
     for repeat in range(repeats):
-        drawn = np.random.default_rng([repeat, 5]).multinomial(PEOPLE, shares / shares.sum())
+        drawn = np.random.default_rng([repeat, 5]).multinomial(people, shares / shares.sum())
         counts = np.append(drawn, 0)
         noisy = np.maximum(mechanism(counts.tolist()), 0)
         answers = {"OpenDP": noisy / max(1, noisy.sum())}
@@ -85,27 +86,63 @@ def compared(shares: Shares, epsilon: str, delta: str, repeats: int) -> dict[str
             decoder = lw.LabelShares(sparse=sparse, band=False)
             answers[name] = decoder.decode(release.channel, release).mass
         for name, answer in answers.items():
-            kept.setdefault(name, []).append(errors(answer, counts / PEOPLE))
-    means = {name: np.mean(found, axis=0) for name, found in kept.items()}
-    return {"deviations": (theirs, release.variance**0.5), "errors": means}
+            kept.setdefault(name, []).append(errors(answer, counts / people))
+    return {"deviations": (theirs, release.variance**0.5), "errors": kept}
 
 
-def main(repeats: int) -> None:
-    """Print the table."""
-    ways = ("OpenDP", "nearest", "default")
-    head = ["labels", "epsilon", "delta", "deviation of a count: OpenDP, ours"]
-    head += [f"sum of errors: {', '.join(ways)}", f"largest error: {', '.join(ways)}"]
-    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+def measure(*, people: int, repeats: int) -> dict[str, Any]:
+    """Return both errors of every way, for every population and promise; None without OpenDP."""
+    try:
+        import opendp  # noqa: F401
+    except ImportError:
+        return {"rows": None}
+    rows = []
     for name, shares in populations().items():
         for epsilon, delta in PROMISES:
-            found = compared(shares, epsilon, delta, repeats)
-            cells = [name, epsilon, delta]
-            cells.append(", ".join(f"{one:.2f}" for one in found["deviations"]))
-            for place in (0, 1):
-                cells.append(", ".join(f"{found['errors'][way][place]:.4f}" for way in ways))
-            lines.append(f"| {' | '.join(cells)} |")
-    sys.stdout.write("\n".join(lines) + "\n")
+            found = compared(shares, epsilon, delta, people=people, repeats=repeats)
+            sums, largest = (
+                {way: summary([one[place] for one in found["errors"][way]]) for way in WAYS}
+                for place in (0, 1)
+            )
+            rows.append(
+                {
+                    "labels": name,
+                    "epsilon": epsilon,
+                    "delta": delta,
+                    "deviations": list(found["deviations"]),
+                    "sum": sums,
+                    "largest": largest,
+                }
+            )
+    return {"rows": rows}
 
 
-if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 10)
+def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
+    """Return the table and what it says."""
+    if measured["rows"] is None:
+        return "**Skipped: the package `opendp` is not installed.**\n\n" + table(["labels"], [])
+    head = ["labels", "ε", "δ", "deviation of a count: OpenDP", "ours"]
+    head += [f"sum: {way}" for way in WAYS] + [f"largest: {way}" for way in WAYS]
+    rows = [
+        [
+            *(row["labels"], row["epsilon"], row["delta"]),
+            *(f"{deviation:.2f}" for deviation in row["deviations"]),
+            *(_cell(row[figure][way]) for figure in ("sum", "largest") for way in WAYS),
+        ]
+        for row in measured["rows"]
+    ]
+    return "\n\n".join(
+        [
+            f"{settings['people']:,} people, other ones in each of {settings['repeats']} repeats; "
+            "sum and largest of the absolute errors of shares. *OpenDP*: the better of its two "
+            "noises for the promise (discrete Laplace, or discrete Gaussian through "
+            "zero-concentrated privacy, the only way it has for a delta), with negative counts set "
+            "to zero and divided by their sum, as its users do. *Nearest*: our noise, the nearest "
+            "shares. *Default*: our noise and the decoder that `release` takes.",
+            table(head, rows, texts=3),
+        ]
+    )
+
+
+def _cell(one: dict[str, Any]) -> str:
+    return f"{one['mean']:.4f} ± {one['standard_error']:.4f}"
