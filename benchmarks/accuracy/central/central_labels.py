@@ -13,7 +13,7 @@ from benchmarks.markdown import table
 from benchmarks.summaries import summary
 
 TITLE = "Releases of labels"
-FULL: dict[str, Any] = {"people": 10_000, "repeats": 20}
+FULL: dict[str, Any] = {"people": 10_000, "repeats": 100}
 QUICK: dict[str, Any] = {"people": 1000, "repeats": 2}
 
 PROMISES = (("0.1", "0"), ("1", "0"), ("0.1", "1e-6"), ("0.01", "1e-2"))
