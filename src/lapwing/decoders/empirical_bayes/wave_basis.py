@@ -118,6 +118,10 @@ class ScaledBasis:
         columns[self.joined] = cells - cells.mean(axis=0)
         return columns
 
+    def mean_of(self, mass: Vector) -> Vector:
+        """Return the blurred answer as masses; symbols that stand apart have 1 / size each."""
+        return self._mean(self.density(mass))
+
     def _mean(self, density: Vector) -> Vector:
         """Return the density as masses; symbols that stand apart have 1 / size each."""
         mean = np.full(self.size, 1 / self.size)
