@@ -70,7 +70,7 @@ def _found(name: str, *, bins: int, epsilon: float, repeats: int) -> dict[str, A
     pair = lw.recommend(domain, epsilon=epsilon, users=values.size)
     own, true, seen = [], [], 0
     for repeat in range(repeats):
-        tally = lw.simulate(pair.randomizer, counts, rng=lw.seeded(repeat))
+        tally = lw.simulate(pair.randomizer, counts, rng=repeat)
         atoms = pair.decoder.decode(pair.randomizer.channel, tally).atoms
         places = np.searchsorted(domain.left, [atom.left for atom in atoms]).astype(np.int64)
         usual = expected_mass(truth, domain.left, domain.right, places, circular=False)
@@ -116,7 +116,7 @@ def _declared(
         randomizer = lw.MultiscaleWave(domain, epsilon)
         errors, inside = [], 0
         for repeat in range(repeats):
-            tally = lw.simulate(randomizer, counts, rng=lw.seeded(repeat))
+            tally = lw.simulate(randomizer, counts, rng=repeat)
             result = lw.SpectralPrior().decode(randomizer.channel, tally)
             (atom,) = (each for each in result.atoms if each.declared)
             assert atom.low is not None and atom.high is not None
@@ -170,8 +170,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"Atoms found in {settings['repeats']} simulated polls with the recommended pair at "
             f"{settings['bins']:,} bins and ε = {settings['epsilon']}: how many of their shares "
             "lie in their own 95 % interval, how many intervals hold the true share, and in how "
-            "many polls the heaviest bin was found. A bin is found where it holds more than twice what "
-            "the bins beside it hold, by more than the noise of one bin among all.",
+            "many polls the heaviest bin was found. A bin is found where it holds more than twice "
+            "what the bins beside it hold, by more than the noise of one bin among all.",
             table([*heads, "share inside", "truth inside"], rows, texts=1),
             f"Of {found} atoms {own} shares and {true} true shares. Asked: all, and "
             f"{100 * ASKED:.0f} %: {'reached' if good else 'missed'}.",
