@@ -107,7 +107,6 @@ def _declared(
 ) -> list[dict[str, float]]:
     """Return mean, standard error and root mean square of the errors of a declared atom's share."""
     domain = lw.Interval(0, 1, bins=bins, atoms=[0])
-    symbol = int(domain.index([0.0])[0])
     cells = []
     for share, epsilon, number in [(s, e, n) for s in shares for e in epsilons for n in people]:
         there = round(share * number)
@@ -120,7 +119,6 @@ def _declared(
             result = lw.SpectralPrior().decode(randomizer.channel, tally)
             (atom,) = (each for each in result.atoms if each.declared)
             assert atom.low is not None and atom.high is not None
-            assert atom.share == result.mass[symbol]
             errors.append(atom.share - share)
             inside += atom.low <= share <= atom.high
         cells.append(
