@@ -234,8 +234,8 @@ def test_a_curve_in_a_band_lies_in_the_monotone_part_of_it(
 
 
 def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
-    """Of a jagged estimate: 95.1 % of the points, and 87.4 if it were. A standard error of the
-    first is .6, of the difference .4.
+    """Of a jagged estimate: 95 % of the points, and 7 % fewer if it were; standard errors are .3 and
+    .7 %.
     """
     domain = Interval(0, 1, bins=128)
     wave, place = SquareWave(domain, 1), (np.arange(128) + 0.5) / 128
@@ -254,7 +254,7 @@ def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
         covered.append((inside[0], inside[1]))
     kept, broken = np.mean(covered, axis=0)
     assert kept > 0.92
-    assert broken < 0.9
+    assert kept - broken > 0.025
 
 
 @pytest.mark.parametrize("cumulative", [True, False])
