@@ -234,8 +234,9 @@ def test_a_curve_in_a_band_lies_in_the_monotone_part_of_it(
 
 
 def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
-    """Of a jagged estimate: 95 % of the points, and 7 % fewer if it were; standard errors are .3 and
-    .7 %.
+    """Of a jagged estimate: 95 % of the points, and 7 % fewer if it were.
+
+    Standard errors are .3 and .7 %.
     """
     domain = Interval(0, 1, bins=128)
     wave, place = SquareWave(domain, 1), (np.arange(128) + 0.5) / 128
