@@ -25,7 +25,7 @@ MADE_UP: dict[str, tuple[list[float], list[float]]] = {
 """Places and shares of single values on a Beta(2, 5) of 150,000 people."""
 
 FULL: dict[str, Any] = {
-    "repeats": 20,
+    "repeats": 25,
     "bins": 1024,
     "columns": [
         *("sf_base_pay", "sf_benefits", "acs_income", "flights_distance", "adult_hours"),
@@ -33,7 +33,7 @@ FULL: dict[str, Any] = {
     ],
     "epsilon": 2,
     "declared": {
-        "repeats": 24,
+        "repeats": 40,
         "bins": 128,
         "shares": [0.0, 0.003, 0.02, 0.12, 0.5],
         "epsilons": [0.5, 1, 2],
