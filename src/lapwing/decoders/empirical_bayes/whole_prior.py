@@ -96,11 +96,8 @@ def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
     answer : numpy.ndarray, optional
         float64 [size], the answer so far; shares are even without one.
     """
-    (places,) = np.nonzero(scaled.apart)
-    mean = np.full(scaled.size, 1 / scaled.size) if answer is None else scaled.mean_of(answer)
-    columns = np.repeat(-mean[:, None], places.size, axis=1)
-    columns[places, np.arange(places.size)] += 1
-    return columns
+    uniform = np.full(scaled.size, 1 / scaled.size)
+    return scaled.taken_from(uniform if answer is None else scaled.mean_of(answer))
 
 
 def marginal(information: Matrix, score: Vector, free: Matrix) -> tuple[Matrix, Vector]:
