@@ -46,6 +46,7 @@ BENCHMARKS = {
     "accuracy/central_coverage": "coverage of the central model's bands",
     "accuracy/release_coverage": "the same from 64 to 4096 bins, with missing values",
     "accuracy/found_atoms": "shares and intervals of found atoms (needs the data folder)",
+    "accuracy/reported_atoms": "found and declared atoms of reports (needs the data folder)",
     "accuracy/label_tables": "tables of the largest of many labels (needs the data folder)",
     "accuracy/central_projection": "the functional-approximation paper's figures 2 and 10-12",
     "accuracy/central_pursuit": "the functional-approximation paper's figures 3 and 13-15",

@@ -180,6 +180,19 @@ TINY: dict[str, dict[str, Any]] = {
         "columns": ["uniform"],
         "epsilons": [2],
     },
+    "accuracy/reported_atoms": {
+        "repeats": 1,
+        "bins": 64,
+        "columns": ["three heavy"],
+        "epsilon": 2,
+        "declared": {
+            "repeats": 2,
+            "bins": 16,
+            "shares": [0.1],
+            "epsilons": [2],
+            "people": [1000],
+        },
+    },
     "accuracy/label_tables": {
         "repeats": 2,
         "column": None,

@@ -211,6 +211,53 @@ def test_a_simultaneous_band_of_a_cdf_is_monotone() -> None:
     assert np.all(np.diff(made.low) >= 0) and np.all(np.diff(made.high) >= 0)
 
 
+def cut(made: Band) -> Band:
+    """Return the widest band within a band whose curves never fall."""
+    low, high = np.maximum.accumulate(made.low), np.minimum.accumulate(made.high[::-1])[::-1]
+    return replace(made, low=low, high=high)
+
+
+@STEADY
+@given(
+    st.lists(st.floats(0, 1), min_size=2, max_size=8),
+    st.lists(st.floats(0, 0.5), min_size=16, max_size=16),
+)
+def test_a_curve_in_a_band_lies_in_the_monotone_part_of_it(
+    weights: list[float], reach: list[float]
+) -> None:
+    """Why a simultaneous band may be cut: it covers a whole CDF as often as before."""
+    heights = np.cumsum(np.array(weights) + 1e-3)
+    below, above = reach[: heights.size], reach[-heights.size :]
+    made = band((heights - below).tolist(), (heights + above).tolist())
+    assert cut(made).share_inside(heights) == 1
+    assert np.all(cut(made).low >= made.low) and np.all(cut(made).high <= made.high)
+
+
+def test_a_pointwise_band_is_not_cut_to_a_monotone_one() -> None:
+    """Of a jagged estimate: 95 % of the points, and 7 % fewer if it were.
+
+    Standard errors are .3 and .7 %.
+    """
+    domain = Interval(0, 1, bins=128)
+    wave, place = SquareWave(domain, 1), (np.arange(128) + 0.5) / 128
+    counts = np.rint(50_000 * 30 / 128 * place * (1 - place) ** 4).astype(np.int64)
+    heights = np.cumsum(counts) / counts.sum()
+    inner = (heights > 0.02) & (heights < 0.98)
+    covered: list[tuple[float, float]] = []
+    for seed in range(80):
+        made = LeastSquares().decode(wave.channel, simulate(wave, counts, rng=seed))
+        band_of_it = made.confidence_band()
+        assert band_of_it is not None and np.diff(band_of_it.low).min() < 0
+        inside = [
+            ((one.low <= heights) & (heights <= one.high))[inner].mean()
+            for one in (band_of_it, cut(band_of_it))
+        ]
+        covered.append((inside[0], inside[1]))
+    kept, broken = np.mean(covered, axis=0)
+    assert kept > 0.92
+    assert kept - broken > 0.025
+
+
 @pytest.mark.parametrize("cumulative", [True, False])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_the_critical_value_against_a_dense_simulation(cumulative: bool, level: float) -> None:

@@ -10,8 +10,10 @@ import pytest
 
 from lapwing import Categories, Distribution, Integers, Interval
 from lapwing.errors import DomainError
+from lapwing.linear.covariance import Covariance
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves
+from lapwing.results.uncertainty import Uncertainty
 
 ATOMS = Interval(0, 4, bins=2, atoms=(1, 4))
 LOW, BETWEEN = (Interval(0, 4, bins=2, atoms=(atom,)) for atom in (0, 1))
@@ -24,6 +26,27 @@ def test_a_density_holds_all_mass_in_bins_and_at_points() -> None:
     assert shape.shares.tolist() == [0.2, 0.4]
     assert np.dot(shape.heights, np.diff(shape.edges)) + shape.shares.sum() == pytest.approx(1)
     assert not shape.found.size and made.density_picture().label == "density, per unit"
+
+
+@pytest.mark.parametrize("spike", [0.2, 0.01])
+def test_a_found_atom_is_drawn_as_high_as_its_share_says(spike: float) -> None:
+    """Also where the decoder smoothed it away: the curve has 1/32 in each bin, or a bit more."""
+    mass = np.full(32, (1 - spike) / 32)
+    mass[20] += spike
+    errors = Covariance(np.full(32, 1e-8), np.zeros((32, 0)), np.zeros(0))
+    seen = np.full(32, 0.7 / 32)
+    seen[[5, 20]] += [0.1, 0.2]
+    error_law = Uncertainty(seen, errors, np.zeros(32), seen, 1000, "by hand")
+    made = Distribution(Interval(0, 32, bins=32), mass, uncertainty=error_law)
+    truth = Distribution(made.domain, seen)
+    estimate, known = made.density_picture(truth=truth).shapes
+    assert estimate.found.tolist() == known.found.tolist() == [5.5, 20.5]
+    assert estimate.excess.tolist() == [atom.share for atom in made.atoms]
+    assert estimate.excess == pytest.approx([0.1, 0.2]) and known.excess == pytest.approx(
+        [0.1, 0.2]
+    )
+    assert estimate.heights == pytest.approx((1 - spike) / 32)
+    assert (estimate.role, known.role) == ("estimate", "truth")
 
 
 def test_bins_of_ones_own_have_a_density_per_unit() -> None:

@@ -7,6 +7,7 @@ no report says; so the CDF stays linear in the bin, and only lists and pictures 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
@@ -256,6 +257,18 @@ def atoms_of(
                 place = float(left[symbol]), float(right[symbol])
                 atoms.append(Atom(*place, share, low, high, declared=False))
     return tuple(sorted(atoms, key=lambda atom: atom.left))
+
+
+def found_bins(
+    atoms: Sequence[Atom], left: Vector, right: Vector
+) -> tuple[NDArray[np.int64], Vector]:
+    """Return the numbers of the bins in which atoms were found and their shares, from the left.
+
+    Of whole numbers none: their atoms lie at points.
+    """
+    found = {atom.left: atom.share for atom in atoms if not atom.declared}
+    bins = np.flatnonzero((left < right) & np.isin(left, list(found)))
+    return bins, np.array([found[start] for start in left[bins].tolist()], dtype=np.float64)
 
 
 def _around(left: Vector, right: Vector, found: NDArray[np.int64], *, circular: bool) -> csr_matrix:

@@ -107,7 +107,9 @@ class Band:
         """Return the narrowest band around it whose curves never fall: how a CDF's is drawn.
 
         A pointwise band of an unbiased estimate goes up and down with the noise, and no CDF does.
-        This one holds whatever it holds, so it covers no less at any point.
+        This one holds whatever it holds, so it covers no less at any point. The widest within it
+        would cover less: its lower curve at a point is the highest of all before, each of which
+        fails as often as the level allows.
         """
         low = np.minimum.accumulate(self.low[::-1])[::-1]
         return replace(self, low=low, high=np.maximum.accumulate(self.high))

@@ -196,8 +196,9 @@ class Shape:
     points, shares : numpy.ndarray
         float64 [atoms] each: declared atoms, or whole numbers.
     found, excess : numpy.ndarray
-        float64 [found atoms] each: the middles of their bins, and what these hold beyond what
-        the bins around them suggest, which is left in `heights`.
+        float64 [found atoms] each: the middles of their bins, and the shares that are reported of
+        them (of a truth, what their bins hold beyond what is around them). In `heights` such a bin
+        has what the bins around it suggest.
     role : {"estimate", "truth"}
     """
 
@@ -211,16 +212,26 @@ class Shape:
 
     @classmethod
     def of_cdf(
-        cls, curve: Cumulative, found: NDArray[np.int64], role: Role, *, axis: Axis, circular: bool
+        cls,
+        curve: Cumulative,
+        found: NDArray[np.int64],
+        shares: Vector | None,
+        *,
+        axis: Axis,
+        circular: bool,
     ) -> Shape:
-        """Return the density of a CDF; `found`: the bins in which atoms were found."""
+        """Return the density of a CDF; `found`: the bins in which atoms were found.
+
+        With their `shares` it is that of an estimate, whose curve may be too smooth to show them;
+        without, that of the truth.
+        """
         width = curve.right - curve.left
         wide = width > 0
         mass = curve.mass
         excess = mass[:0]
         if found.size:
             usual = expected_mass(mass, curve.left, curve.right, found, circular=circular)
-            excess = mass[found] - usual
+            excess = mass[found] - usual if shares is None else shares
             mass = mass.copy()
             mass[found] = usual
         return cls(
@@ -230,7 +241,7 @@ class Shape:
             curve.mass[~wide],
             (curve.left + curve.right)[found] / 2,
             excess,
-            role,
+            "truth" if shares is None else "estimate",
         )
 
 
@@ -265,15 +276,19 @@ class Densities:
         curve: Cumulative,
         *,
         found: NDArray[np.int64],
+        shares: Vector,
         truth: Cumulative | None,
         title: str | None,
     ) -> Densities:
-        """Return the picture of one density; `found`: the bins in which atoms were found."""
+        """Return the picture of one density.
+
+        `found` and `shares`: the bins in which atoms were found, and what is reported of these.
+        """
         axis, circular = Axis.of_domain(domain), domain.circular
-        shapes = [Shape.of_cdf(curve, found, "estimate", axis=axis, circular=circular)]
+        shapes = [Shape.of_cdf(curve, found, shares, axis=axis, circular=circular)]
         if truth is not None:
             there = found if truth.mass.size == curve.mass.size else found[:0]
-            shapes.append(Shape.of_cdf(truth, there, "truth", axis=axis, circular=circular))
+            shapes.append(Shape.of_cdf(truth, there, None, axis=axis, circular=circular))
         return cls(axis, tuple(shapes), title)
 
     @property

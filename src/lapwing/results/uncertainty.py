@@ -238,7 +238,8 @@ class Uncertainty:
         cumulative = left is not None
         low, high = error_law.curves(level, kind, cumulative=cumulative, least=0.0)
         if cumulative and kind == "simultaneous":
-            # The truth is monotone: where the whole curve is covered, so is this.
+            # The truth is monotone: where the whole curve is covered, so is this. Not of a
+            # pointwise band: at a point it would then have to hold at all points before it.
             low = np.maximum.accumulate(low)
             high = np.minimum.accumulate(high[::-1])[::-1]
         numbers = np.arange(self.centre.size, dtype=np.float64)

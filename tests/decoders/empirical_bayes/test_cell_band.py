@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, quad
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
 from lapwing.decoders.unbiased.linear_estimate import triangular
+from lapwing.results.atoms import find_atoms
 
 SIZE = 512
 
@@ -76,6 +79,22 @@ def test_cells_are_split_at_atoms_and_spread_as_the_pilot(
     along = cells.along()
     ends = np.append(cells.start[1:], SIZE) - 1
     assert np.allclose(along[ends], 1)
+
+
+def test_a_spike_of_the_pilot_that_no_atom_is_left_for_is_judged_by_the_reports(
+    decoded: tuple[LowRankAnswer, ScaledBasis, Evidence],
+) -> None:
+    """A pass found it, the next one dropped it. In a cell it would be certain: 5 % in one bin."""
+    answer, scaled, evidence = decoded
+    pilot = answer.pilot.copy()
+    pilot[200] += 0.05
+    spiked = replace(answer, pilot=pilot / pilot.sum())
+    cells = Cells.of(spiked, scaled.apart)
+    assert {200, 201} <= set(cells.start) and not {200, 201} <= set(answer.model.atoms.start)
+    domain = Interval(0, 1, bins=SIZE)
+    error_law = cell_band(spiked, scaled, evidence.reports).about("simultaneous", "empirical")
+    found = find_atoms(error_law, domain.left, domain.right)
+    assert 200 not in found and 10 in found
 
 
 def test_what_moves_within_a_cell_has_the_information_of_whole_matrices(

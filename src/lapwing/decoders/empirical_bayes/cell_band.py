@@ -36,6 +36,9 @@ CELLS = 192
 _FEWEST, _LIMIT = 128, 320
 """Cells before any is split when there are many atoms, and about the most in all."""
 
+_STEEP = 2.0
+"""Factor between neighbouring symbols of the pilot from which a cell ends between them."""
+
 _FREE = 256
 """Bins of the floor: each may differ from its neighbours by as much as it holds itself."""
 
@@ -63,9 +66,11 @@ class Cells:
         """Return about 192 cells, split at the ends of atoms and of symbols that stand apart."""
         size = answer.mass.size
         atoms = answer.model.atoms
-        number = max(_FEWEST, min(CELLS, _LIMIT - 2 * atoms.count))
+        jumps = _jumps(answer.pilot)
+        number = max(_FEWEST, min(CELLS, _LIMIT - 2 * atoms.count - jumps.size))
         (places,) = np.nonzero(apart)
         ends = [np.arange(number) * size // number, atoms.start, atoms.stop, places, places + 1]
+        ends.append(jumps)
         start = np.unique(np.concatenate(ends))
         start = start[start < size]
         cell = np.repeat(np.arange(start.size), np.diff(np.append(start, size)))
@@ -105,6 +110,16 @@ class Cells:
     def averaged(self, rows: Matrix) -> Matrix:
         """Multiply by the transpose of that matrix."""
         return self.total(self.share.reshape(-1, *[1] * (rows.ndim - 1)) * rows)
+
+
+def _jumps(pilot: Vector) -> Whole:
+    """Return the symbols before which the pilot rises or falls by more than a factor of two.
+
+    A spike that a pass found and the next one did not keep is in the pilot. Inside a cell it
+    would be taken for certain, and be reported as an atom.
+    """
+    higher, lower = np.maximum(pilot[1:], pilot[:-1]), np.minimum(pilot[1:], pilot[:-1])
+    return np.flatnonzero(higher > _STEEP * lower) + 1
 
 
 def cell_band(answer: LowRankAnswer, scaled: ScaledBasis, reports: int) -> Uncertainty:

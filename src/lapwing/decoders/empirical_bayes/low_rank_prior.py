@@ -97,14 +97,12 @@ def _best_scale(
 ) -> tuple[LowRankModel, Vector]:
     """Return the waves with the scale of most evidence, and the prior mean that goes with it."""
     frequency = scaled.basis.frequency
-    places = np.flatnonzero(scaled.apart)
-    apart = np.full((scaled.size, places.size), -1 / scaled.size)
-    apart[places, np.arange(places.size)] += 1
     best: tuple[float, LowRankModel, Vector] | None = None
     for mean, waves in scaled.shapes(answer):
+        apart = scaled.taken_from(mean)
         columns = Columns.of(np.hstack([waves, apart]), likelihood)
         flat = np.zeros(frequency.size)
-        model = LowRankModel(columns, frequency, flat, places.size, Atoms.none())
+        model = LowRankModel(columns, frequency, flat, apart.shape[1], Atoms.none())
         spectrum = model.spectrum(at_uniform)
         if best is None or spectrum.evidence > best[0]:
             best = (spectrum.evidence, replace(model, waves=spectrum.variance), mean)

@@ -118,6 +118,21 @@ class ScaledBasis:
         columns[self.joined] = cells - cells.mean(axis=0)
         return columns
 
+    def taken_from(self, mean: Vector) -> Matrix:
+        """Return a unit at each symbol that stands apart, less a prior mean.
+
+        What it holds is taken from all others by their shares, so that their shape stays: float64
+        [size, symbols apart], of sum zero.
+        """
+        (places,) = np.nonzero(self.apart)
+        columns: Matrix = np.repeat(-mean[:, None], places.size, axis=1)
+        columns[places, np.arange(places.size)] += 1
+        return columns
+
+    def mean_of(self, mass: Vector) -> Vector:
+        """Return the blurred answer as masses; symbols that stand apart have 1 / size each."""
+        return self._mean(self.density(mass))
+
     def _mean(self, density: Vector) -> Vector:
         """Return the density as masses; symbols that stand apart have 1 / size each."""
         mean = np.full(self.size, 1 / self.size)

@@ -72,12 +72,55 @@ def whole_answer(
     for _ in range(passes):
         pilot = 0.95 * (np.full(size, 1 / size) if answer is None else answer) + 0.05 / size
         information, score = quadratic_likelihood(channel, tally, pilot)
-        smooth, heavy = smooth_part(information, score, scaled, answer)
-        prior = _with_spikes_and_steps(smooth, heavy, information, score, scaled)
+        apart = apart_columns(scaled, answer)
+        inner, slope = marginal(information, score, apart)
+        smooth, heavy = smooth_part(inner, slope, scaled, answer)
+        prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
+        prior = NormalPrior(prior.mean, prior.covariance + FREE * apart @ apart.T)
         posterior = Posterior.of(information, score, prior.mean, prior.covariance)
         answer = posterior.distribution()
     assert answer is not None
     return WholeAnswer(answer, Evidence(information, score, pilot, tally.total), prior)
+
+
+def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
+    """Return what a unit at each symbol that stands apart adds: float64 [size, symbols apart].
+
+    It is taken from the others by their shares, so that their shape stays what it was. If nothing
+    were taken, only waves and spikes could make room for it, and they are small: atoms were
+    shrunk to a fraction then.
+
+    Parameters
+    ----------
+    scaled : ScaledBasis
+    answer : numpy.ndarray, optional
+        float64 [size], the answer so far; shares are even without one.
+    """
+    uniform = np.full(scaled.size, 1 / scaled.size)
+    return scaled.taken_from(uniform if answer is None else scaled.mean_of(answer))
+
+
+def marginal(information: Matrix, score: Vector, free: Matrix) -> tuple[Matrix, Vector]:
+    """Return the quadratic likelihood of the masses without their part along free columns.
+
+    Amplitudes of those are integrated out under their prior, so that neither waves nor spikes
+    are learnt from what a symbol that stands apart explains.
+
+    Parameters
+    ----------
+    information, score : numpy.ndarray
+        Of the quadratic likelihood: float64 [size, size] and [size].
+    free : numpy.ndarray
+        float64 [size, columns], each with a prior variance of `FREE`.
+    """
+    if not free.shape[1]:
+        return information, score
+    curved = information @ free
+    system = free.T @ curved
+    system[np.diag_indices_from(system)] += 1 / FREE
+    explained = np.linalg.solve(system, curved.T)
+    left = information - curved @ explained
+    return (left + left.T) / 2, score - explained.T @ (free.T @ score)
 
 
 def _with_spikes_and_steps(
@@ -88,8 +131,9 @@ def _with_spikes_and_steps(
     Heavy atoms keep a variance of their square: nothing pulls them to what they were thought
     to be.
     """
-    known = np.where(scaled.apart, FREE, heavy**2)
+    known = heavy**2
     single = np.where(known > 0, known, 1e-4)
+    single[scaled.apart] = 0  # they are free in the whole prior, and integrated out here
     at_mean = score - information @ smooth.mean
     jump = np.full(scaled.joined.size - 1, 0.0 if scaled.circular else 0.02**2)
     root = root_of(information)
@@ -100,6 +144,7 @@ def _with_spikes_and_steps(
         expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
         update = single * residual**2 / (_SPARSITY * expected)
         single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
+        single[scaled.apart] = 0
         if not scaled.circular:
             jump = _refitted_steps(jump, residual, whitened, scaled)
     return NormalPrior(smooth.mean, _summed(smooth.covariance, _steps(jump, scaled), single))
