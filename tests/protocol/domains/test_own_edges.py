@@ -232,3 +232,9 @@ def test_round_edges_of_a_logarithmic_scale_are_round(
 def test_edges_too_near_each_other_for_decimals_stay_apart() -> None:
     domain = Interval(1, 1 + 2e-11, bins=40, scale="log")
     assert (np.diff(domain.bin_edges) > 0).all()
+
+
+def test_an_atom_at_the_end_of_a_circle_of_own_edges_is_at_its_start() -> None:
+    clock = Interval(edges=[0, 6, 24], circular=True, atoms=[24])
+    assert clock.atoms == (0.0,)
+    assert clock.index([0, 24, 48, 23]).tolist() == [0, 0, 0, 2]

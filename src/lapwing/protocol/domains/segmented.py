@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
+import numpy as np
+
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
+from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.domains.unordered import Unordered
 
 NO_SEGMENT = "(no segment)"
@@ -48,7 +51,7 @@ class Segmented(Unordered):
 
     def __post_init__(self) -> None:
         """Check the segments, and that there are not too many cells."""
-        if isinstance(self.domain, Segmented) or isinstance(self.segments, int):
+        if isinstance(self.domain, Segmented) or isinstance(self.segments, int | np.integer):
             raise DomainError("segments must be a list of labels, of a domain without segments")
         object.__setattr__(self, "segments", self.segmentation.listed)
         if self.size > MAXIMUM_BINS:
@@ -91,10 +94,11 @@ class Segmented(Unordered):
 
 def _names(domain: Any) -> list[str]:
     if domain.ordered:
-        held = [
-            f"{left:g}" if left == right else f"{left:g} to {right:g}"
-            for left, right in zip(domain.left, domain.right, strict=True)
+        ends = [
+            [to_text(float(end), unit=domain.unit) for end in both]
+            for both in zip(domain.left, domain.right, strict=True)
         ]
+        held = [left if left == right else f"{left} to {right}" for left, right in ends]
     else:
         held = list(map(str, domain.listed))
     return held if domain.missing_index is None else [*held, "(missing)"]
