@@ -195,6 +195,21 @@ def test_cells_are_named_in_the_unit_of_the_values() -> None:
     assert lw.Segmented(lw.Interval(0, 3e6, bins=2), ["a"]).listed[0] == "a / 0 to 1500000"
 
 
+def test_the_share_of_a_cell_is_asked_by_its_name() -> None:
+    found = published().distribution
+    assert found.share("north / yes") == found.mass[0]
+    assert found.share("(no segment) / (missing)") == found.mass[-1]
+    ends = found.share_interval("south / no")
+    assert ends is not None and ends[0] <= found.share("south / no") <= ends[1]
+    for wrong in ("north", "yes", 0, ("north", "yes")):
+        with pytest.raises(DomainError, match="segment and symbol"):
+            found.share(wrong)
+    twice = lw.Segmented(lw.Categories(["c", "b / c"]), ["a / b", "a"])
+    assert twice.listed[:4].count("a / b / c") == 2
+    with pytest.raises(DomainError, match="segment and symbol"):
+        twice.index(["a / b / c"])
+
+
 def test_segments_are_a_list_and_come_back_as_one() -> None:
     for number in (3, np.int64(3)):
         with pytest.raises(DomainError, match="list of labels"):
@@ -242,7 +257,7 @@ def test_what_does_not_fit_is_refused() -> None:
         published(mechanism=lw.PrefixSums())
     with pytest.raises(DomainError, match="without segments"):
         lw.Segmented(TABLE, ["a"])
-    with pytest.raises(DomainError, match="only a curator"):
+    with pytest.raises(DomainError, match="segment and symbol"):
         lw.GeneralizedRandomizedResponse(TABLE, 1).randomize(["yes"])
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -80,8 +81,22 @@ class Segmented(Unordered):
         segments = [*self.segmentation.listed, NO_SEGMENT]
         return [f"{one} / {symbol}" for one in segments for symbol in _names(self.domain)]
 
-    def _symbol(self, value: Any, position: int) -> NoReturn:
-        raise DomainError("only a curator counts values by segment: the segments come beside them")
+    @cached_property
+    def _cells(self) -> dict[str | int, int]:
+        # Of two cells of one name neither is meant.
+        names = Counter(self.listed)
+        return {name: cell for cell, name in enumerate(self.listed) if names[name] == 1}
+
+    def _symbol(self, value: Any, position: int) -> int:
+        """Return the cell of a name, to ask for its share."""
+        cell = self._cells.get(value) if isinstance(value, str) else None
+        if cell is None:
+            raise DomainError(
+                "a cell is named by its segment and symbol, as 'north / yes'; a curator counts "
+                "values with the segments beside them",
+                position=position,
+            )
+        return cell
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
