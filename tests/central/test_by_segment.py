@@ -14,8 +14,11 @@ from lapwing.central.label_counts import CountStrategy
 from lapwing.cli.console import Output
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.raw_counts import summary_of
+from lapwing.decoders.releases.label_shares import MANY
+from lapwing.decoders.releases.segment_shares import segment_shares
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.privacy.integer_noise import Noise, Sensitivity
+from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.summary import for_curator
 from lapwing.survey.publication import release_from_document
 
@@ -165,6 +168,56 @@ def test_a_segment_of_nobody_has_no_band() -> None:
     assert found["north"].confidence_band(0.9) is not None
 
 
+def test_segments_are_decoded_as_asked_and_by_their_own_size() -> None:
+    # Many cells in the table, few in each segment: nothing is learnt from the shape of these.
+    labels, segments = lw.Categories(20), list(range(10))
+    release = lw.release(
+        [1] * 900, labels, by=[3] * 900, segments=segments, neighbours="replace-one", epsilon=1
+    ).release
+    assert release.domain.size > MANY
+    assert segment_shares(release)[3].made["sparse"] is False
+    assert segment_shares(release, lw.LabelShares(sparse=True))[3].made["sparse"] is True
+    wide = lw.Categories(MANY)
+    release = lw.release(
+        [1] * 900, wide, by=[3] * 900, segments=[3], neighbours="replace-one", epsilon=1
+    ).release
+    assert segment_shares(release)[3].made["sparse"] is True
+    assert segment_shares(release)[3].uncertainty is not None
+    assert segment_shares(release, lw.LabelShares(band=False))[3].uncertainty is None
+
+
+def test_cells_are_named_in_the_unit_of_the_values() -> None:
+    days = lw.Interval("2026-01-01", "2026-12-30", bins=3, atoms=["2026-05-01"], unit="date")
+    assert lw.Segmented(days, ["a"]).listed[:2] == [
+        "a / 2026-01-01 to 2026-05-01",
+        "a / 2026-05-01",
+    ]
+    assert lw.Segmented(lw.Interval(0, 3e6, bins=2), ["a"]).listed[0] == "a / 0 to 1500000"
+
+
+def test_the_share_of_a_cell_is_asked_by_its_name() -> None:
+    found = published().distribution
+    assert found.share("north / yes") == found.mass[0]
+    assert found.share("(no segment) / (missing)") == found.mass[-1]
+    ends = found.share_interval("south / no")
+    assert ends is not None and ends[0] <= found.share("south / no") <= ends[1]
+    for wrong in ("north", "yes", 0, ("north", "yes")):
+        with pytest.raises(DomainError, match="segment and symbol"):
+            found.share(wrong)
+    twice = lw.Segmented(lw.Categories(["c", "b / c"]), ["a / b", "a"])
+    assert twice.listed[:4].count("a / b / c") == 2
+    with pytest.raises(DomainError, match="segment and symbol"):
+        twice.index(["a / b / c"])
+
+
+def test_segments_are_a_list_and_come_back_as_one() -> None:
+    for number in (3, np.int64(3)):
+        with pytest.raises(DomainError, match="list of labels"):
+            lw.Segmented(lw.Integers(0, 1), number)  # type: ignore[arg-type]
+    table = lw.Segmented(lw.Integers(0, 1), np.arange(3))  # type: ignore[arg-type]
+    assert build_domain(table.to_document()) == table
+
+
 def test_documents_sums_and_summaries(tmp_path: Any) -> None:
     one = published().release
     assert release_from_document(one.to_document()).to_document() == one.to_document()
@@ -204,7 +257,7 @@ def test_what_does_not_fit_is_refused() -> None:
         published(mechanism=lw.PrefixSums())
     with pytest.raises(DomainError, match="without segments"):
         lw.Segmented(TABLE, ["a"])
-    with pytest.raises(DomainError, match="only a curator"):
+    with pytest.raises(DomainError, match="segment and symbol"):
         lw.GeneralizedRandomizedResponse(TABLE, 1).randomize(["yes"])
 
 

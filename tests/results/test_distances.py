@@ -280,3 +280,13 @@ def test_two_points() -> None:
     for distance in (wasserstein, kolmogorov_smirnov, energy, decile_error, mean_error):
         assert distance(one, two) == 0
     assert wasserstein(one, Cumulative.of_values([5])) == 2
+
+
+def test_raw_values_are_read_in_the_unit_of_the_result_they_are_compared_with() -> None:
+    days = Interval("2026-01-01", "2026-01-11", bins=10, unit="date")
+    texts = ["2026-01-03", "2026-01-03", "2026-01-07"]
+    result = Distribution.of_values(texts, days)
+    numbers = [20456.0, 20456.0, 20460.0]
+    for one, other in ((result, texts), (texts, result)):
+        assert wasserstein(one, other) == pytest.approx(wasserstein(result, numbers))
+    assert wasserstein(result, texts) <= 1

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing import Categories, Distribution, OptimizedUnaryEncoding, recommend, simulate
+from lapwing import (
+    Categories,
+    Distribution,
+    Interval,
+    OptimizedUnaryEncoding,
+    recommend,
+    simulate,
+)
 from lapwing.cli.commands.difference_command import difference_document
 from lapwing.cli.showing.answer import SHARE_LIMIT, answer_document
 from lapwing.linear.covariance import Covariance
@@ -106,3 +113,24 @@ def test_of_very_many_labels_the_critical_value_is_that_of_independent_ones() ->
     )
     drawn = less.critical_value(0.95, np.full(size - 1, 1e-4), used[:-1], cumulative=False)
     assert drawn == pytest.approx(found, abs=0.1)
+
+
+def test_tables_and_summaries_show_each_estimate_in_its_own_interval() -> None:
+    # Shares that a decoder made smaller than the error law's own estimate.
+    size = 40
+    centre = np.full(size, 1 / size)
+    noise = Covariance(np.full(size, 1e-8), np.zeros((size, 0)), np.zeros(0))
+    law = Uncertainty(centre, noise, np.zeros(size), centre, 1000, "as it is")
+    mass = np.append(np.full(size - 1, 0.5 / size), 1 - (size - 1) * 0.5 / size)
+    found = Distribution(Categories(size), mass, 1000, uncertainty=law)
+    for kind in ("pointwise", "simultaneous"):
+        table = found.to_dict(kind=kind)
+        rows = zip(table["low"], table["share"], table["high"], strict=True)
+        assert all(low <= share <= high for low, share, high in rows)
+        assert table["low"][0] == mass[0] and table["high"][0] > 1 / size
+    assert f"({100 * centre[0]:.3g}" not in found.summary()
+    shown = found.summary().splitlines()[1].split("%")
+    assert float(shown[0].split()[-1]) <= float(shown[-2].split()[-1])
+    line = Distribution(Interval(0, 1, bins=size), mass, 1000, uncertainty=law).to_dict()
+    rows = zip(line["low"], line["cdf"], line["high"], strict=True)
+    assert all(low <= height <= high for low, height, high in rows)

@@ -21,6 +21,9 @@ CLOSED: tuple[tuple[str, Interval], ...] = (
     ("edges of one's own", Interval(edges=AGES)),
     ("edges of one's own, closed on the left", Interval(edges=AGES, closed="left")),
     ("quarters", Interval(edges=["2026-01-01", "2026-04-01", "2026-07-01"], unit="date")),
+    # Every edge a decimal: others depend on the machine's power in the last place.
+    ("powers of ten", Interval(1, 1_000_000, bins=6, scale="log", atoms=(1000,))),
+    ("powers of two", Interval(1, 1024, bins=10, scale="log")),
     ("atoms within edges of one's own", Interval(edges=AGES, atoms=(18, 30))),
 )
 

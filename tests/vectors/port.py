@@ -73,6 +73,10 @@ def _edges(domain: dict[str, Any]) -> list[float]:
     low, high, bins = domain["low"], domain["high"], domain["bins"]
     if domain["scale"] == "log":
         edges = [low * (high / low) ** (i / bins) for i in range(bins + 1)]
+        if domain.get("closed") == "right" and high / low - 1 > bins * 2**-30:
+            written = [float(f"{edge:.12g}") for edge in edges]
+            pairs = zip(written, edges, strict=True)
+            edges = [d if abs(d - e) <= 2**-46 * d else e for d, e in pairs]
     else:
         scale = 2.0 ** -bins.bit_length()
         edges = [low + (high - low) * scale * i / (bins * scale) for i in range(bins + 1)]

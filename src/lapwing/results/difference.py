@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, Literal, Protocol
@@ -395,6 +396,7 @@ class Difference:
             min(one.reports, two.reports),
             "difference of two: " + "; ".join(methods),
             tails=max(one.tails, two.tails),
+            laplace=_laplace_of(one, two),
         )
 
     def _check_target(self, target: Target) -> None:
@@ -404,3 +406,10 @@ class Difference:
                 "nobody stands in both, say people='different', otherwise ask for "
                 "target='empirical'"
             )
+
+
+def _laplace_of(one: Uncertainty, two: Uncertainty) -> float | None:
+    """Return the variance of one Laplace error with the kurtosis of the two; None without any."""
+    if one.laplace is None and two.laplace is None:
+        return None
+    return math.hypot(one.laplace or 0.0, two.laplace or 0.0)

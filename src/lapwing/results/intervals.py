@@ -23,7 +23,42 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import check_range
 from lapwing.results.band import Band, Target, normal_critical_value
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.independent_errors import independent_critical_values
 from lapwing.results.uncertainty import Uncertainty
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One number that is read from noisy masses.
+
+    Parameters
+    ----------
+    value : float
+    deviation : float
+        Its standard error.
+    tails : float
+        The part of its variance that one Laplace error would have with the same kurtosis, in 0..1:
+        0 for normal errors.
+    """
+
+    value: float
+    deviation: float
+    tails: float = 0.0
+
+    def minus(self, other: Reading) -> Reading:
+        """Return the difference of two numbers with independent errors."""
+        deviation = math.hypot(self.deviation, other.deviation)
+        # What a kurtosis adds to a fourth moment adds up, and is the square of this.
+        spread = math.hypot(self.tails * self.deviation**2, other.tails * other.deviation**2)
+        tails = spread / deviation**2 if spread > 0 else 0.0
+        return Reading(self.value - other.value, deviation, tails)
+
+    def reach(self, level: float) -> float:
+        """Return how far the interval of a level goes to each side."""
+        critical = normal_critical_value(level)
+        if self.tails > 0:
+            critical = float(independent_critical_values(level, 1, np.array([self.tails]))[0])
+        return critical * self.deviation
 
 
 @dataclass(frozen=True)
@@ -32,31 +67,23 @@ class Ends:
 
     Parameters
     ----------
-    low, low_deviation : float
+    low : Reading
         With all values inside their bins where they make the number smallest.
-    high, high_deviation : float
+    high : Reading
         The same for the largest.
     """
 
-    low: float
-    low_deviation: float
-    high: float
-    high_deviation: float
+    low: Reading
+    high: Reading
 
     def minus(self, other: Ends) -> Ends:
         """Return the ends of the difference of two numbers with independent errors."""
-        return Ends(
-            self.low - other.high,
-            math.hypot(self.low_deviation, other.high_deviation),
-            self.high - other.low,
-            math.hypot(self.high_deviation, other.low_deviation),
-        )
+        return Ends(self.low.minus(other.high), self.high.minus(other.low))
 
     def interval(self, level: float, *, least: float, most: float) -> tuple[float, float]:
         """Return the interval of a level, cut to what the number can be at all."""
-        critical = normal_critical_value(level)
-        low = self.low - critical * self.low_deviation
-        high = self.high + critical * self.high_deviation
+        low = self.low.value - self.low.reach(level)
+        high = self.high.value + self.high.reach(level)
         return float(np.clip(low, least, most)), float(np.clip(high, least, most))
 
 
@@ -94,8 +121,8 @@ def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | 
     return None if uncertainty is None else uncertainty.about("simultaneous", target)
 
 
-def functional(error_law: Uncertainty, weights: Vector) -> tuple[float, float]:
-    """Return ``sum(weights * masses)`` at the centre of the error law, and its standard error.
+def functional(error_law: Uncertainty, weights: Vector) -> Reading:
+    """Return ``sum(weights * masses)`` at the centre of the error law, with its error.
 
     Parameters
     ----------
@@ -108,7 +135,9 @@ def functional(error_law: Uncertainty, weights: Vector) -> tuple[float, float]:
     # or the rounding of the centre times a date in seconds would count as one.
     shift = float(weights.max() + weights.min()) / 2
     around = weights - shift
-    return shift + float(error_law.centre @ around), error_law.deviation(around, "empirical")
+    deviation = error_law.deviation(around, "empirical")
+    tails = error_law.laplace_part(around, deviation)
+    return Reading(shift + float(error_law.centre @ around), deviation, tails)
 
 
 def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
@@ -116,7 +145,7 @@ def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
     weights = np.zeros(error_law.centre.size)
     weights[symbol] = 1.0
     share = functional(error_law, weights)
-    return Ends(*share, *share)
+    return Ends(share, share)
 
 
 def probability_ends(error_law: Uncertainty, domain: Domain, span: tuple[float, float]) -> Ends:
@@ -149,7 +178,7 @@ def probability_ends(error_law: Uncertainty, domain: Domain, span: tuple[float, 
     if low == high:
         outer = inner = np.zeros_like(points)
     least, most = (functional(error_law, bins.astype(float)) for bins in (inner, outer))
-    return Ends(*least, *most)
+    return Ends(least, most)
 
 
 def _without_left_end(domain: Domain) -> NDArray[np.bool_]:
@@ -165,7 +194,7 @@ def _without_left_end(domain: Domain) -> NDArray[np.bool_]:
 
 def mean_ends(error_law: Uncertainty, left: Vector, right: Vector) -> Ends:
     """Return the ends of the expected value, in the unit of the line."""
-    return Ends(*functional(error_law, left), *functional(error_law, right))
+    return Ends(functional(error_law, left), functional(error_law, right))
 
 
 def variance_interval(
@@ -180,15 +209,13 @@ def variance_interval(
     by at most half its width h, and standard deviations obey the triangle inequality, so that of
     the values is within ``sqrt(sum(m h^2))`` of that of the middles.
     """
-    critical = normal_critical_value(level)
     middle = (left + right) / 2
-    mean, _ = functional(error_law, middle)
-    squares = (middle - mean) ** 2
-    variance, deviation = functional(error_law, squares)
-    inside, inside_deviation = functional(error_law, ((right - left) / 2) ** 2)
-    within = math.sqrt(max(inside + critical * inside_deviation, 0.0))
-    low = math.sqrt(max(variance - critical * deviation, 0.0)) - within
-    high = math.sqrt(max(variance + critical * deviation, 0.0)) + within
+    mean = functional(error_law, middle).value
+    variance = functional(error_law, (middle - mean) ** 2)
+    inside = functional(error_law, ((right - left) / 2) ** 2)
+    within = math.sqrt(max(inside.value + inside.reach(level), 0.0))
+    low = math.sqrt(max(variance.value - variance.reach(level), 0.0)) - within
+    high = math.sqrt(max(variance.value + variance.reach(level), 0.0)) + within
     most = (float(right[-1] - left[0]) / 2) ** 2
     return min(max(low, 0.0) ** 2, most), min(high**2, most)
 

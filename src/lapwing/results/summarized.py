@@ -129,6 +129,8 @@ def _columns(result: Any, band: Band | None) -> Columns:
     domain, shares = result.domain, result.mass.tolist()
     rows = domain.left.size if domain.ordered else domain.size
     nothing: list[Any] = [None] * rows
+    if band is not None:  # each estimate in its own interval
+        band = band.reaching(result.cumulative.sums if domain.ordered else result.mass)
     low, high = (nothing, nothing) if band is None else (band.low.tolist(), band.high.tolist())
     if not domain.ordered:
         labels = values_of(domain, np.arange(domain.size))
@@ -184,7 +186,7 @@ def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
 
 
 def _facts_of_labels(result: Any, level: float) -> dict[str, str]:
-    band = result.confidence_band(level, kind="simultaneous")
+    band = result.shown_band(level, 0)
     largest = np.argsort(-result.mass, kind="stable")[:LARGEST]
     facts = {}
     for label, symbol in zip(values_of(result.domain, largest), largest.tolist(), strict=True):

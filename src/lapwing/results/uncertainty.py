@@ -104,7 +104,8 @@ class Uncertainty:
     laplace : float, optional
         Given where each mass has a noise of its own, as in a release of labels: the variance of
         Laplace noise in it, 0 where all is normal. What holds for all masses at once then follows
-        from what holds for one, without simulation.
+        from what holds for one, without simulation. Of a difference of two: the variance of one
+        Laplace error of the same kurtosis.
     """
 
     centre: Vector
@@ -156,6 +157,19 @@ class Uncertainty:
         variance += float(np.dot(self.remainder, steps**2))
         return float(np.sqrt(max(variance, 0.0)))
 
+    def laplace_part(self, weights: Vector, deviation: float) -> float:
+        """Return the part of the variance of ``sum(weights * masses)`` that is tails, in 0..1.
+
+        That which one Laplace error has in a normal one when their sum has the same kurtosis.
+        """
+        if self.laplace is None:
+            return math.sqrt(self.tails / _MOST_TAILS)
+        if not (self.laplace > 0 and deviation > 0):
+            return 0.0
+        # The sum of all masses is known, or divided by: it takes the mean of the weights out.
+        fourth = float(np.sum((weights - float(self.plug_in @ weights)) ** 4))
+        return min(self.laplace * math.sqrt(fourth) / deviation**2, 1.0)
+
     def curves(
         self, level: float, kind: Kind, *, cumulative: bool, least: float
     ) -> tuple[Vector, Vector]:
@@ -185,9 +199,24 @@ class Uncertainty:
         else:
             if kind == "simultaneous" and used.any():
                 normal = self.critical_value(level, deviation, used, cumulative=cumulative)
-            critical = with_tails(normal, self.tails)
+            if self.laplace:
+                alone = math.erf(normal / math.sqrt(2))
+                part = self._laplace_parts(deviation)
+                critical = np.maximum(normal, independent_critical_values(alone, 1, part))
+            else:
+                critical = with_tails(normal, self.tails)
         low = np.clip(heights - critical * deviation, least, 1.0)
         return low, np.clip(heights + critical * deviation, least, 1.0)
+
+    def _laplace_parts(self, deviation: Vector) -> Vector:
+        """Return :meth:`laplace_part` of each cumulative sum: float64 [symbols]."""
+        below = np.clip(np.cumsum(self.plug_in), 0.0, 1.0)
+        held = np.arange(1, below.size + 1)
+        fourth = held * (1 - below) ** 4 + (below.size - held) * below**4
+        part: Vector = (
+            float(self.laplace or 0.0) * np.sqrt(fourth) / np.maximum(deviation**2, 1e-300)
+        )
+        return np.minimum(part, 1.0)
 
     @one_thread
     def critical_value(
@@ -294,6 +323,7 @@ class Uncertainty:
             self.method,
             Variants(**{name: one.given_present() for name, one in self.variants.listed().items()}),
             self.tails,
+            None if self.laplace is None else self.laplace / present**2,
         )
 
     def to_document(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 from scipy import stats
 
 import lapwing as lw
+from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.releases.label_shares import CountedShares
+from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.errors import UnsupportedChannelError
 from lapwing.results.independent_errors import independent_critical_values
 from tests.false_alarms import accepts, moments_tail
@@ -105,7 +108,7 @@ def test_the_band_is_stored() -> None:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("count", [1, 50])
+@pytest.mark.parametrize("count", [1, 3, 50])
 def test_critical_values_are_those_of_drawn_errors(part: float, count: int) -> None:
     rng = np.random.default_rng(3)
     drawn = rng.laplace(scale=np.sqrt(part / 2), size=(40_000, count))
@@ -122,3 +125,54 @@ def test_other_releases_are_refused() -> None:
         release = mechanism.release(summary, NORMAL, rng=lw.seeded(1))
         with pytest.raises(UnsupportedChannelError, match="label counts"):
             lw.LabelShares().decode(release.channel, release)
+
+
+def test_what_the_counts_miss_the_people_by_is_taken_from_all_alike() -> None:
+    shares = CountedShares.of([60, 30, 0], 100, 4.0, known=True)
+    assert shares.centre == pytest.approx([190 / 300, 100 / 300, 10 / 300])
+    assert shares.deviation == 0.02
+    hidden = CountedShares.of([60, 30, 0], 90, 4.0, known=False)
+    assert hidden.centre == pytest.approx([2 / 3, 1 / 3, 0])
+
+
+def test_the_sum_of_all_counts_must_be_known_to_divide_by_it() -> None:
+    # 100 counts of variance 4, so their sum has a deviation of 20: 8 of these are 160 people.
+    for people, known in ((150, False), (170, True)):
+        shares = CountedShares.of(np.full(100, people / 100), people, 4.0, known=False)
+        assert (shares.uncertainty(people, "normal") is not None) == known
+    assert CountedShares.of([1.0], 1, 4.0, known=True).uncertainty(1, "normal") is not None
+
+
+def test_one_site_with_laplace_noise_makes_tails_of_the_sum() -> None:
+    summary = lw.Summary(lw.Categories(5, missing="category"), counts(6))
+    one, two = (
+        lw.LabelCounts().release(summary, promise, rng=lw.seeded(seed))
+        for seed, promise in enumerate((NORMAL, PURE))
+    )
+    for release, laplace in ((one, False), (two, True), (one + two, True), (two + one, True)):
+        law = lw.LabelShares().decode(release.channel, release).uncertainty
+        assert law is not None and (law.laplace != 0) == laplace
+
+
+def test_shares_are_shrunk_by_the_law_of_their_noise() -> None:
+    # Half of the labels are held by 6 deviations, half by nobody; the estimates are quantiles of
+    # Laplace noise about these. By Bayes, with the density of that law:
+    size, unit = 20_000, 1 / 60_000
+    noise = stats.laplace.ppf((np.arange(size // 2) + 0.5) / (size // 2), scale=0.5**0.5)
+    shares = np.concatenate([noise, noise + 6]) * unit
+    found = UnbiasedShares(shares, np.full(size, unit**2), 0.0, 1, "laplace")
+    posterior = shrunk(found) / unit
+    places = shares / unit
+    density = [stats.laplace.pdf(places - held, scale=0.5**0.5) for held in (0, 6)]
+    exact = 6 * density[1] / (density[0] + density[1])
+    assert np.sqrt(np.mean((posterior - exact) ** 2)) < 0.06
+    normal = shrunk(replace(found, tails="normal")) / unit
+    assert np.sqrt(np.mean((normal - exact) ** 2)) > 0.1
+
+
+def test_an_estimate_beyond_what_normal_noise_does_may_be_laplace_noise() -> None:
+    # 11 deviations: Laplace noise is beyond in one label of 10 million.
+    found = UnbiasedShares(
+        np.append(np.zeros(2**16), 1.0), np.full(2**16 + 1, (1 / 11) ** 2), 0.0, 1, "laplace"
+    )
+    assert shrunk(found)[-1] < 0.999

@@ -196,3 +196,9 @@ def test_what_is_no_list_of_values_is_said(values: Any, what: str) -> None:
     for domain in (Categories(["a", "b"]), Interval(0, 1, bins=1), HashedTexts(8)):
         with pytest.raises(DomainError, match=f"must be a list or an array, got {what}"):
             domain.index(values)
+
+
+def test_numbers_that_are_no_labels_count_as_the_other_one_in_any_container() -> None:
+    domain = Categories(5, other=3)
+    for held in ([0, 7, -1, 4, 5], np.array([0, 7, -1, 4, 5]), np.array([0, 7, -1, 4, 5], object)):
+        assert domain.index(held).tolist() == [0, 3, 3, 4, 3]

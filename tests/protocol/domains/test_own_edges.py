@@ -194,3 +194,47 @@ def test_a_curators_bins_of_ones_own(mechanism: Any) -> None:
     result = release.distribution
     for edge in AGES[1:]:
         assert float(result.cdf(edge)) == pytest.approx(np.mean(ages <= edge), abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bins", "steps"),
+    [
+        (1, 1e6, 60, 10),
+        (1000, 1e6, 60, 20),
+        (100, 1e7, 1000, 200),
+        (1e-3, 1e3, 12, 2),
+        (1, 1024, 20, 2),
+    ],
+)
+def test_round_edges_of_a_logarithmic_scale_are_round(
+    low: float, high: float, bins: int, steps: int
+) -> None:
+    """Everybody holds just a round number that is an edge: the power alone misses some of them."""
+    base = 2 if high == 1024 else 10
+    count = bins // steps
+    exponents = np.log(low) / np.log(base) + np.arange(count + 1)
+    held = np.array(
+        [float(f"{base ** round(k)}") if k > -0.5 else 1 / 10 ** round(-k) for k in exponents]
+    )
+    domain = Interval(low, high, bins=bins, scale="log")
+    assert domain.bin_edges[::steps].tolist() == held.tolist()
+    result = Distribution.of_values(held, domain)
+    assert np.allclose(result.cdf(held[1:]), np.arange(2, count + 2) / (count + 1))
+    # Nothing else moves, and stored domains keep the power.
+    power = Interval(low, high, bins=bins, scale="log", closed="left").bin_edges
+    assert np.allclose(power, domain.bin_edges, rtol=2**-46, atol=0)
+    given = low * (high / low) ** (np.arange(bins + 1) / bins)
+    assert power[1:-1].tolist() == given[1:-1].tolist()
+    moved = domain.bin_edges[domain.bin_edges != power]
+    assert all(float(f"{edge:.12g}") == edge for edge in moved)
+
+
+def test_edges_too_near_each_other_for_decimals_stay_apart() -> None:
+    domain = Interval(1, 1 + 2e-11, bins=40, scale="log")
+    assert (np.diff(domain.bin_edges) > 0).all()
+
+
+def test_an_atom_at_the_end_of_a_circle_of_own_edges_is_at_its_start() -> None:
+    clock = Interval(edges=[0, 6, 24], circular=True, atoms=[24])
+    assert clock.atoms == (0.0,)
+    assert clock.index([0, 24, 48, 23]).tolist() == [0, 0, 0, 2]

@@ -35,6 +35,9 @@ from lapwing.protocol.domains.units import UNITS, to_number
 Point = float | str | datetime.date | datetime.time | np.number[Any] | np.datetime64
 """What an end, an edge or an atom may be written as; a datetime is a date, too."""
 
+_NEAR = 2.0**-46
+"""What the roundings of a power are less than, relative to it."""
+
 _OF_EDGES: Any = None
 """What is left out where the edges of the bins are given one by one."""
 
@@ -207,6 +210,9 @@ class Interval:
         numbers: NDArray[np.float64] = np.arange(self.bins + 1, dtype=np.float64)
         if self.scale == "log":
             edges = self.low * (self.high / self.low) ** (numbers / self.bins)
+            # Not in bins so narrow that two edges would be one decimal.
+            if self.closed == "right" and self.high / self.low - 1 > self.bins * 2.0**-30:
+                edges = _as_written(edges)
         else:
             # Multiplied first: an edge that is a whole number is that number, and not a rounding
             # above it, or people with just this value would fall into the bin before. Scaled by
@@ -388,3 +394,21 @@ class Interval:
             **({"closed": "right"} if self.closed == "right" else {}),
             **({} if self.edges is None else {"edges": list(self.edges)}),
         }
+
+
+def _as_written(edges: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return edges in which what is a short decimal but for rounding is that number.
+
+    A power of 10 comes out a rounding beside it, and the people who hold just 10,000 would fall
+    into the bin after the one that ends there. An edge within 2^-46 of a decimal of twelve digits
+    becomes it; bins that are closed on the left keep the edges that documents gave them.
+    """
+    order = np.clip(np.floor(np.log10(edges)), -250, 250)
+    digits = edges * 10.0 ** (11 - order)
+    near = np.abs(digits - np.rint(digits)) <= _NEAR * 2e12
+    found = edges.copy()
+    for place in np.flatnonzero(near).tolist():
+        written = float(f"{edges[place]:.12g}")
+        if abs(written - edges[place]) <= _NEAR * written:
+            found[place] = written
+    return found

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
+
+import numpy as np
 
 from lapwing.errors import DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
+from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.domains.unordered import Unordered
 
 NO_SEGMENT = "(no segment)"
@@ -48,7 +52,7 @@ class Segmented(Unordered):
 
     def __post_init__(self) -> None:
         """Check the segments, and that there are not too many cells."""
-        if isinstance(self.domain, Segmented) or isinstance(self.segments, int):
+        if isinstance(self.domain, Segmented) or isinstance(self.segments, int | np.integer):
             raise DomainError("segments must be a list of labels, of a domain without segments")
         object.__setattr__(self, "segments", self.segmentation.listed)
         if self.size > MAXIMUM_BINS:
@@ -77,8 +81,22 @@ class Segmented(Unordered):
         segments = [*self.segmentation.listed, NO_SEGMENT]
         return [f"{one} / {symbol}" for one in segments for symbol in _names(self.domain)]
 
-    def _symbol(self, value: Any, position: int) -> NoReturn:
-        raise DomainError("only a curator counts values by segment: the segments come beside them")
+    @cached_property
+    def _cells(self) -> dict[str | int, int]:
+        # Of two cells of one name neither is meant.
+        names = Counter(self.listed)
+        return {name: cell for cell, name in enumerate(self.listed) if names[name] == 1}
+
+    def _symbol(self, value: Any, position: int) -> int:
+        """Return the cell of a name, to ask for its share."""
+        cell = self._cells.get(value) if isinstance(value, str) else None
+        if cell is None:
+            raise DomainError(
+                "a cell is named by its segment and symbol, as 'north / yes'; a curator counts "
+                "values with the segments beside them",
+                position=position,
+            )
+        return cell
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -91,10 +109,11 @@ class Segmented(Unordered):
 
 def _names(domain: Any) -> list[str]:
     if domain.ordered:
-        held = [
-            f"{left:g}" if left == right else f"{left:g} to {right:g}"
-            for left, right in zip(domain.left, domain.right, strict=True)
+        ends = [
+            [to_text(float(end), unit=domain.unit) for end in both]
+            for both in zip(domain.left, domain.right, strict=True)
         ]
+        held = [left if left == right else f"{left} to {right}" for left, right in ends]
     else:
         held = list(map(str, domain.listed))
     return held if domain.missing_index is None else [*held, "(missing)"]

@@ -1,0 +1,67 @@
+"""What is said before a release of labels is what its noise then does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import lapwing as lw
+from lapwing.errors import ArgumentError
+
+LABELS = lw.Categories(9)
+HELD = np.array([4000, 2000, 1000, 500, 400, 300, 200, 100, 0, 1500])
+PROMISES: list[dict[str, Any]] = [
+    {"neighbours": "replace-one", "epsilon": "0.05"},
+    {"neighbours": "replace-one", "mu": "0.05"},
+    {"neighbours": "add-or-remove-one", "epsilon": "0.05"},
+]
+
+
+@pytest.mark.parametrize("promise", PROMISES, ids=repr)
+def test_noise_is_as_large_as_was_forecast(promise: dict[str, Any]) -> None:
+    # Noise of tens of people, so that whole numbers are nearly continuous.
+    # 1000 releases: single shares, and all ten at once, within what was said for 95 %. Fewer or
+    # more than binomial at a false alarm of 1e-6 are found, and so is twice or half the forecast.
+    error = lw.expected_label_release_error(LABELS, users=int(HELD.sum()), **promise)
+    summary = lw.Summary(lw.Categories(9, missing="category"), HELD)
+    drawn = np.array(
+        [
+            lw.LabelCounts().release(summary, lw.Promise(**promise), rng=lw.seeded(seed)).answers
+            for seed in range(1000)
+        ]
+    )
+    off = np.abs(drawn - HELD) / HELD.sum()
+
+    def fits(inside: np.ndarray) -> bool:
+        count, size = int(inside.sum()), inside.size
+        return min(stats.binom.cdf(count, size, 0.95), stats.binom.sf(count - 1, size, 0.95)) > 5e-7
+
+    for factor, right in ((1.0, True), (0.5, False), (2.0, False)):
+        assert fits(off <= factor * error.one) == right
+        assert fits((off <= factor * error.every).all(axis=1)) == right
+    assert error.deviation == pytest.approx(np.sqrt(np.mean(off**2)), rel=0.1)
+    assert error.every > 1.3 * error.one
+    assert error.to_document()["users"] == HELD.sum()
+
+
+def test_of_segments_the_forecast_is_of_all_cells() -> None:
+    table = lw.Segmented(lw.Categories(9), ["a", "b"])
+    many, few = (
+        lw.expected_label_release_error(domain, users=100, neighbours="replace-one", epsilon=1)
+        for domain in (table, LABELS)
+    )
+    assert many.one == few.one and many.every > few.every
+
+
+def test_what_a_release_would_refuse_is_refused() -> None:
+    for domain, users in ((lw.Integers(0, 9), 10), (LABELS, 0), (LABELS, True), (LABELS, 1.5)):
+        with pytest.raises(ArgumentError):
+            lw.expected_label_release_error(
+                domain,
+                users=users,  # type: ignore[arg-type]
+                neighbours="replace-one",
+                epsilon=1,
+            )
