@@ -9,8 +9,15 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_ending, check_output, writing
-from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, Force, NoHeader, OutputFile, SurveyFile
+from lapwing.cli.reading.domain_options import TextsName, decimal_of, texts_of
+from lapwing.cli.reading.options import (
+    ColumnName,
+    DecimalName,
+    Force,
+    NoHeader,
+    OutputFile,
+    SurveyFile,
+)
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
@@ -30,13 +37,15 @@ def randomize(
         Path,
         typer.Argument(
             metavar="VALUES",
-            help="A table, one row per person: .parquet, .csv or .tsv (also .csv.gz, .tsv.gz).",
+            help="A table, one row per person: .parquet, .csv or .tsv (also .csv.gz, .tsv.gz); "
+            "- is standard input (CSV).",
         ),
     ],
     output: OutputFile,
     force: Force = False,
     column: ColumnName = None,
     no_header: NoHeader = False,
+    decimal: DecimalName = None,
     texts: TextsName = None,
     by: Annotated[
         str | None,
@@ -69,7 +78,15 @@ def randomize(
     survey = read_survey(survey_file)
     domain = survey.randomizer.domain
     reading = texts_of(texts, domain)
-    people = ColumnValues.of(values, column, domain, by=by, texts=reading, header=not no_header)
+    people = ColumnValues.of(
+        values,
+        column,
+        domain,
+        by=by,
+        texts=reading,
+        header=not no_header,
+        decimal=decimal_of(decimal, domain),
+    )
     rows = reports_per_block(survey.randomizer.report_width)
     progress = out.progress("randomize", people.table.rows)
     with out.listening(), progress as advance, writing(output) as stream:

@@ -11,7 +11,7 @@ import typer
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
-from lapwing.cli.reading.domain_options import CuratorDomainOptions, texts_of
+from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of, texts_of
 from lapwing.cli.reading.options import ColumnName, Force, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
@@ -48,7 +48,8 @@ def release(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="DATA", help="A table, .parquet or .csv, or a summary (lapwing summarize)."
+            metavar="DATA",
+            help="A table, .parquet or .csv (- is standard input, CSV), or a summary.",
         ),
     ],
     output: OutputFile,
@@ -77,6 +78,7 @@ def release(
     stored = None if trial.dry_run else _stored(data, column, asked)
     domain = asked.domain() if stored is None else stored.domain
     texts_of(asked.texts, domain)
+    decimal_of(asked.decimal, domain)
     # Everything that can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.made())
     name = payment.name or output.name
@@ -97,7 +99,8 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Summ
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "a summary knows its domain; leave the bounds or labels, --column and --texts out"
+            "a summary knows its domain; leave the bounds or labels, --column, --texts and "
+            "--decimal out"
         )
     return Summary.read(data)
 

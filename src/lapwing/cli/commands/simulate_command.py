@@ -15,8 +15,15 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.count_table import population
-from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, Force, NoHeader, OutputFile, SurveyFile
+from lapwing.cli.reading.domain_options import TextsName, decimal_of, texts_of
+from lapwing.cli.reading.options import (
+    ColumnName,
+    DecimalName,
+    Force,
+    NoHeader,
+    OutputFile,
+    SurveyFile,
+)
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
@@ -31,6 +38,7 @@ class PopulationOptions:
 
     column: ColumnName = None
     no_header: NoHeader = False
+    decimal: DecimalName = None
     counts: Path | None = option(
         "Instead of VALUES: a table of values and how many people hold each.", "TABLE"
     )
@@ -52,15 +60,22 @@ class PopulationOptions:
 
     def people(self, values: Path | None, domain: Domain, out: Output) -> NDArray[np.int64]:
         """Return how many people hold each symbol."""
-        texts = texts_of(self.texts, domain)
+        texts, decimal = texts_of(self.texts, domain), decimal_of(self.decimal, domain)
+        header = not self.no_header
         with out.listening():
             if values is None:
                 assert self.counts is not None
                 columns = self.value_column, self.count_column
-                header = not self.no_header
-                return population(self.counts, domain, columns=columns, texts=texts, header=header)
+                return population(
+                    self.counts,
+                    domain,
+                    columns=columns,
+                    texts=texts,
+                    header=header,
+                    decimal=decimal,
+                )
             rows = ColumnValues.of(
-                values, self.column, domain, texts=texts, header=not self.no_header
+                values, self.column, domain, texts=texts, header=header, decimal=decimal
             )
             with out.progress("count", rows.table.rows) as advance:
                 return rows.counts(advance=advance)
@@ -70,7 +85,9 @@ def simulate(
     survey_file: SurveyFile,
     values: Annotated[
         Path | None,
-        typer.Argument(metavar="VALUES", help="A table with one row per person."),
+        typer.Argument(
+            metavar="VALUES", help="A table with one row per person; - is standard input (CSV)."
+        ),
     ] = None,
     *,
     output: OutputFile,

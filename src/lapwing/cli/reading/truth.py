@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, NoHeader
+from lapwing.cli.reading.domain_options import TextsName, decimal_of, texts_of
+from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader
 from lapwing.cli.reading.stored import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError, MismatchError
@@ -44,9 +44,12 @@ class Truth:
 class TruthOptions:
     """The options that name the truth: a table of values, or another result."""
 
-    truth: Path | None = option("A table of true values, one per person.", "VALUES")
+    truth: Path | None = option(
+        "A table of true values, one per person; - is standard input (CSV).", "VALUES"
+    )
     column: ColumnName = None
     no_header: NoHeader = False
+    decimal: DecimalName = None
     texts: TextsName = None
     truth_result: Path | None = option("Another result as the truth.", "RESULT")
 
@@ -59,8 +62,11 @@ class TruthOptions:
         """Raise ArgumentError when both are named, or a column without its table."""
         if self.truth is not None and self.truth_result is not None:
             raise ArgumentError("name one truth: --truth (a table of values) or --truth-result")
-        if self.truth is None and (self.column is not None or self.no_header):
-            raise ArgumentError("--column and --no-header are of the table of --truth; add --truth")
+        of_table = self.column is not None or self.no_header or self.decimal is not None
+        if self.truth is None and of_table:
+            raise ArgumentError(
+                "--column, --no-header and --decimal are of the table of --truth; add --truth"
+            )
 
     def exact(self, domain: Domain, out: Output) -> Truth:
         """Return the truth with the CDF of the values themselves; ArgumentError without one."""
@@ -90,7 +96,12 @@ class TruthOptions:
         assert self.truth is not None
         reading = texts_of(self.texts, domain)
         people = ColumnValues.of(
-            self.truth, self.column, domain, texts=reading, header=not self.no_header
+            self.truth,
+            self.column,
+            domain,
+            texts=reading,
+            header=not self.no_header,
+            decimal=decimal_of(self.decimal, domain),
         )
         with out.listening(), out.progress("truth", people.table.rows) as advance:
             yield people, advance
