@@ -13,6 +13,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from lapwing.cli.console import results_alone
 from lapwing.cli.option_groups import ungrouped
 
 COMMANDS = MappingProxyType(
@@ -65,7 +66,15 @@ class CommandList(TyperGroup):
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
         one.command(cmd_name)(ungrouped(command_of(cmd_name)))
-        return typer.main.get_command(one)
+        made: Any = typer.main.get_command(one)
+        run = made.callback
+
+        def alone(**given: Any) -> None:
+            with results_alone():
+                run(**given)
+
+        made.callback = alone
+        return made
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write what each command does, without importing it."""

@@ -33,7 +33,7 @@ from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.risk_table import DISTANCES, shipped
 from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import Counts, Tally
@@ -176,6 +176,7 @@ def recommend(
     >>> found.randomizer.name, found.decoder.name, found.report_bytes
     ('multiscale-wave', 'spectral-prior', 33)
     """
+    require_domain(domain)
     epsilon = exact_epsilon(epsilon)
     _check_target(users, error)
     if kind != "typical" and kind not in KINDS:

@@ -16,7 +16,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_range, to_values
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of
@@ -101,6 +101,7 @@ class Distribution(Summarized):
     @classmethod
     def of_values(cls, values: Values, domain: Domain) -> Distribution:
         """Return the empirical distribution of raw values in the bins of a domain."""
+        require_domain(domain)
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
     @classmethod

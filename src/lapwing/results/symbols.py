@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_values
 
 
@@ -55,6 +55,7 @@ def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
     ArgumentError
         Unless there is one for each symbol.
     """
+    require_domain(domain)
     copied = np.array(mass, dtype=np.float64)
     if copied.shape != (domain.size,):
         raise ArgumentError(

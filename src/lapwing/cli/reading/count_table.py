@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,38 +9,28 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import values_of
 from lapwing.engines.arrow.column_values import at_rows, decimal_mark
-from lapwing.engines.arrow.table_reader import open_table
+from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
-from lapwing.protocol.domains.text_values import Decimal, Texts
+from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.tally import LARGEST_COUNT
 
 
 def population(
-    path: Path,
-    domain: Domain,
-    *,
-    columns: tuple[str | None, str],
-    texts: Texts = "iso",
-    header: bool = True,
-    decimal: Decimal | None = None,
+    table: Table, domain: Domain, *, columns: tuple[str | None, str], texts: Texts = "iso"
 ) -> NDArray[np.int64]:
     """Return how many people hold each symbol: int64 [domain.size].
 
     Parameters
     ----------
-    path : Path
-        A table; rows with one value add.
+    table : Table
+        Rows with one value add.
     domain : Domain
     columns : tuple of str
         Of the values, None for the only one beside the counts; and of the counts.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read.
-    header : bool
-        Whether the first line of a CSV names the columns.
-    decimal : {".", ","}, optional
-        What stands before the fraction of a number in a text.
 
     Raises
     ------
@@ -50,7 +39,6 @@ def population(
     DomainError
         With the row of the first value or count that is not legal.
     """
-    table = open_table(path, header=header, decimal=decimal)
     value_column, count_column = columns
     count_column = table.column(count_column, option="--count-column")
     if value_column is None:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.domain_options import TextsName, decimal_of, texts_of
-from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader
+from lapwing.cli.reading.column_options import ColumnOptions
 from lapwing.cli.reading.stored import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError, MismatchError
@@ -41,16 +40,12 @@ class Truth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruthOptions:
+class TruthOptions(ColumnOptions):
     """The options that name the truth: a table of values, or another result."""
 
     truth: Path | None = option(
         "A table of true values, one per person; - is standard input (CSV).", "VALUES"
     )
-    column: ColumnName = None
-    no_header: NoHeader = False
-    decimal: DecimalName = None
-    texts: TextsName = None
     truth_result: Path | None = option("Another result as the truth.", "RESULT")
 
     @property
@@ -94,15 +89,7 @@ class TruthOptions:
         self, domain: Domain, out: Output
     ) -> Iterator[tuple[ColumnValues, Callable[[int], None]]]:
         assert self.truth is not None
-        reading = texts_of(self.texts, domain)
-        people = ColumnValues.of(
-            self.truth,
-            self.column,
-            domain,
-            texts=reading,
-            header=not self.no_header,
-            decimal=decimal_of(self.decimal, domain),
-        )
+        people = self.values_in(self.truth, domain)
         with out.listening(), out.progress("truth", people.table.rows) as advance:
             yield people, advance
 

@@ -20,7 +20,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.solvers import Solution
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
@@ -206,7 +206,7 @@ class ExpectationMaximization:
     @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
         """Return the distribution where the iteration stopped."""
-        channel.check(tally)
+        check_given(channel, tally)
         strength = self._strength(channel, tally)
         rows = likelihood_rows(channel, tally)
         solution = self._climb(channel, rows, strength)
