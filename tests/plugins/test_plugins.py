@@ -365,7 +365,7 @@ def test_nor_is_what_its_decoder_prints_while_a_command_computes(site: Path) -> 
     )
     install(site, "others-loud", {"lapwing.decoders": {"loud": "others_loud:Loud"}})
     survey = lw.Survey("x", lw.SquareWave(lw.Interval(0, 1, bins=8), epsilon=2))
-    survey.write(site / "survey.json")
+    (site / "survey.json").write_text(survey.to_json())
     tally = survey.tally(survey.randomize([0.5] * 100, rng=lw.seeded(1)))
     (site / "tally.json").write_text(json.dumps(tally.to_document()))
     ran = _command(site, "decode", "survey.json", "tally.json", "--decoder", "loud", "--json")
