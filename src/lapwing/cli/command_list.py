@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from lapwing.cli.console import results_alone
-from lapwing.cli.option_groups import ungrouped
+from lapwing.cli.option_groups import PairingCommand, ungrouped
 
 COMMANDS = MappingProxyType(
     {
@@ -32,6 +32,7 @@ COMMANDS = MappingProxyType(
         "bounds": "Find bounds of a column of numbers with noise, where no public ones are known.",
         "summarize": "Count raw values exactly, in bounded memory, into a private file.",
         "release": "Publish the distribution of a column, with noise that keeps the promise.",
+        "extend": "Publish one more round of a release in rounds, of newly collected people.",
         "answer": "Answer questions about a result: the share of a range, or of a label.",
         "quantile": "Print quantiles with their intervals.",
         "sample": "Write synthetic values, drawn from a result, as a CSV table of one column.",
@@ -65,7 +66,7 @@ class CommandList(TyperGroup):
         one = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
-        one.command(cmd_name)(ungrouped(command_of(cmd_name)))
+        one.command(cmd_name, cls=PairingCommand)(ungrouped(command_of(cmd_name)))
         made: Any = typer.main.get_command(one)
         run = made.callback
 

@@ -17,14 +17,14 @@ from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
 from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.dry_run import show_expected_error
-from lapwing.cli.wording import count_text
+from lapwing.cli.showing.release_answer import by_segment
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.summary import Summary
 from lapwing.survey.publication import Publication, planned_release
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,19 +121,7 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
     said = answer_document(found, level=0.95)
     tables = answer_tables(output.name, found, said, rest=rest)
     if isinstance(made.domain, Segmented):
-        rows, tables = _by_segment(output.name, published), tables[1:]
+        rows, tables = by_segment(output.name, published, level=0.95), tables[1:]
         document["segments"] = [row for row, _ in rows]
         tables = [*(table for _, table in rows), *tables]
     out.show(said | document, *tables)
-
-
-def _by_segment(name: str, published: Publication) -> list[tuple[dict[str, Any], Table]]:
-    """Return what each segment says, as JSON values and as a table."""
-    rows = []
-    for segment, found in published.by_segment().items():
-        said = answer_document(found, level=0.95)
-        title = NO_SEGMENT if segment is None else str(segment)
-        title += f", about {count_text(found.reports)} people"
-        table = answer_tables(f"{name}, {title}", found, said, rest={})[0]
-        rows.append(({"segment": segment, **said}, table))
-    return rows
