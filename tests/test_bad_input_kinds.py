@@ -13,7 +13,13 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.errors import ArgumentError, DomainError, LapwingError, UnsupportedChannelError
+from lapwing.errors import (
+    ArgumentError,
+    DomainError,
+    FormatError,
+    LapwingError,
+    UnsupportedChannelError,
+)
 from lapwing.survey import registry
 from tests.contracts.registered import DOMAINS, RANDOMIZERS
 from tests.contracts.registered_decoders import DECODERS
@@ -131,6 +137,31 @@ def test_decoders_of_logs_ask_for_their_channel(decoder: Any, channel: Any, obse
 def test_a_number_of_bins_that_is_none_is_refused(bins: Any) -> None:
     with pytest.raises(ArgumentError, match="bins must be"):
         SURVEY.decode(TALLY, bins=mistaken(bins))
+
+
+NUMBERS: dict[str, Callable[[], Any]] = {
+    "counts": lambda: lw.Distribution.of_counts(mistaken("abc"), WAVE),
+    "mass": lambda: lw.Distribution(WAVE, mistaken("abc")),
+    "like": lambda: lw.recommend(WAVE, epsilon=1, users=10, like=mistaken("abc")),
+    "confidence": lambda: lw.private_bounds(
+        [1.0], neighbours="replace-one", epsilon=1, confidence=mistaken("a")
+    ),
+    "tolerance": lambda: lw.ExpectationMaximization(tolerance=mistaken("a")),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_text_where_numbers_must_stand_is_refused(name: str) -> None:
+    with pytest.raises(ArgumentError, match=f"{name} must be"):
+        NUMBERS[name]()
+
+
+@pytest.mark.parametrize("text", [None, 3, ["{}"]])
+def test_what_is_no_text_is_no_document(text: Any) -> None:
+    with pytest.raises(FormatError, match="must be a JSON text"):
+        lw.Distribution.from_json(mistaken(text))
+    with pytest.raises(FormatError, match="must be a JSON text"):
+        lw.Survey.from_json(mistaken(text))
 
 
 def _release(mechanism: Any, epsilon: float) -> lw.Publication:

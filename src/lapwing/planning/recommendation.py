@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError, DomainError, MismatchError
+from lapwing.linear.arrays import as_numbers
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.local.numerical.square_wave import SquareWave
 from lapwing.planning.defaults import (
@@ -248,7 +249,7 @@ def _columns(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping[s
         if like.domain.to_document() != domain.to_document():
             raise MismatchError("like must be a distribution on the same domain")
         like = like.mass
-    mass: NDArray[np.float64] = np.asarray(like, dtype=np.float64)
+    mass = as_numbers(like, name="like")
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
         raise ArgumentError(
             f"like must be {domain.size} masses, one per symbol, finite and not negative"

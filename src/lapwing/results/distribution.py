@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
-from lapwing.linear.arrays import Values
+from lapwing.linear.arrays import Values, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
@@ -107,7 +107,7 @@ class Distribution(Summarized):
     @classmethod
     def of_counts(cls, counts: ArrayLike, domain: Domain) -> Distribution:
         """Return the empirical distribution with these counts of the symbols."""
-        numbers = np.asarray(counts, dtype=np.float64)
+        numbers = as_numbers(counts, name="counts")
         if numbers.ndim != 1 or not 0 < numbers.sum() < np.inf:
             raise ArgumentError("counts must be a list with a positive sum")
         return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))

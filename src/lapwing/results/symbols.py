@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Vector, as_numbers
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_values
 
@@ -56,7 +56,7 @@ def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
         Unless there is one for each symbol.
     """
     require_domain(domain)
-    copied = np.array(mass, dtype=np.float64)
+    copied = as_numbers(mass, name="mass").copy()
     if copied.shape != (domain.size,):
         raise ArgumentError(
             f"mass must have one entry for each of the {domain.size} symbols, "
