@@ -78,6 +78,8 @@ def parse(text: str | bytes, *, name: str) -> dict[str, Any]:
     FormatError
         When it is not JSON, not an object, or repeats a key. `name` names it in the message.
     """
+    if not isinstance(text, str | bytes):
+        raise FormatError(f"{name} must be a JSON text, got a {type(text).__name__}")
     try:
         document = json.loads(
             text,

@@ -19,8 +19,11 @@ from lapwing import (
     Categories,
     GeneralizedRandomizedResponse,
     Guarantee,
+    Interval,
     LedgerFile,
+    RunningPrefixSums,
     Survey,
+    release,
     simulate,
 )
 from lapwing.cli.command_list import COMMANDS
@@ -52,6 +55,10 @@ EVERY: dict[str, tuple[str, ...]] = {
         *("release", "ages.lws", "--epsilon", "1", "--neighbours", "replace-one"),
         *("-o", "release.json"),
     ),
+    "extend": (
+        *("extend", "first.json", "ages.lws", "ages.lws", "--ledger", "rounds.json"),
+        *("-o", "second.json"),
+    ),
     "answer": ("answer", "release.json", "--at-most", "50"),
     "quantile": ("quantile", "release.json", "0.5"),
     "sample": ("sample", "release.json", "--size", "5", "-o", "synthetic.csv"),
@@ -65,6 +72,23 @@ def _budget(tmp_path: Path) -> None:
     """A ledger to look at."""
     budget = Guarantee(Fraction(1), Fraction(0), "replace-one", "central")
     LedgerFile(tmp_path / "budget.json").create(budget)
+
+
+@pytest.fixture(autouse=True)
+def _first_round(tmp_path: Path, ages: np.ndarray) -> None:
+    """The first of four rounds, and the ledger that paid for it."""
+    ledger = LedgerFile(tmp_path / "rounds.json")
+    ledger.create(Guarantee(Fraction(1), Fraction(1, 10**6), "replace-one", "central"))
+    first = release(
+        ages,
+        Interval(0, 100, bins=1024),
+        neighbours="replace-one",
+        epsilon=1,
+        delta="1e-6",
+        mechanism=RunningPrefixSums(rounds=4),
+        ledger=ledger,
+    )
+    (tmp_path / "first.json").write_text(first.release.to_json())
 
 
 def test_no_command_is_left_out() -> None:
@@ -87,6 +111,9 @@ def test_every_command_shows_a_table_and_can_be_silent(
         run = done(*arguments)
         assert run.out.strip() and run.err == ""
         assert "\x1b" not in run.out
+        if "extend" in arguments:  # a round is drawn once, so the quiet one is the next
+            rounds = ("second.json", *["ages.lws"] * 3, "--ledger", "rounds.json")
+            arguments = ("extend", *rounds, "-o", "third.json")
         again = ("--force",) if "-o" in arguments else ()
         assert done(*arguments, *again, "--quiet").out == ""
 

@@ -351,6 +351,29 @@ def test_what_a_plug_in_prints_is_no_part_of_the_json(site: Path) -> None:
     assert "the plug-in 'loud' of others-loud cannot be used" in made.stderr
 
 
+def test_nor_is_what_its_decoder_prints_while_a_command_computes(site: Path) -> None:
+    (site / "others_loud.py").write_text(
+        "from dataclasses import dataclass\n"
+        "import lapwing as lw\n"
+        "@dataclass(frozen=True)\n"
+        "class Loud:\n"
+        "    name = 'loud'\n"
+        "    reads = 'counts'\n"
+        "    def decode(self, channel, tally):\n"
+        "        print('step 1 of 1')\n"
+        "        return lw.LeastSquares().decode(channel, tally)\n"
+    )
+    install(site, "others-loud", {"lapwing.decoders": {"loud": "others_loud:Loud"}})
+    survey = lw.Survey("x", lw.SquareWave(lw.Interval(0, 1, bins=8), epsilon=2))
+    (site / "survey.json").write_text(survey.to_json())
+    tally = survey.tally(survey.randomize([0.5] * 100, rng=lw.seeded(1)))
+    (site / "tally.json").write_text(json.dumps(tally.to_document()))
+    ran = _command(site, "decode", "survey.json", "tally.json", "--decoder", "loud", "--json")
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["command"] == "decode"
+    assert "step 1 of 1" in ran.stderr
+
+
 def test_a_defect_of_a_plug_in_is_not_called_ours(site: Path) -> None:
     (site / "others_fails.py").write_text(
         "from dataclasses import dataclass\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -179,8 +180,8 @@ def private_bounds(
 
 def check_confidence(confidence: float) -> None:
     """Raise ArgumentError unless it is in (0, 1)."""
-    if not 0 < confidence < 1:
-        raise ArgumentError(f"the confidence must be in (0, 1), got {confidence}")
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+        raise ArgumentError(f"the confidence must be in (0, 1), got {confidence!r}")
 
 
 def _bounds(release: Release, confidence: float) -> PrivateBounds:

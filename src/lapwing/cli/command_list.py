@@ -13,7 +13,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from lapwing.cli.option_groups import ungrouped
+from lapwing.cli.console import results_alone
+from lapwing.cli.option_groups import PairingCommand, ungrouped
 
 COMMANDS = MappingProxyType(
     {
@@ -31,6 +32,7 @@ COMMANDS = MappingProxyType(
         "bounds": "Find bounds of a column of numbers with noise, where no public ones are known.",
         "summarize": "Count raw values exactly, in bounded memory, into a private file.",
         "release": "Publish the distribution of a column, with noise that keeps the promise.",
+        "extend": "Publish one more round of a release in rounds, of newly collected people.",
         "answer": "Answer questions about a result: the share of a range, or of a label.",
         "quantile": "Print quantiles with their intervals.",
         "sample": "Write synthetic values, drawn from a result, as a CSV table of one column.",
@@ -64,8 +66,16 @@ class CommandList(TyperGroup):
         one = typer.Typer(
             add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
         )
-        one.command(cmd_name)(ungrouped(command_of(cmd_name)))
-        return typer.main.get_command(one)
+        one.command(cmd_name, cls=PairingCommand)(ungrouped(command_of(cmd_name)))
+        made: Any = typer.main.get_command(one)
+        run = made.callback
+
+        def alone(**given: Any) -> None:
+            with results_alone():
+                run(**given)
+
+        made.callback = alone
+        return made
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write what each command does, without importing it."""

@@ -7,9 +7,10 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from lapwing.cli.option_groups import option
 from lapwing.errors import LapwingWarning
@@ -41,14 +42,30 @@ def complain(message: str) -> None:
     print(f"lapwing: {printable(message)}", file=sys.stderr, flush=True)
 
 
+_RESULTS: ContextVar[IO[str] | None] = ContextVar("results", default=None)
+"""The program's stdout, while only results may stand there."""
+
+
+@contextmanager
+def results_alone() -> Iterator[None]:
+    """Send to stderr what anybody else prints: a decoder of a plug-in, amid a command's JSON."""
+    token = _RESULTS.set(sys.stdout)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _RESULTS.reset(token)
+
+
 def write_stdout(text: str) -> None:
     """Print on stdout at once; ClosedPipeError when nobody reads it any more."""
+    stream = _RESULTS.get() or sys.stdout
     try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        stream.write(text)
+        stream.flush()
     except BrokenPipeError:
         # Python flushes stdout once more at its exit; that must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise ClosedPipeError from None
 
 
@@ -93,7 +110,7 @@ class Output:
             return
         from rich.console import Console
 
-        width = None if sys.stdout.isatty() else _PIPED_WIDTH
+        width = None if (_RESULTS.get() or sys.stdout).isatty() else _PIPED_WIDTH
         console = Console(width=width, markup=False, emoji=False, highlight=False)
         parts = []
         for table in tables:

@@ -5,9 +5,53 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from collections.abc import Callable
+from itertools import islice
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand
+
+from lapwing.errors import ArgumentError
+
+PAIRS = list[tuple[str, str]] | None
+"""The type of an option that takes two words, and may be repeated."""
+
+_BETWEEN = "\x1f"  # the ASCII separator of units, which nobody types
+
+
+class PairingCommand(TyperCommand):
+    """A command with options of :data:`PAIRS`, for which typer has no type: as one word each."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line, those of a pair joined."""
+        flags = {flag for one in self.params if _of_pairs(one) for flag in one.opts}
+        joined: list[str] = []
+        words = iter(args)
+        for word in words:
+            flag, attached, value = word.partition("=")
+            if word == "--":
+                joined += [word, *words]
+            elif flag in flags:
+                pair = [value] if attached else []
+                pair += islice(words, 2 - len(pair))
+                joined += [flag, _BETWEEN.join(pair)] if pair else [flag]
+            else:
+                joined.append(word)
+        return super().parse_args(ctx, joined)
+
+
+def _of_pairs(one: Any) -> bool:
+    return bool(getattr(one, "multiple", False)) and len((one.metavar or "").split()) == 2
+
+
+def _pairs(words: list[str] | None, flag: str) -> list[tuple[str, ...]] | None:
+    """Return the pairs that were joined; ArgumentError where a second word is missing."""
+    if not words:
+        return None
+    pairs = [tuple(word.split(_BETWEEN)) for word in words]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ArgumentError(f"--{flag} takes two values each time")
+    return pairs
 
 
 def option(help: str, metavar: str | None = None, *, flags: str = "", default: Any = None) -> Any:
@@ -63,10 +107,7 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
             shown.append(parameter.replace(annotation=hints[name], kind=kind))
 
     def called(**given: Any) -> None:
-        made = {
-            name: group(**{one.name: given.pop(one.name) for one in _parameters(group)})
-            for name, group in groups.items()
-        }
+        made = {name: _made(group, given) for name, group in groups.items()}
         command(**given, **made)
 
     run: Any = called
@@ -75,6 +116,15 @@ def ungrouped(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(shown)
     found: Callable[..., None] = run
     return found
+
+
+def _made(group: Any, given: dict[str, Any]) -> Any:
+    """Return a group with its options, which are taken from those that are given."""
+    taken = {one.name: given.pop(one.name) for one in _parameters(group)}
+    for name, hint in get_type_hints(group).items():
+        if hint == PAIRS:
+            taken[name] = _pairs(taken[name], name.replace("_", "-"))
+    return group(**taken)
 
 
 def _parameters(group: Any) -> list[inspect.Parameter]:
@@ -98,6 +148,8 @@ def _annotation(field: dataclasses.Field[Any], hint: Any) -> Any:
     if "flags" not in field.metadata:
         return hint
     said = dict(field.metadata)
+    if hint == PAIRS:
+        hint = list[str] | None
     word = field.name.replace("_", "-")
     flags = said.pop("flags") or (f"--{word}/--no-{word}" if hint == bool | None else f"--{word}")
     return Annotated[hint, typer.Option(*flags.split(), **said)]

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lapwing.errors import ArgumentError
+
 Vector = NDArray[np.float64]
 """Numbers; of one dimension where nothing else is said."""
 
@@ -21,6 +23,14 @@ Words = NDArray[np.uint64]
 
 Values = ArrayLike | Sequence[object]
 """What people hold, one after the other: an array, a column, or a list, also of dates or None."""
+
+
+def as_numbers(given: ArrayLike, *, name: str) -> Vector:
+    """Return what should be numbers as float64; ArgumentError where it is not."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name} must be a list of numbers, got something else") from None
 
 
 def read_only(array: Vector) -> Vector:

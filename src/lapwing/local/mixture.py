@@ -23,7 +23,7 @@ from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.protocol.randomizer import (
@@ -104,6 +104,7 @@ class Mixture(ABC):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the parts."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         parts = self.groups
         if not 1 <= len(parts) <= MOST_GROUPS or sum(part.share for part in parts) != COIN:

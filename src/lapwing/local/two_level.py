@@ -36,7 +36,7 @@ from lapwing.privacy.sampling.randomness import (
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
 
@@ -71,6 +71,7 @@ class TwoLevel(Counted):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check that the sizes can carry it."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         if self.domain.size < 2:
             raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")

@@ -12,7 +12,7 @@ from lapwing.errors import ArgumentError
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.summary import MOST_PEOPLE, Summary, for_curator
 from lapwing.results.independent_errors import independent_critical_values
 
@@ -88,6 +88,7 @@ def expected_label_release_error(
     >>> round(error.deviation, 5), round(error.one, 5), round(error.every, 5)
     (0.00014, 0.0003, 0.00069)
     """
+    require_domain(domain)
     promise = Promise(neighbours, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
     if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= MOST_PEOPLE:
         raise ArgumentError(f"users must be a whole number in 1..2^40, got {users!r}")

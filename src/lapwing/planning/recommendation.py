@@ -15,9 +15,10 @@ from functools import partial
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError, DomainError, MismatchError
+from lapwing.linear.arrays import as_numbers
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.local.numerical.square_wave import SquareWave
 from lapwing.planning.defaults import (
@@ -33,7 +34,7 @@ from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.risk_table import DISTANCES, shipped
 from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import Counts, Tally
@@ -176,6 +177,7 @@ def recommend(
     >>> found.randomizer.name, found.decoder.name, found.report_bytes
     ('multiscale-wave', 'spectral-prior', 33)
     """
+    require_domain(domain)
     epsilon = exact_epsilon(epsilon)
     _check_target(users, error)
     if kind != "typical" and kind not in KINDS:
@@ -247,7 +249,7 @@ def _columns(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping[s
         if like.domain.to_document() != domain.to_document():
             raise MismatchError("like must be a distribution on the same domain")
         like = like.mass
-    mass: NDArray[np.float64] = np.asarray(like, dtype=np.float64)
+    mass = as_numbers(like, name="like")
     if mass.shape != (domain.size,) or not np.isfinite(mass).all() or mass.min(initial=0) < 0:
         raise ArgumentError(
             f"like must be {domain.size} masses, one per symbol, finite and not negative"

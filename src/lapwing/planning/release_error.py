@@ -21,7 +21,7 @@ from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.summary import MOST_PEOPLE, Summary, for_curator
 from lapwing.protocol.release import Mechanism, Release
 
@@ -130,6 +130,7 @@ def expected_release_error(
     >>> round(error.deviation, 5), error.noise < error.sampling < error.together
     (0.00061, True)
     """
+    require_domain(domain)
     promise = Promise(neighbours, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
     if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= MOST_PEOPLE:
         raise ArgumentError(f"users must be a whole number in 1..2^40, got {users!r}")

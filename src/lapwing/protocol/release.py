@@ -93,6 +93,12 @@ class Mechanism(Protocol):
         ArgumentError, PrivacyError, MissingExtraError
             Those of :meth:`loss`, for the same reasons. Nothing was drawn then.
         """
+        if not isinstance(summary, Summary) or not isinstance(promise, Promise):
+            raise ArgumentError(
+                "a mechanism releases the counts of a Summary under a Promise, got a "
+                f"{type(summary).__name__} and a {type(promise).__name__}; pass "
+                "Summary.of_values(values, domain), or use lapwing.release(values, domain, ...)"
+            )
         return self._drawn(summary, promise, source_of(rng), identifier)
 
     def _drawn(

@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from lapwing.documents import parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
-from lapwing.linear.arrays import Values
+from lapwing.linear.arrays import Values, as_numbers
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_range, to_values
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of, found_bins
@@ -101,12 +101,13 @@ class Distribution(Summarized):
     @classmethod
     def of_values(cls, values: Values, domain: Domain) -> Distribution:
         """Return the empirical distribution of raw values in the bins of a domain."""
+        require_domain(domain)
         return cls.of_counts(np.bincount(domain.index(values), minlength=domain.size), domain)
 
     @classmethod
     def of_counts(cls, counts: ArrayLike, domain: Domain) -> Distribution:
         """Return the empirical distribution with these counts of the symbols."""
-        numbers = np.asarray(counts, dtype=np.float64)
+        numbers = as_numbers(counts, name="counts")
         if numbers.ndim != 1 or not 0 < numbers.sum() < np.inf:
             raise ArgumentError("counts must be a list with a positive sum")
         return cls(domain, numbers / numbers.sum(), reports=int(numbers.sum()))

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
-from lapwing.protocol.domains.domain import Domain
+from lapwing.linear.arrays import Vector, as_numbers
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_values
 
 
@@ -55,7 +55,8 @@ def one_for_each_symbol(mass: ArrayLike, domain: Domain) -> Vector:
     ArgumentError
         Unless there is one for each symbol.
     """
-    copied = np.array(mass, dtype=np.float64)
+    require_domain(domain)
+    copied = as_numbers(mass, name="mass").copy()
     if copied.shape != (domain.size,):
         raise ArgumentError(
             f"mass must have one entry for each of the {domain.size} symbols, "

@@ -6,6 +6,7 @@ import io
 import struct
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -153,21 +154,57 @@ def test_several_damaged_blocks_are_all_named() -> None:
     assert "the reports 1025 to 2048, from 3073 on are lost" in str(error)
 
 
-def test_a_stream_that_cannot_be_read_twice_ends_at_the_damage() -> None:
-    class Pipe(io.BytesIO):
-        def seekable(self) -> bool:
-            return False
+class Pipe(io.RawIOBase):
+    """A stream that is read once, and tells no place, a few bytes at a time."""
 
-        def tell(self) -> int:
-            raise OSError
+    def __init__(self, data: bytes) -> None:
+        super().__init__()
+        self._rest = data
 
-    data = bytearray(written(batch(5 * WRITTEN_BLOCK, width=1), width=1))
-    data[HEADER_BYTES + 3 * WRITTEN_BLOCK] ^= 1
-    stream = Pipe(bytes(data))
-    blocks = []
-    with pytest.raises(TornFileError, match="from 2049 on are lost; the 2048 reports"):
-        blocks.extend(read_blocks(stream, read_header(stream, name="x"), path=PATH))
-        raise AssertionError("the damage was not found")
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return False
+
+    def tell(self) -> int:
+        raise OSError
+
+    def readinto(self, part: Any) -> int:
+        size = min(len(part), 1000, len(self._rest))
+        part[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+
+def through_a_pipe(data: bytes) -> tuple[int, int, str]:
+    """Return the reports and blocks that are read, and what is said of the rest."""
+    stream = io.BufferedReader(Pipe(data))
+    reports = blocks = 0
+    try:
+        for block in read_blocks(stream, read_header(stream, name="x"), path=PATH):
+            reports, blocks = reports + len(block), blocks + 1
+    except TornFileError as error:
+        return reports, blocks, str(error)
+    return reports, blocks, ""
+
+
+def test_a_stream_that_cannot_be_read_twice_gives_what_a_file_gives() -> None:
+    """Whole, damaged in one place or many, at the count of a block, and torn at its end."""
+    data = written(batch(40 * WRITTEN_BLOCK + 9, width=1), width=1)
+    size = 8 + WRITTEN_BLOCK
+    rng = np.random.default_rng(2)
+    for damaged in ((), (0,), (3,), (40,), (1, 2, 3), tuple(range(4, 19)), tuple(range(4, 30))):
+        for at in (0, 3, 5, 500):
+            torn = bytearray(data)
+            for block in damaged:
+                torn[min(HEADER_BYTES + block * size + at, len(torn) - 1)] ^= 1
+            for end in (len(torn), len(torn) - int(rng.integers(1, size))):
+                reports, blocks, error = read_until_torn(bytes(torn[:end]))
+                said = "" if error is None else str(error)
+                assert through_a_pipe(bytes(torn[:end])) == (reports, blocks, said)
+    middle = bytearray(data)
+    middle[HEADER_BYTES + 3 * WRITTEN_BLOCK] ^= 1
+    assert through_a_pipe(bytes(middle))[:2] == (39 * WRITTEN_BLOCK + 9, 40)
 
 
 def test_a_view_with_gaps_is_written_as_its_rows() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +11,9 @@ import typer
 
 from lapwing.cli.console import Output, grid
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_ending, check_output, write_text
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_result
+from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import interval_text, percent
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
@@ -31,8 +29,9 @@ class AskedShares:
     at_most: list[str] | None = option(
         "The share of values of at most this; may be repeated.", "VALUE"
     )
-    between: tuple[str, str] | None = option(
-        "The share of values above the first and of at most the second.", "LOW HIGH"
+    between: list[tuple[str, str]] | None = option(
+        "The share of values above the first and of at most the second; may be repeated.",
+        "LOW HIGH",
     )
     share: list[str] | None = option(
         "The share of a label or a whole number; may be repeated.", "LABEL"
@@ -49,16 +48,16 @@ class AskedShares:
         for text in self.at_most or ():
             high = _number(text, domain, "--at-most")
             rows.append(_range(result, f"at most {text}", -math.inf, high, level))
-        if self.between is not None:
-            low, high = (_number(text, domain, "--between") for text in self.between)
+        for ends in self.between or ():
+            low, high = (_number(text, domain, "--between") for text in ends)
             if low > high:
                 raise ArgumentError("--between needs the lower end first")
-            asked = f"above {self.between[0]}, at most {self.between[1]}"
+            asked = f"above {ends[0]}, at most {ends[1]}"
             rows.append(_range(result, asked, low, high, level))
         for text in self.share or ():
             label = _label(text, domain)
-            ends = result.share_interval(label, level=level)
-            rows.append(_row(text, result.share(label), ends))
+            around = result.share_interval(label, level=level)
+            rows.append(_row(text, result.share(label), around))
         return rows
 
 
@@ -69,10 +68,7 @@ def answer(
     *,
     asked: AskedShares,
     level: Level = 0.95,
-    table: Annotated[
-        Path | None,
-        typer.Option("--csv", metavar="FILE", help="Write the answers as a table, too."),
-    ] = None,
+    written: TableOptions,
     force: Force = False,
     out: Output,
 ) -> None:
@@ -82,17 +78,14 @@ def answer(
     the values do inside the bins in which a range ends.
     """
     check_level(level)
-    if table is not None:
-        check_ending(table, (".csv",), what="the table")
-        check_output(table, inputs=[result_file], force=force)
+    written.check(inputs=[result_file], force=force)
     rows = asked.answers(read_result(result_file), level)
-    if table is not None:
-        write_text(table, _csv(rows))
+    written.write(rows)
     document = {
         "command": "answer",
         "level": level,
         "answers": rows,
-        "output": None if table is None else str(table),
+        "output": None if written.table is None else str(written.table),
     }
     body = [[row["asked"], percent(row["share"]), interval_text(row, percent)] for row in rows]
     headers = ["asked", "share", f"{100 * level:g} % interval"]
@@ -139,11 +132,3 @@ def _label(text: str, domain: Any) -> Any:
     if text not in labels:
         raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
     return labels[text]
-
-
-def _csv(rows: list[dict[str, Any]]) -> str:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ["asked", "share", "low", "high"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

@@ -16,12 +16,14 @@ from lapwing.central.private_bounds import (
 )
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import ColumnName, NoHeader, relation_of
+from lapwing.cli.reading.domain_options import decimal_of
+from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader, relation_of
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.text_values import Decimal
 from lapwing.protocol.messages.summary import Summary, for_curator
 
 _NUMBERS = for_curator(Interval(-1, 1, bins=1))
@@ -61,11 +63,17 @@ class BoundsPaymentOptions:
 
 
 def bounds(
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="A table, .parquet or .csv.")],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA", help="A table, .parquet or .csv; - is standard input (CSV)."
+        ),
+    ],
     *,
     cost: CostOptions,
     column: ColumnName = None,
     no_header: NoHeader = False,
+    decimal: DecimalName = None,
     payment: BoundsPaymentOptions,
     out: Output,
 ) -> None:
@@ -77,11 +85,12 @@ def bounds(
     # Everything that can be refused is refused before the data are read or anything is paid.
     promise = cost.promise()
     assert promise.epsilon is not None  # asked for
+    mark = decimal_of(decimal, _NUMBERS)
     file = None if payment.ledger is None else LedgerFile(payment.ledger)
     if file is not None:
         file.read()
     found = private_bounds(
-        _steps(data, column, out, header=not no_header),
+        _steps(data, column, out, header=not no_header, decimal=mark),
         neighbours=promise.neighbours,
         epsilon=promise.epsilon,
         delta=promise.delta,
@@ -92,10 +101,14 @@ def bounds(
     _show(out, found, payment.ledger)
 
 
-def _steps(path: Path, column: str | None, out: Output, *, header: bool) -> Summary:
+def _steps(
+    path: Path, column: str | None, out: Output, *, header: bool, decimal: Decimal | None
+) -> Summary:
     """Return how many rows lie between each power of two and the next."""
     with out.listening():
-        values = ColumnValues.of(path, column, _NUMBERS, curator=True, header=header)
+        values = ColumnValues.of(
+            path, column, _NUMBERS, curator=True, header=header, decimal=decimal
+        )
         with out.progress("count", values.table.rows) as advance:
             parts = values.map(count_steps, advance=advance)
             summary: Summary = sum(parts, start=count_steps([]))

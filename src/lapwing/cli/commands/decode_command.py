@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.decoder_options import DecoderOptions
-from lapwing.cli.reading.options import Force, Level, SurveyFile, check_level
+from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_survey, read_tally
-from lapwing.cli.showing.answer import answer_document, answer_tables
+from lapwing.cli.showing.answer import answer_document, answer_rows, answer_tables
 from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_tables
+from lapwing.cli.showing.release_answer import show_release
+from lapwing.cli.showing.table_file import TableOptions
+from lapwing.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultOptions:
+    """The option of a result that is kept."""
+
+    output: Path | None = option(
+        "Where to write the distribution, for plot and distances; without it, it is only shown.",
+        "FILE",
+        flags="--output -o",
+    )
 
 
 def decode(
-    survey_file: SurveyFile,
-    tally_file: Annotated[
-        Path, typer.Argument(metavar="TALLY", help="The tally (lapwing tally, lapwing merge).")
-    ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where to write the distribution, for plot and distances; without it, it is "
-            "only shown.",
+    survey_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="SURVEY", help="The survey's JSON document (lapwing new); or a release alone."
         ),
+    ],
+    tally_file: Annotated[
+        Path | None,
+        typer.Argument(metavar="TALLY", help="The tally (lapwing tally, lapwing merge)."),
     ] = None,
-    force: Force = False,
     *,
+    stored: ResultOptions,
+    force: Force = False,
     given: DecoderOptions,
+    table: TableOptions,
     level: Level = 0.95,
     out: Output,
 ) -> None:
@@ -42,9 +59,20 @@ def decode(
     Shows quantiles or shares with intervals. The intervals cover the distribution of the
     people who reported. They belong to the tally, not to the decoder: a decoder that smooths
     may leave them, and the share of the curve inside says so.
+
+    A release (lapwing release) says by itself what it holds: lapwing decode RELEASE shows it, by
+    segment where it has some.
     """
     check_level(level)
+    output = stored.output
+    if tally_file is None:
+        if output is not None or given != DecoderOptions():
+            raise ArgumentError("a release has its own decoder; leave --output and decoders out")
+        table.check(inputs=[survey_file], force=force)
+        show_release(survey_file, table, out, level=level)
+        return
     files = [survey_file, tally_file]
+    table.check(inputs=files, force=force, output=output)
     if output is not None:
         check_output(output, inputs=files, force=force)
         files.append(output)
@@ -55,17 +83,26 @@ def decode(
         result = given.projected(survey.decode(tally, decoder=decoder))
     if output is not None:
         write_text(output, result.to_json() + "\n")
+    said, tables, rows = _said(survey.name, result, level, output)
+    table.write(rows)
     document = {
         "command": "decode",
         "survey": survey.name,
         "fingerprint": survey.fingerprint,
         "output": None if output is None else str(output),
     }
+    out.show(document | said, *tables)
+
+
+def _said(
+    name: str, result: Any, level: float, output: Path | None
+) -> tuple[dict[str, Any], list[Table], list[dict[str, Any]]]:
+    """Return what a result says: as JSON values, as tables, and as the rows of the first."""
     rest = {} if output is None else {"written": str(output)}
     if result.kind == "heavy-hitters":
         said = heavy_document(result, level=level)
-        tables = heavy_tables(survey.name, result, said, rest=rest)
-    else:
-        said = answer_document(result, level=level)
-        tables = answer_tables(survey.name, result, said, rest=rest)
-    out.show(document | said, *tables)
+        tables = heavy_tables(name, result, said, rest=rest)
+        return said, tables, said["heavy_hitters"]
+    said = answer_document(result, level=level)
+    tables = answer_tables(name, result, said, rest=rest)
+    return said, tables, answer_rows(said, result.domain)

@@ -13,6 +13,7 @@ from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figur
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_result
 from lapwing.cli.showing.answer import AT_ONCE, PROBABILITIES, SHARE_LIMIT
+from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.difference import Difference, People
@@ -47,6 +48,7 @@ def difference(
     force: Force = False,
     level: Level = 0.95,
     *,
+    table: TableOptions,
     out: Output,
 ) -> None:
     """Compare two distributions: the first minus the second, with intervals.
@@ -61,6 +63,7 @@ def difference(
     if output is not None:
         check_ending(output, ENDINGS, what="the picture")
         check_output(output, inputs=[first_file, second_file], force=force)
+    table.check(inputs=[first_file, second_file], force=force, output=output)
     first, second = read_result(first_file), read_result(second_file)
     try:
         made = Difference(first, second, people="same" if people == "same" else "different")
@@ -78,6 +81,7 @@ def difference(
         **difference_document(made, level=level),
         "output": None if output is None else str(output),
     }
+    table.write(_rows(document))
     written = {} if output is None else {"written": str(output)}
     out.show(document, *_tables(made, document, names, rest=written))
 
@@ -111,6 +115,14 @@ def difference_document(made: Difference, *, level: float) -> dict[str, Any]:
     ]
     mean = {"shift": made.mean(), **_ends(made.mean_interval(level=level))}
     return document | {"quantiles": shifts, "mean": mean}
+
+
+def _rows(document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of the table that is shown: labels, or quantiles and then the mean."""
+    if "shares" in document:
+        return [{**row, "label": label_text(row["label"])} for row in document["shares"]]
+    mean = {"probability": "mean", **document["mean"]}
+    return [*document["quantiles"], mean]
 
 
 def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:

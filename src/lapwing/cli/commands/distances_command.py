@@ -9,8 +9,10 @@ from typing import Annotated, Any, NamedTuple
 import typer
 
 from lapwing.cli.console import Output, grid
+from lapwing.cli.reading.options import Force
 from lapwing.cli.reading.stored import read_result
 from lapwing.cli.reading.truth import Truth, TruthOptions
+from lapwing.cli.showing.table_file import TableOptions
 from lapwing.results.distances import (
     decile_error,
     energy,
@@ -48,6 +50,8 @@ def distances(
     ],
     *,
     named: TruthOptions,
+    written: TableOptions,
+    force: Force = False,
     out: Output,
 ) -> None:
     """Measure how far an estimate is from the truth.
@@ -60,6 +64,8 @@ def distances(
     of memory for each true value.
     """
     named.check()
+    inputs = [path for path in (result_file, named.file) if path is not None]
+    written.check(inputs=inputs, force=force)
     result = read_result(result_file)
     known = named.exact(result.domain, out)
     measures = measured(result, known)
@@ -74,6 +80,9 @@ def distances(
             for measure in measures
         },
     }
+    written.write(
+        [{"distance": one.name, "value": _finite(one.value), "unit": one.unit} for one in measures]
+    )
     rows = [[measure.name, _text(measure.value), measure.unit] for measure in measures]
     out.show(document, grid(f"distance from {named.file}", ["", "value", "unit"], rows))
 

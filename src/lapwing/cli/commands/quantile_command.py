@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from lapwing.cli.console import Output
-from lapwing.cli.reading.options import Level, check_level
+from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_result
-from lapwing.cli.showing.answer import quantile_rows, quantile_table
+from lapwing.cli.showing.answer import quantile_cells, quantile_rows, quantile_table
+from lapwing.cli.showing.table_file import TableOptions
 from lapwing.errors import ArgumentError
 
 
@@ -23,7 +24,9 @@ def quantile(
         list[float], typer.Argument(metavar="P", help="Probabilities between 0 and 1.")
     ],
     level: Level = 0.95,
+    force: Force = False,
     *,
+    written: TableOptions,
     out: Output,
 ) -> None:
     """Print quantiles with their intervals.
@@ -34,7 +37,9 @@ def quantile(
     for probability in probabilities:
         if not 0 <= probability <= 1:
             raise ArgumentError(f"a quantile's probability must be in [0, 1], got {probability:g}")
+    written.check(inputs=[result_file], force=force)
     result = read_result(result_file)
     rows = quantile_rows(result, probabilities, level=level)
+    written.write(quantile_cells(rows, result.domain))
     document = {"command": "quantile", "level": level, "quantiles": rows}
     out.show(document, quantile_table(result_file.name, rows, result.domain, level=level))

@@ -9,11 +9,10 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_ending, check_output, writing
-from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, Force, NoHeader, OutputFile, SurveyFile
+from lapwing.cli.reading.column_options import ColumnOptions
+from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
-from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELLED_ENDINGS,
@@ -30,14 +29,12 @@ def randomize(
         Path,
         typer.Argument(
             metavar="VALUES",
-            help="A table, one row per person: .parquet, .csv or .tsv (also .csv.gz, .tsv.gz).",
+            help="A table, one row per person: .parquet, .csv or .tsv (also .csv.gz, .tsv.gz); "
+            "- is standard input (CSV).",
         ),
     ],
     output: OutputFile,
     force: Force = False,
-    column: ColumnName = None,
-    no_header: NoHeader = False,
-    texts: TextsName = None,
     by: Annotated[
         str | None,
         typer.Option(
@@ -48,6 +45,7 @@ def randomize(
         ),
     ] = None,
     *,
+    given: ColumnOptions,
     out: Output,
 ) -> None:
     """Turn the value of each person into a report.
@@ -67,9 +65,7 @@ def randomize(
     ending = check_ending(output, ENDINGS if by is None else LABELLED_ENDINGS, what=what)
     check_output(output, inputs=[survey_file, values], force=force)
     survey = read_survey(survey_file)
-    domain = survey.randomizer.domain
-    reading = texts_of(texts, domain)
-    people = ColumnValues.of(values, column, domain, by=by, texts=reading, header=not no_header)
+    people = given.values_in(values, survey.randomizer.domain, by=by)
     rows = reports_per_block(survey.randomizer.report_width)
     progress = out.progress("randomize", people.table.rows)
     with out.listening(), progress as advance, writing(output) as stream:

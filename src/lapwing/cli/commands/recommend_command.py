@@ -11,6 +11,8 @@ import typer
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
+from lapwing.cli.reading.options import Force
+from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, domain_text
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.recommendation import recommend as recommendation
@@ -55,6 +57,8 @@ def recommend(
     ],
     *,
     goal: GoalOptions,
+    written: TableOptions,
+    force: Force = False,
     asked: SurveyDomainOptions,
     out: Output,
 ) -> None:
@@ -64,6 +68,7 @@ def recommend(
     spiky. Without --bins an interval gets the number that suits epsilon.
     """
     promise = exact_epsilon(epsilon)
+    written.check(inputs=[], force=force)
     domain = asked.domain(bins=recommended_bins(promise))
     with out.listening():
         found = recommendation(
@@ -87,23 +92,37 @@ def recommend(
         "reason": found.reason,
     }
     document = {"command": "recommend", **found.to_document()}
+    errors = found.expected_error
+    kinds = _kinds(errors)
+    written.write(
+        [
+            {"distance": name.replace("_", "-"), **{kind: _of(one, kind) for kind in kinds}}
+            for name, one in errors.items()
+        ]
+    )
     out.show(document, facts(rows), _errors(found.expected_error, found.predicted_by))
+
+
+def _kinds(expected: Mapping[str, ExpectedError]) -> list[str]:
+    """Return the columns of people for which some error is predicted, and what is typical."""
+    kinds = list(dict.fromkeys(kind for error in expected.values() for kind in error.by_kind))
+    return ["typical", *kinds] if len(kinds) > 1 else kinds
+
+
+def _of(error: ExpectedError, kind: str) -> float | None:
+    return error.of(kind) if kind in ("typical", *error.by_kind) else None
 
 
 def _errors(expected: Mapping[str, ExpectedError], source: str) -> Table:
     """Return the table of predicted errors: a row for each distance."""
-    kinds = list(dict.fromkeys(kind for error in expected.values() for kind in error.by_kind))
-    typical = ["typical"] if len(kinds) > 1 else []
+    kinds = _kinds(expected)
     rows = [
         [
             distance.replace("_", "-"),
-            *(
-                f"{error.of(kind):.2g}" if kind in ("typical", *error.by_kind) else ""
-                for kind in [*typical, *kinds]
-            ),
+            *("" if (one := _of(error, kind)) is None else f"{one:.2g}" for kind in kinds),
         ]
         for distance, error in expected.items()
     ]
     # What `distances` says of the exact values has the steps inside the bins on top.
     where = " between bins" if "wasserstein" in expected else ""
-    return grid(f"expected error{where}, by {source}", ["distance", *typical, *kinds], rows)
+    return grid(f"expected error{where}, by {source}", ["distance", *kinds], rows)

@@ -11,20 +11,20 @@ import typer
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
-from lapwing.cli.reading.domain_options import CuratorDomainOptions, texts_of
+from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of, texts_of
 from lapwing.cli.reading.options import ColumnName, Force, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
 from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.dry_run import show_expected_error
-from lapwing.cli.wording import count_text
+from lapwing.cli.showing.release_answer import by_segment
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.summary import Summary
 from lapwing.survey.publication import Publication, planned_release
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +48,8 @@ def release(
     data: Annotated[
         Path,
         typer.Argument(
-            metavar="DATA", help="A table, .parquet or .csv, or a summary (lapwing summarize)."
+            metavar="DATA",
+            help="A table, .parquet or .csv (- is standard input, CSV), or a summary.",
         ),
     ],
     output: OutputFile,
@@ -77,6 +78,7 @@ def release(
     stored = None if trial.dry_run else _stored(data, column, asked)
     domain = asked.domain() if stored is None else stored.domain
     texts_of(asked.texts, domain)
+    decimal_of(asked.decimal, domain)
     # Everything that can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.made())
     name = payment.name or output.name
@@ -97,7 +99,8 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Summ
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "a summary knows its domain; leave the bounds or labels, --column and --texts out"
+            "a summary knows its domain; leave the bounds or labels, --column, --texts and "
+            "--decimal out"
         )
     return Summary.read(data)
 
@@ -118,19 +121,7 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
     said = answer_document(found, level=0.95)
     tables = answer_tables(output.name, found, said, rest=rest)
     if isinstance(made.domain, Segmented):
-        rows, tables = _by_segment(output.name, published), tables[1:]
+        rows, tables = by_segment(output.name, published, level=0.95), tables[1:]
         document["segments"] = [row for row, _ in rows]
         tables = [*(table for _, table in rows), *tables]
     out.show(said | document, *tables)
-
-
-def _by_segment(name: str, published: Publication) -> list[tuple[dict[str, Any], Table]]:
-    """Return what each segment says, as JSON values and as a table."""
-    rows = []
-    for segment, found in published.by_segment().items():
-        said = answer_document(found, level=0.95)
-        title = NO_SEGMENT if segment is None else str(segment)
-        title += f", about {count_text(found.reports)} people"
-        table = answer_tables(f"{name}, {title}", found, said, rest={})[0]
-        rows.append(({"segment": segment, **said}, table))
-    return rows

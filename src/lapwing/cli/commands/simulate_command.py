@@ -14,29 +14,27 @@ from numpy.typing import NDArray
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
+from lapwing.cli.reading.column_options import ColumnOptions
 from lapwing.cli.reading.count_table import population
-from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, Force, NoHeader, OutputFile, SurveyFile
+from lapwing.cli.reading.domain_options import decimal_of, texts_of
+from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
-from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.table_reader import open_table
 from lapwing.errors import ArgumentError
 from lapwing.planning.simulation import simulate as draw_tally
 from lapwing.protocol.domains.domain import Domain
 
 
 @dataclass(frozen=True, kw_only=True)
-class PopulationOptions:
+class PopulationOptions(ColumnOptions):
     """The options that say who the people are."""
 
-    column: ColumnName = None
-    no_header: NoHeader = False
     counts: Path | None = option(
         "Instead of VALUES: a table of values and how many people hold each.", "TABLE"
     )
     value_column: str | None = option("Of TABLE; default: the one beside the counts.", "NAME")
     count_column: str = option("Of TABLE.", "NAME", default="count")
-    texts: TextsName = None
 
     def check(self, values: Path | None) -> None:
         """Raise ArgumentError unless one population is named."""
@@ -52,16 +50,16 @@ class PopulationOptions:
 
     def people(self, values: Path | None, domain: Domain, out: Output) -> NDArray[np.int64]:
         """Return how many people hold each symbol."""
-        texts = texts_of(self.texts, domain)
         with out.listening():
             if values is None:
                 assert self.counts is not None
+                decimal, header = decimal_of(self.decimal, domain), not self.no_header
+                table = open_table(self.counts, header=header, decimal=decimal)
                 columns = self.value_column, self.count_column
-                header = not self.no_header
-                return population(self.counts, domain, columns=columns, texts=texts, header=header)
-            rows = ColumnValues.of(
-                values, self.column, domain, texts=texts, header=not self.no_header
-            )
+                return population(
+                    table, domain, columns=columns, texts=texts_of(self.texts, domain)
+                )
+            rows = self.values_in(values, domain)
             with out.progress("count", rows.table.rows) as advance:
                 return rows.counts(advance=advance)
 
@@ -70,7 +68,9 @@ def simulate(
     survey_file: SurveyFile,
     values: Annotated[
         Path | None,
-        typer.Argument(metavar="VALUES", help="A table with one row per person."),
+        typer.Argument(
+            metavar="VALUES", help="A table with one row per person; - is standard input (CSV)."
+        ),
     ] = None,
     *,
     output: OutputFile,

@@ -21,7 +21,10 @@ from lapwing.protocol.messages.summary import Summary
 def summarize(
     data: Annotated[
         list[Path],
-        typer.Argument(metavar="DATA", help="Tables, .parquet or .csv; or summaries to add."),
+        typer.Argument(
+            metavar="DATA",
+            help="Tables, .parquet or .csv (- is standard input, CSV); or summaries to add.",
+        ),
     ],
     output: OutputFile,
     force: Force = False,

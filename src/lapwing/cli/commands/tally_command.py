@@ -18,7 +18,8 @@ from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.group_tallies_answer import no_reports, tally_groups
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import at_rows
-from lapwing.engines.arrow.report_tables import STDIN, read_reports, shown
+from lapwing.engines.arrow.report_tables import read_reports
+from lapwing.engines.arrow.standard_input import STDIN, shown
 from lapwing.errors import ArgumentError, ReportError, TornFileError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER
 from lapwing.protocol.messages.tally import Tally

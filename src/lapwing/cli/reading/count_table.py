@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import values_of
-from lapwing.engines.arrow.column_values import at_rows
-from lapwing.engines.arrow.table_reader import open_table
+from lapwing.engines.arrow.column_values import at_rows, decimal_mark
+from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
@@ -19,26 +18,19 @@ from lapwing.protocol.messages.tally import LARGEST_COUNT
 
 
 def population(
-    path: Path,
-    domain: Domain,
-    *,
-    columns: tuple[str | None, str],
-    texts: Texts = "iso",
-    header: bool = True,
+    table: Table, domain: Domain, *, columns: tuple[str | None, str], texts: Texts = "iso"
 ) -> NDArray[np.int64]:
     """Return how many people hold each symbol: int64 [domain.size].
 
     Parameters
     ----------
-    path : Path
-        A table; rows with one value add.
+    table : Table
+        Rows with one value add.
     domain : Domain
     columns : tuple of str
         Of the values, None for the only one beside the counts; and of the counts.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read.
-    header : bool
-        Whether the first line of a CSV names the columns.
 
     Raises
     ------
@@ -47,31 +39,36 @@ def population(
     DomainError
         With the row of the first value or count that is not legal.
     """
-    table = open_table(path, header=header)
     value_column, count_column = columns
     count_column = table.column(count_column, option="--count-column")
     if value_column is None:
         others = [name for name in table.names if name != count_column]
         if len(others) != 1:
             raise ArgumentError(
-                f"--value-column must name one of the columns of {path.name}: {', '.join(others)}"
+                f"--value-column must name one of the columns of {table.shown}: {', '.join(others)}"
             )
         value_column = others[0]
     value_column = table.column(value_column, option="--value-column", beside=count_column)
     if value_column == count_column:
         raise ArgumentError("--value-column and --count-column must be two columns, got one")
+    mark = decimal_mark(table, domain, texts)
     total = np.zeros(domain.size, dtype=np.int64)
     first = 0
     for batch in table.batches([value_column, count_column]):
-        with at_rows(path.name, first):
+        with at_rows(table.shown, first):
             values = values_of(
-                batch.column(0), domain, column=value_column, typed=table.typed, texts=texts
+                batch.column(0),
+                domain,
+                column=value_column,
+                typed=table.typed,
+                texts=texts,
+                decimal=mark,
             )
             people = _counts(batch.column(1), column=count_column, typed=table.typed)
             np.add.at(total, domain.index(values), people)
         first += batch.num_rows
     if total.sum() == 0:
-        raise DomainError(f"{path.name} must hold at least one person, it holds none")
+        raise DomainError(f"{table.shown} must hold at least one person, it holds none")
     return total
 
 

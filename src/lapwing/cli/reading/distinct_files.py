@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from lapwing.engines.arrow.report_tables import STDIN, shown
+from lapwing.engines.arrow.standard_input import STDIN, shown
 from lapwing.errors import ArgumentError
 
 

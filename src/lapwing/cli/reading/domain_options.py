@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import NoHeader
+from lapwing.cli.reading.options import DecimalName, NoHeader
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
@@ -19,7 +19,7 @@ from lapwing.protocol.domains.hashed_texts import HashedTexts
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.domains.text_values import Texts, check_texts
+from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
 from lapwing.protocol.messages.summary import for_curator
 
 CURATOR_BINS = 1024
@@ -152,6 +152,7 @@ class CuratorDomainOptions(LabelOptions):
 
     texts: TextsName = None
     no_header: NoHeader = False
+    decimal: DecimalName = None
     by: str | None = option(
         "The column with the segment of each row, as protected as the value: an answer for each "
         "of --segments.",
@@ -191,6 +192,18 @@ def texts_of(given: str | None, domain: Domain) -> Texts:
         )
     check_texts(given, unit)
     return cast(Texts, given)
+
+
+def decimal_of(given: str | None, domain: Domain) -> Decimal | None:
+    """Return what stands before a fraction; ArgumentError when it is wrong, or there is none."""
+    if given is None:
+        return None
+    if given not in (".", ","):
+        raise ArgumentError(f"--decimal must be , or . (one mark), got {given!r}")
+    within = domain.domain if isinstance(domain, Segmented) else domain
+    if not within.ordered:
+        raise ArgumentError("--decimal is for numbers, and this domain holds labels; leave it out")
+    return cast(Decimal, given)
 
 
 def _domain(

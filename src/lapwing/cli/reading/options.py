@@ -63,6 +63,16 @@ NoHeader = Annotated[
     ),
 ]
 
+DecimalName = Annotated[
+    str | None,
+    typer.Option(
+        "--decimal",
+        metavar="MARK",
+        help="What stands before the fraction of a number in a text: . (default) or , as in 1,5. A "
+        "CSV of numbers with semicolons between its fields needs it, as it may mean either.",
+    ),
+]
+
 Level = Annotated[
     float,
     typer.Option("--level", metavar="LEVEL", help="Coverage of the intervals, between 0 and 1."),

@@ -7,17 +7,19 @@ from pathlib import Path
 import numpy as np
 
 from lapwing.cli.console import Output
-from lapwing.cli.reading.domain_options import CuratorDomainOptions, texts_of
+from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of, texts_of
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.standard_input import STDIN
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.summary import MAGIC, Summary, counts_by_segment, counts_of
 
 
 def is_summary(path: Path) -> bool:
     """Return whether a file is a summary, by its first bytes."""
+    if path == STDIN:  # read once, and a table
+        return False
     with path.open("rb") as stream:
         return stream.read(len(MAGIC)) == MAGIC
 
@@ -37,10 +39,18 @@ def summary_of(
     Both are about the table, its columns and their types: no row is refused.
     """
     with out.listening():
-        reading, header = texts_of(asked.texts, domain), not asked.no_header
+        of_cells = domain.domain if isinstance(domain, Segmented) else domain
+        values = ColumnValues.of(
+            path,
+            column,
+            of_cells,
+            texts=texts_of(asked.texts, domain),
+            curator=True,
+            header=not asked.no_header,
+            decimal=decimal_of(asked.decimal, domain),
+        )
         if isinstance(domain, Segmented):
-            return _summary_by_segment(path, column, asked.by, domain, out, reading, header)
-        values = ColumnValues.of(path, column, domain, texts=reading, curator=True, header=header)
+            return _summary_by_segment(values, asked.by, domain, out)
         counts = np.zeros(domain.size, dtype=np.int64)
         with out.progress("count", values.table.rows) as advance:
             for part in values.map(lambda batch: counts_of(batch, domain), advance=advance):
@@ -49,22 +59,16 @@ def summary_of(
 
 
 def _summary_by_segment(
-    path: Path,
-    column: str | None,
-    by: str | None,
-    domain: Segmented,
-    out: Output,
-    texts: Texts,
-    header: bool,
+    values: ColumnValues, by: str | None, domain: Segmented, out: Output
 ) -> Summary:
     """Return the counts of a column in each segment: the columns are read row by row together."""
-    values = ColumnValues.of(path, column, domain.domain, texts=texts, curator=True, header=header)
-    segments = ColumnValues.of(path, by, domain.segmentation, curator=True, header=header)
-    if segments.name == values.name:
+    name = values.table.column(by, option="--by", beside=values.name)
+    if name == values.name:
         raise ArgumentError("--by must name another column than --column")
+    segments = ColumnValues(values.table, name, domain.segmentation, curator=True)
     counts = np.zeros(domain.size, dtype=np.int64)
     with out.progress("count", values.table.rows) as advance:
-        for one, other in zip(values.batches(), segments.batches(), strict=True):
-            counts += counts_by_segment(one[1], other[1], domain)
-            advance(one[1].shape[0])
+        for cells, others in values.beside(segments):
+            counts += counts_by_segment(cells, others, domain)
+            advance(cells.shape[0])
     return Summary(domain, counts)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from lapwing.documents import read
 from lapwing.errors import FormatError, LapwingError, TallyError
 from lapwing.protocol.messages.tally import Tally, tally_from_document
+from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.survey.publication import decode_release, release_from_document
@@ -30,6 +31,11 @@ def read_tally(path: Path) -> Tally:
 def read_result(path: Path) -> Distribution:
     """Return the distribution in a file, or behind a release; FormatError when it is neither."""
     return _read(path, _distribution)
+
+
+def read_stored_release(path: Path) -> Release:
+    """Return the release in a file; FormatError when it is none."""
+    return _read(path, release_from_document)
 
 
 def _distribution(document: dict[str, Any]) -> Distribution:

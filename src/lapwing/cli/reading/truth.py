@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.domain_options import TextsName, texts_of
-from lapwing.cli.reading.options import ColumnName, NoHeader
+from lapwing.cli.reading.column_options import ColumnOptions
 from lapwing.cli.reading.stored import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError, MismatchError
@@ -41,13 +40,12 @@ class Truth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TruthOptions:
+class TruthOptions(ColumnOptions):
     """The options that name the truth: a table of values, or another result."""
 
-    truth: Path | None = option("A table of true values, one per person.", "VALUES")
-    column: ColumnName = None
-    no_header: NoHeader = False
-    texts: TextsName = None
+    truth: Path | None = option(
+        "A table of true values, one per person; - is standard input (CSV).", "VALUES"
+    )
     truth_result: Path | None = option("Another result as the truth.", "RESULT")
 
     @property
@@ -59,8 +57,11 @@ class TruthOptions:
         """Raise ArgumentError when both are named, or a column without its table."""
         if self.truth is not None and self.truth_result is not None:
             raise ArgumentError("name one truth: --truth (a table of values) or --truth-result")
-        if self.truth is None and (self.column is not None or self.no_header):
-            raise ArgumentError("--column and --no-header are of the table of --truth; add --truth")
+        of_table = self.column is not None or self.no_header or self.decimal is not None
+        if self.truth is None and of_table:
+            raise ArgumentError(
+                "--column, --no-header and --decimal are of the table of --truth; add --truth"
+            )
 
     def exact(self, domain: Domain, out: Output) -> Truth:
         """Return the truth with the CDF of the values themselves; ArgumentError without one."""
@@ -88,10 +89,7 @@ class TruthOptions:
         self, domain: Domain, out: Output
     ) -> Iterator[tuple[ColumnValues, Callable[[int], None]]]:
         assert self.truth is not None
-        reading = texts_of(self.texts, domain)
-        people = ColumnValues.of(
-            self.truth, self.column, domain, texts=reading, header=not self.no_header
-        )
+        people = self.values_in(self.truth, domain)
         with out.listening(), out.progress("truth", people.table.rows) as advance:
             yield people, advance
 

@@ -69,6 +69,27 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
     }
 
 
+def answer_rows(document: dict[str, Any], domain: Domain) -> list[dict[str, Any]]:
+    """Return the rows of the table that is shown, of what :func:`answer_document` returned."""
+    if "shares" in document:
+        return [{**row, "label": label_text(row["label"])} for row in document["shares"]]
+    return quantile_cells(document["quantiles"], domain)
+
+
+def quantile_cells(rows: list[dict[str, Any]], domain: Domain) -> list[dict[str, Any]]:
+    """Return the cells of a table of quantiles: numbers as they are, dates and times as texts."""
+
+    def cell(number: float | None) -> float | str | None:
+        if number is None or domain.unit == "number":
+            return number
+        return number_text(number, domain)
+
+    ends = ("value", "low", "high")
+    return [
+        {"probability": row["probability"], **{end: cell(row[end]) for end in ends}} for row in rows
+    ]
+
+
 def _range_errors(result: Distribution, level: float) -> dict[str, float] | None:
     if result.domain.size > RANGE_LIMIT:
         return None

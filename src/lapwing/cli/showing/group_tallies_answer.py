@@ -9,7 +9,8 @@ from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import at_rows
-from lapwing.engines.arrow.report_tables import read_labelled_reports, shown
+from lapwing.engines.arrow.report_tables import read_labelled_reports
+from lapwing.engines.arrow.standard_input import shown
 from lapwing.errors import ArgumentError, ReportError, TallyError
 from lapwing.protocol.messages.group_tallies import GroupTallies, rest_name
 from lapwing.survey.survey import Survey

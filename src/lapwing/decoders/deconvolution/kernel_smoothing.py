@@ -16,7 +16,7 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.distribution import Distribution
@@ -127,7 +127,7 @@ class GaussianSmoothing(Generic[Answer]):
         """
         from scipy.ndimage import gaussian_filter1d
 
-        channel.check(tally)
+        check_given(channel, tally)
         if not Neighbours.of(channel.domain).even:
             raise UnsupportedChannelError(
                 "Gaussian smoothing needs symbols of one width in a row: no atoms and no missing "
@@ -222,7 +222,7 @@ class BinomialSmoothing(Generic[Answer]):
         UnsupportedChannelError
             When the channel cannot be inverted, or the domain has no order.
         """
-        channel.check(tally)
+        check_given(channel, tally)
         neighbours = Neighbours.of(channel.domain)
         estimate = linear_estimate(channel, tally)
         smooth = estimate.centre

@@ -18,7 +18,7 @@ from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWar
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
-from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.distribution import Distribution
@@ -203,7 +203,7 @@ class Wiener(Generic[Answer]):
             When the channel is not one circulant block; for the method "permuted", when it is
             not the same in every order of the symbols.
         """
-        channel.check(tally)
+        check_given(channel, tally)
         kernel = circulant(channel)
         compound = channel.blocks[0].operator.compound
         reports, size = tally.total, channel.domain.size

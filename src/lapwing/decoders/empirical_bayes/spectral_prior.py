@@ -22,7 +22,7 @@ from lapwing.decoders.unbiased.linear_estimate import warn_when_weak
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.distribution import Distribution
@@ -96,7 +96,7 @@ class SpectralPrior:
         UnsupportedChannelError
             When the domain has no order, or more than 65,536 symbols.
         """
-        channel.check(tally)
+        check_given(channel, tally)
         size = channel.domain.size
         if size > SYMBOL_LIMIT:
             raise UnsupportedChannelError(

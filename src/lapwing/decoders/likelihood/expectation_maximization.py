@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from functools import reduce
+from numbers import Real
 from operator import add
 from typing import ClassVar, Literal
 
@@ -20,7 +21,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.solvers import Solution
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
@@ -189,8 +190,9 @@ class ExpectationMaximization:
 
     def __post_init__(self) -> None:
         """Check the knobs."""
-        if self.tolerance is not None and not 0 < self.tolerance < math.inf:
-            raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
+        given = self.tolerance
+        if given is not None and (not isinstance(given, Real) or not 0 < given < math.inf):
+            raise ArgumentError(f"tolerance must be greater than 0, got {given!r}")
         if self.limit < 1:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
         whole = isinstance(self.strength, int) and not isinstance(self.strength, bool)
@@ -206,7 +208,7 @@ class ExpectationMaximization:
     @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
         """Return the distribution where the iteration stopped."""
-        channel.check(tally)
+        check_given(channel, tally)
         strength = self._strength(channel, tally)
         rows = likelihood_rows(channel, tally)
         solution = self._climb(channel, rows, strength)

@@ -17,7 +17,7 @@ from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.solvers import accelerated_fixed_point
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.distribution import Distribution
@@ -70,7 +70,7 @@ class PenalizedLikelihood:
     @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
         """Return the distribution that maximises the penalised likelihood."""
-        channel.check(tally)
+        check_given(channel, tally)
         rows = likelihood_rows(channel, tally)
         pairs = Neighbours.of(channel.domain)
         size = channel.domain.size

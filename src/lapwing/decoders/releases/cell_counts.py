@@ -14,7 +14,7 @@ from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
@@ -56,7 +56,7 @@ class CellCounts:
         UnsupportedChannelError
             When the channel is not one of counts of cells.
         """
-        channel.check(release)
+        check_given(channel, release)
         block = channel.blocks[0]
         refusal = "cell counts are read from a histogram query; use step pursuit for other releases"
         operator = required(block.operator, CellSums, refusal)

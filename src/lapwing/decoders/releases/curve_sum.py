@@ -10,7 +10,7 @@ import numpy as np
 from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.curve_answers import CurveAnswers
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
@@ -52,7 +52,7 @@ class CurveSum:
         """
         from scipy.optimize import isotonic_regression  # slow to import
 
-        channel.check(release)
+        check_given(channel, release)
         operator = required(
             channel.blocks[0].operator,
             CurveAnswers,

@@ -17,7 +17,7 @@ from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
@@ -81,7 +81,7 @@ class LabelShares:
         UnsupportedChannelError
             When the channel is not one of the counts of all symbols.
         """
-        channel.check(release)
+        check_given(channel, release)
         law = noise_of_counts(channel)
         tails = tails_of(release)
         known = release.people is not None

@@ -15,7 +15,7 @@ from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums
 from lapwing.linear.operators.stacked import dense
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.release import Release
 
 DENSE = 2048
@@ -141,7 +141,7 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     UnsupportedChannelError
         When the channel is not one linear release, or cannot be inverted.
     """
-    channel.check(release)
+    check_given(channel, release)
     block = channel.blocks[0]
     law = required(
         block.law if len(channel.blocks) == 1 else None,

@@ -10,7 +10,7 @@ import numpy as np
 from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.sums import PrefixCounts
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
@@ -37,7 +37,7 @@ class SortedPoints:
         UnsupportedChannelError
             When the release is not one of numbers of rows below places.
         """
-        channel.check(release)
+        check_given(channel, release)
         operator = required(
             channel.blocks[0].operator,
             PrefixCounts,

@@ -21,7 +21,7 @@ from lapwing.linear.operators.random_signs import unpacked
 from lapwing.linear.operators.sign_columns import SignColumns
 from lapwing.linear.projections import simplex
 from lapwing.linear.pursuit import matching_pursuit
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.distribution import Distribution
@@ -88,7 +88,7 @@ class CompressiveEstimate:
         UnsupportedChannelError
             When the reports were not made by compressive privatization.
         """
-        channel.check(tally)
+        check_given(channel, tally)
         operator = required(
             channel.blocks[0].operator if len(channel.blocks) == 1 else None,
             SignColumns,

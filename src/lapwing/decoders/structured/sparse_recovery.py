@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.decoders.decoder import answer_as, decoder_document
-from lapwing.decoders.unbiased.linear_estimate import available_band
+from lapwing.decoders.unbiased.linear_estimate import available_band, variance_of_noise
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.basis_pursuit import basis_pursuit
@@ -20,7 +20,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.whitened import Whitened
 from lapwing.linear.projections import simplex
 from lapwing.linear.pursuit import Pursuit, matching_pursuit
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.distribution import Distribution
@@ -116,7 +116,7 @@ class SparseRecovery:
         ArgumentError
             When `sparsity` exceeds the symbols of the domain or the counts of the tally.
         """
-        channel.check(tally)
+        check_given(channel, tally)
         if self.sparsity is not None:
             check_sparsity(self.sparsity, channel)
         size = channel.domain.size
@@ -238,11 +238,11 @@ def sensed(channel: Channel, tally: Counts, mass: Vector) -> tuple[Whitened, Vec
     operators, centres, rates, scales = [], [], [], []
     for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
         if reports:
-            variance = block.covariance(likely).variance() / reports
+            variance = block.covariance(likely).variance() + variance_of_noise(block, reports)
             operators.append(block.operator)
             centres.append(block.mean(uniform))
             rates.append(counts / reports)
-            scales.append(1 / np.sqrt(np.maximum(variance, 1e-300)))
+            scales.append(1 / np.sqrt(np.maximum(variance / reports, 1e-300)))
     centre, scale = np.concatenate(centres), np.concatenate(scales)
     sensing = Whitened(operators, centre=centre, scale=scale)
     return sensing, scale * (np.concatenate(rates) - centre)

@@ -26,7 +26,7 @@ from lapwing.linear.operators.regridding import cell_of
 from lapwing.linear.operators.tree_sums import NearestTree, TreeSums
 from lapwing.linear.projections import norm_sub
 from lapwing.linear.solvers import Solution
-from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.distribution import Distribution
@@ -330,7 +330,7 @@ class TreeConsistency(Generic[Answer]):
         UnsupportedChannelError
             When the blocks are not the levels of a tree.
         """
-        channel.check(tally)
+        check_given(channel, tally)
         silent = sum(reports == 0 for reports in tally.reports)
         if silent:
             warnings.warn(

@@ -20,7 +20,7 @@ from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.regridding import cell_of
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
@@ -202,7 +202,7 @@ class WaveletClip(Generic[Answer]):
 
 def _levels(channel: Channel, tally: Counts) -> list[Level]:
     """Return law, counts and reports of every level, coarsest first."""
-    channel.check(tally)
+    check_given(channel, tally)
     found: list[Level] = []
     for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
         law = required(

@@ -8,7 +8,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
 from lapwing.linear.projections import simplex
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.uncertainty import Uncertainty
 
@@ -63,7 +63,7 @@ def hadamard_estimate(
 
     O(size log size).
     """
-    channel.check(tally)
+    check_given(channel, tally)
     operator = hadamard_operator(channel)
     assert operator is not None
     reports = tally.reports[0]

@@ -10,14 +10,18 @@ import numpy as np
 
 from lapwing.decoders.decoder import Answer, answer_as, decoder_document
 from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate, hadamard_operator
-from lapwing.decoders.unbiased.linear_estimate import available_band, linear_estimate
+from lapwing.decoders.unbiased.linear_estimate import (
+    available_band,
+    linear_estimate,
+    variance_of_noise,
+)
 from lapwing.errors import ConvergenceWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.stacked import Stacked
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import Solution, projected_gradient
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.distribution import Distribution
@@ -96,7 +100,7 @@ class LeastSquares(Generic[Answer]):
         UnsupportedChannelError
             Without the simplex, when the channel cannot be inverted as a matrix.
         """
-        channel.check(tally)
+        check_given(channel, tally)
         made = decoder_document(self)
         if not self.simplex:
             estimate = linear_estimate(channel, tally)
@@ -136,8 +140,11 @@ class LeastSquares(Generic[Answer]):
         rates, weights = [], []
         for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
             rates.append(counts / max(reports, 1))
-            variance = block.covariance(uniform).variance() if self.weighted else 1.0
-            weights.append(np.full(counts.size, float(reports)) / variance)
+            variance = np.ones(counts.size)
+            if self.weighted and reports:
+                variance = block.covariance(uniform).variance()
+                variance += variance_of_noise(block, reports)
+            weights.append(reports / variance)
         stacked = np.concatenate(weights)
         solution = projected_gradient(
             Stacked(operators),

@@ -23,7 +23,8 @@ from lapwing.linear.operators.sums import running_sums
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import projected_gradient
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.additive_noise import AdditiveNoise
+from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.tally import Counts
 from lapwing.results.uncertainty import Uncertainty
 
@@ -74,7 +75,7 @@ def linear_estimate(
 
     O(size^3) for a matrix (20 ms at 256 symbols, 0.7 s at 1024), O(size) without.
     """
-    channel.check(tally)
+    check_given(channel, tally)
     two_values = channel.blocks[0].operator.compound
     if len(channel.blocks) == 1 and two_values is not None:
         estimate = _compound_symmetric(channel, tally, two_values, plug_in)
@@ -84,6 +85,12 @@ def linear_estimate(
         estimate = _matrix(channel, tally, plug_in)
     _warn_when_weak(channel, estimate)
     return estimate
+
+
+def variance_of_noise(block: Block, reports: int) -> float:
+    """Return what a release's noise adds to the variance of an output, counted per report."""
+    # A report's own law spreads with the people; the noise of a release is added once.
+    return block.law.variance / reports if isinstance(block.law, AdditiveNoise) else 0.0
 
 
 def available_band(channel: Channel, tally: Counts, plug_in: Vector) -> Uncertainty | None:
@@ -111,7 +118,10 @@ def _compound_symmetric(
     inverse = CompoundSymmetric(size, diagonal=(1 - 1 / size) / gap, off_diagonal=-1 / (size * gap))
     centre = inverse.matvec(counts / reports) + 1 / size
     mass = simplex(centre) if plug_in is None else plug_in
-    covariance = block.covariance(mass).through(inverse).scaled(1 / reports)
+    outputs = block.covariance(mass)
+    noisy = outputs.diagonal + variance_of_noise(block, reports)
+    outputs = Covariance(noisy, outputs.factor, outputs.signs)
+    covariance = outputs.through(inverse).scaled(1 / reports)
     noise = _about_reporters(covariance, mass, reports)
     return Uncertainty(centre, noise, np.zeros(size), mass, reports, METHOD)
 
@@ -127,7 +137,8 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
     parts = []
     for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
         if reports:
-            variance = np.maximum(block.covariance(uniform).variance(), 1e-300)
+            variance = block.covariance(uniform).variance() + variance_of_noise(block, reports)
+            variance = np.maximum(variance, 1e-300)
             parts.append((block, counts, reports, dense(block.operator), reports / variance))
     normal = np.zeros((size, size))
     for _, _, _, matrix, weights in parts:
@@ -155,7 +166,8 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
     for block, _, reports, matrix, weights in parts:
         inverse = constrained(matrix.T * weights)
         one = block.covariance(plug_in)
-        covariance += (inverse * one.diagonal) @ inverse.T / reports
+        spread = one.diagonal + variance_of_noise(block, reports)
+        covariance += (inverse * spread) @ inverse.T / reports
         columns = inverse @ one.factor
         covariance += (columns * one.signs) @ columns.T / reports
     reports = tally.total

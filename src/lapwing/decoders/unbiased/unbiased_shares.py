@@ -15,7 +15,7 @@ import numpy as np
 
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.tally import Counts
 
 Tails = Literal["normal", "laplace"]
@@ -78,7 +78,7 @@ def unbiased_shares(channel: Channel, tally: Counts) -> UnbiasedShares:
 
     Source: Fang et al. 2023, equations 1 and 2.
     """
-    channel.check(tally)
+    check_given(channel, tally)
     if len(channel.blocks) == 1:
         reports = tally.reports[0]
         found = channel.blocks[0].operator.separate_shares(tally.blocks[0] / reports, reports)

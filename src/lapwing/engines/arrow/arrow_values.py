@@ -21,6 +21,7 @@ from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import (
     EXAMPLES,
+    Decimal,
     NoClockError,
     Texts,
     Unit,
@@ -111,7 +112,13 @@ def _valid_texts(array: Any, *, refuse: bool) -> Any:
 
 
 def values_of(
-    array: Any, domain: Domain, *, column: str, typed: bool, texts: Texts = "iso"
+    array: Any,
+    domain: Domain,
+    *,
+    column: str,
+    typed: bool,
+    texts: Texts = "iso",
+    decimal: Decimal = ".",
 ) -> Values:
     """Return an Arrow array as values of a domain: float64 or object [n].
 
@@ -127,6 +134,8 @@ def values_of(
         False: texts of a CSV, which may stand for anything.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read.
+    decimal : {".", ","}
+        What stands before the fraction of a number in a text.
 
     Raises
     ------
@@ -157,7 +166,7 @@ def values_of(
     unit: Unit = domain.unit
     check_texts(texts, unit)
     if domain.ordered:
-        return _ordered(array, unit, column=column, texts=texts, refuse=refuse)
+        return _ordered(array, unit, column=column, texts=texts, decimal=decimal, refuse=refuse)
     if _kind(array.type) == "texts":
         array = _valid_texts(array, refuse=refuse)
         if not typed:
@@ -203,7 +212,9 @@ def _refuse_kind(column: str, kind: str, needed: str, advice: str) -> NoReturn:
     )
 
 
-def _ordered(array: Any, unit: Unit, *, column: str, texts: Texts, refuse: bool) -> Values:
+def _ordered(
+    array: Any, unit: Unit, *, column: str, texts: Texts, decimal: Decimal, refuse: bool
+) -> Values:
     import pyarrow as pa
 
     kind = _kind(array.type)
@@ -221,16 +232,20 @@ def _ordered(array: Any, unit: Unit, *, column: str, texts: Texts, refuse: bool)
     if kind == "numbers":
         return _said(_floats(array), unit, column=column)
     if kind == "texts":
-        numbers, unreadable = numbers_in_texts(array, unit=unit, texts=texts)
+        numbers, unreadable = numbers_in_texts(array, unit=unit, texts=texts, decimal=decimal)
         if refuse and unreadable.any():
             position = int(np.argmax(unreadable))
             written = EXAMPLES[unit] if texts == "iso" else f"a number of {texts}"
+            if unit == "number":
+                written = written.replace(".", decimal)
             if texts == "iso" and unit == "time-of-day" and _is_date(array[position]):
                 raise DomainError(
                     f"the value at position {position} must be a {unit}: {NoClockError()}",
                     position=position,
                 )
-            other = "" if unit == "number" else ", or say how texts are read (--texts)"
+            other = ", or say how texts are read (--texts)"
+            if unit == "number":
+                other = ", or, if it has decimal commas, say --decimal ," if decimal == "." else ""
             raise DomainError(
                 f"every value must be a {unit}, the text at position {position} is not; it must "
                 f"be written as {written}; correct it, leave it empty if it is missing{other}",

@@ -15,7 +15,7 @@ from lapwing.engines.arrow.arrow_values import labels_of, values_of
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table, open_table
 from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.domains.text_values import Decimal, Texts
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,8 @@ class ColumnValues:
     curator : bool
         Whether a table without rows is one, as in the central model, where what an error depends
         on is told.
+    decimal : {".", ","}
+        What stands before the fraction of a number in a text.
     """
 
     table: Table
@@ -44,6 +46,7 @@ class ColumnValues:
     by: str | None = None
     texts: Texts = "iso"
     curator: bool = False
+    decimal: Decimal = "."
 
     @classmethod
     def of(
@@ -56,9 +59,10 @@ class ColumnValues:
         texts: Texts = "iso",
         curator: bool = False,
         header: bool = True,
+        decimal: Decimal | None = None,
     ) -> ColumnValues:
         """Open a file and choose the columns; see `table_reader` for what may go wrong."""
-        table = open_table(path, header=header)
+        table = open_table(path, header=header, decimal=decimal)
         if by is not None:
             by = table.column(by, option="--by")
         name = table.column(column, beside=by, labels=not domain.ordered)
@@ -66,7 +70,8 @@ class ColumnValues:
             raise ArgumentError(
                 f"--by must name another column than {name!r}: a label is public, the value is not"
             )
-        return cls(table, name, domain, by, texts, curator)
+        mark = decimal_mark(table, domain, texts)
+        return cls(table, name, domain, by, texts, curator, mark)
 
     def batches(
         self, *, rows: int = BATCH_ROWS
@@ -87,33 +92,44 @@ class ColumnValues:
         first = 0
         columns = [self.name] if self.by is None else [self.name, self.by]
         for batch in self.table.batches(columns):
-            with at_rows(self.table.path.name, first):
+            with at_rows(self.table.shown, first):
                 labels = [] if self.by is None else labels_of(batch.column(1), column=self.by)
             for start in range(0, batch.num_rows, rows):
                 part = batch.column(0).slice(start, rows)
-                with at_rows(self.table.path.name, first):
-                    values = values_of(
-                        part,
-                        self.domain,
-                        column=self.name,
-                        typed=self.table.typed,
-                        texts=self.texts,
-                    )
+                values = self._read(part, first)
                 yield first, values, labels[start : start + rows]
                 first += len(part)
         if first == 0 and not self.curator:
-            raise DomainError(f"{self.table.path.name} must hold at least one row, it holds none")
+            raise DomainError(f"{self.table.shown} must hold at least one row, it holds none")
         if first == 0 and self.table.typed:
             # What is said of a column's type is said of one without rows, too: else it would tell
             # that there is a row.
-            with at_rows(self.table.path.name, first):
-                values_of(
-                    self.table.empty(self.name),
-                    self.domain,
-                    column=self.name,
-                    typed=True,
-                    texts=self.texts,
-                )
+            self._read(self.table.empty(self.name), first)
+
+    def _read(self, part: Any, first: int) -> NDArray[Any]:
+        """Return the values of some rows, of which so many stand before them."""
+        with at_rows(self.table.shown, first):
+            return values_of(
+                part,
+                self.domain,
+                column=self.name,
+                typed=self.table.typed,
+                texts=self.texts,
+                decimal=self.decimal,
+            )
+
+    def beside(self, other: ColumnValues) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        """Yield the values of batches together with those of another column of the table.
+
+        Both are read at once: standard input gives its rows once.
+        """
+        first = 0
+        for batch in self.table.batches([self.name, other.name]):
+            yield self._read(batch.column(0), first), other._read(batch.column(1), first)
+            first += batch.num_rows
+        if first == 0 and self.table.typed:
+            self._read(self.table.empty(self.name), first)
+            other._read(self.table.empty(other.name), first)
 
     def map(
         self,
@@ -136,7 +152,7 @@ class ColumnValues:
             Most values in a batch.
         """
         for first, values, labels in self.batches(rows=rows):
-            with at_rows(self.table.path.name, first):
+            with at_rows(self.table.shown, first):
                 result = work(values)
             yield result if self.by is None else (result, labels)
             advance(values.shape[0])
@@ -148,6 +164,18 @@ class ColumnValues:
         for symbols in self.map(self.domain.index, advance=advance):
             total += np.bincount(symbols, minlength=size)
         return total
+
+
+def decimal_mark(table: Table, domain: Domain, texts: Texts) -> Decimal:
+    """Return what stands before the fraction of a number; FormatError where that is open."""
+    # Whole numbers, labels and texts of dates have no fractions.
+    fractions = domain.ordered and domain.name == "interval"
+    return table.decimal_mark() if fractions and _numeric(domain, texts) else "."
+
+
+def _numeric(domain: Domain, texts: Texts) -> bool:
+    """Return whether texts are read as numbers."""
+    return domain.unit == "number" or texts != "iso"
 
 
 @contextmanager

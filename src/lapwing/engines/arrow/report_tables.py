@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of
+from lapwing.engines.arrow.standard_input import STDIN, shown
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -44,7 +45,6 @@ LABELLED_ENDINGS = (".parquet", ".csv")
 
 Labelled = tuple[Reports, list[str | None]]
 VERSION = "1"
-STDIN = Path("-")
 
 _KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
 _HEADER = re.compile(r"# lapwing-reports (\S+) survey=([0-9a-f]{64}) randomizer=([0-9a-f]{64})")
@@ -54,11 +54,6 @@ _DIGITS = np.frombuffer(
 _NIBBLES = np.full(256, 255, dtype=np.uint8)
 _NIBBLES[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16)
 _NIBBLES[np.frombuffer(b"ABCDEF", dtype=np.uint8)] = np.arange(10, 16)
-
-
-def shown(path: Path) -> str:
-    """Return how messages name an input."""
-    return "standard input" if path == STDIN else path.name
 
 
 # Writing.

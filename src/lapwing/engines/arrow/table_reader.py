@@ -6,21 +6,29 @@ The first line of a CSV is a header only if somebody says so. Where it is none, 
 values, who would be lost, and whom an error that lists the "names" would show. So names of columns
 are values until one of them was asked for by name; a file without a header is read as such, with
 columns that are named 1, 2, 3.
+
+A CSV whose fields have semicolons between may write 1,5 for one and a half. Nothing tells it from a
+separator of thousands, and a guess from the rows would let one row decide what all others mean. So
+it is asked for before a row is read.
 """
 
 from __future__ import annotations
 
 import csv
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from lapwing.documents import nearest
+from lapwing.engines.arrow.standard_input import STDIN, StreamFromItsStart, shown, start_of_input
 from lapwing.engines.arrow.text_columns import NULL_TEXTS
 from lapwing.errors import ArgumentError, FormatError, MissingExtraError
+from lapwing.protocol.domains.text_values import Decimal
+from lapwing.protocol.messages.summary import MAGIC
 
 BATCH_ROWS = 65_536
 """Rows at a time: as many as the blocks of a report file hold."""
@@ -30,6 +38,8 @@ _CSV_BLOCK = 4 * 2**20
 
 _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_NO_CSV = {b"PAR1": "Parquet", b"\x1f\x8b": "packed by gzip", MAGIC: "a summary"}
+"""What else standard input may start with."""
 _NO_HEADER = "if it has no line of names, say so with --no-header, and columns are 1, 2, 3"
 _NAME_LIMIT = 20
 """Columns that a message names; a file may have thousands."""
@@ -54,6 +64,10 @@ class Table:
         Empty lines before the header of a CSV.
     header : bool
         Whether the first line names the columns; else they are named 1, 2, 3.
+    decimal : {".", ","} or None
+        What stands before the fraction of a number in a text; None where nobody said.
+    start : bytes or None
+        What was read of standard input, which gives its rows once; None of a file.
     """
 
     path: Path
@@ -63,6 +77,29 @@ class Table:
     delimiter: str = ","
     blank: int = 0
     header: bool = True
+    decimal: Decimal | None = None
+    start: bytes | None = None
+
+    @property
+    def shown(self) -> str:
+        """How messages name the file."""
+        return shown(self.path)
+
+    def decimal_mark(self) -> Decimal:
+        """Return what stands before the fraction of a number.
+
+        Raises
+        ------
+        FormatError
+            When nobody said, and the file may well mean a comma.
+        """
+        if self.decimal is None and not self.typed and self.delimiter == ";":
+            raise FormatError(
+                f"{self.shown} has semicolons between its fields, so its numbers may have decimal "
+                "commas; say which: --decimal , where one and a half is 1,5; --decimal . where it "
+                "is 1.5"
+            )
+        return self.decimal or "."
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Yield pyarrow.RecordBatch objects of some columns; each has at least one row.
@@ -73,7 +110,7 @@ class Table:
             When the file turns out to be damaged.
         """
         source = self._parquet(columns) if self.typed else self._csv(columns)
-        with _reading(self.path, header=self.header):
+        with _reading(self.path, header=self.header, decimal=self.decimal):
             for batch in source:
                 if batch.num_rows:
                     yield batch.select(list(columns))
@@ -99,8 +136,11 @@ class Table:
         # One thread, because only then do errors carry a row number. All columns are read as
         # bytes: a guessed type changes with what the first block happens to hold, and a text
         # that is not UTF-8 is a matter of its row.
+        source: Any = str(self.path)
+        if self.start is not None:
+            source = StreamFromItsStart(self.start, sys.stdin.buffer)
         yield from arrow_csv.open_csv(
-            str(self.path),
+            source,
             read_options=arrow_csv.ReadOptions(
                 use_threads=False,
                 block_size=_CSV_BLOCK,
@@ -153,13 +193,15 @@ class Table:
                 self._check_header()
                 return self.names[0]
             if proved:
+                commas = not self.header and self.delimiter == ","
                 raise ArgumentError(
-                    f"{option} must name one of the columns of {self.path.name}: {self._listed()}"
+                    f"{option} must name one of the columns of {self.shown}: {self._listed()}"
+                    + ("; or, where its numbers have decimal commas, say --decimal ," * commas)
                 )
             some = len(self.names)
             which = "the column of labels in" if some == 1 else f"one of the {some} columns of"
             raise ArgumentError(
-                f"{option} must name {which} {self.path.name}, as its first line does; {_NO_HEADER}"
+                f"{option} must name {which} {self.shown}, as its first line does; {_NO_HEADER}"
             )
         if self.rows == 0 and not self.header and name.isdecimal():
             return name  # nobody stands in the file, so nothing says how many columns it has
@@ -167,15 +209,15 @@ class Table:
             if not proved:
                 self._check_header()
                 raise ArgumentError(
-                    f"{self.path.name} has no column {name!r} in its first line; check the name. "
+                    f"{self.shown} has no column {name!r} in its first line; check the name. "
                     f"It is not shown what stands there, as it may be values: {_NO_HEADER}"
                 )
             raise ArgumentError(
-                f"{self.path.name} has no column {name!r}{nearest(name, self.names)}; "
+                f"{self.shown} has no column {name!r}{nearest(name, self.names)}; "
                 f"it has: {self._listed()}"
             )
         if self.names.count(name) > 1:
-            raise FormatError(f"{self.path.name} has two columns named {name!r}; rename one")
+            raise FormatError(f"{self.shown} has two columns named {name!r}; rename one")
         return name
 
     def _listed(self) -> str:
@@ -189,19 +231,23 @@ class Table:
         csv_header = self.header and not self.typed
         if csv_header and any(_looks_like_a_value(name) for name in self.names):
             raise FormatError(
-                f"the first line of {self.path.name} must name the columns, it looks like values; "
+                f"the first line of {self.shown} must name the columns, it looks like values; "
                 f"add a header line, or name the column with --column; {_NO_HEADER}"
             )
 
 
-def open_table(path: Path, *, header: bool = True) -> Table:
+def open_table(path: Path, *, header: bool = True, decimal: Decimal | None = None) -> Table:
     """Return the table in a file, by the ending of its name.
 
     Parameters
     ----------
     path : Path
+        "-" is standard input, a CSV.
     header : bool
         Whether the first line of a CSV names the columns.
+    decimal : {".", ","}, optional
+        What stands before the fraction of a number in a text. A comma is no separator of fields
+        then, unless the line of names has no other.
 
     Raises
     ------
@@ -212,6 +258,9 @@ def open_table(path: Path, *, header: bool = True) -> Table:
     OSError
         When it cannot be opened.
     """
+    if path == STDIN:
+        _pyarrow()
+        return _open_stdin(header=header, decimal=decimal)
     name = path.name.lower()
     if not name.endswith((*_PARQUET, *_CSV)):
         raise ArgumentError(
@@ -225,37 +274,59 @@ def open_table(path: Path, *, header: bool = True) -> Table:
     with _reading(path, header=header):
         if name.endswith(_PARQUET):
             file = _parquet_file(path)
-            return Table(path, tuple(file.schema_arrow.names), file.metadata.num_rows, typed=True)
-        return _open_csv(path, header=header)
+            names, rows = tuple(file.schema_arrow.names), file.metadata.num_rows
+            return Table(path, names, rows, typed=True, decimal=decimal)
+        with _pyarrow().input_stream(str(path)) as stream:  # unpacks by the ending
+            start = bytes(stream.read(_CSV_BLOCK))
+        return _open_csv(path, start, header=header, decimal=decimal)
 
 
-def _open_csv(path: Path, *, header: bool) -> Table:
-    with _pyarrow().input_stream(str(path)) as stream:  # unpacks by the ending
-        start = stream.read(_CSV_BLOCK)
+def _open_stdin(*, header: bool, decimal: Decimal | None) -> Table:
+    start = start_of_input(_CSV_BLOCK)
+    for magic, kind in _NO_CSV.items():
+        if start.startswith(magic):
+            raise ArgumentError(
+                f"standard input must be a CSV, it is {kind}; give the name of the file instead"
+            )
+    made = _open_csv(STDIN, start, header=header, decimal=decimal)
+    return replace(made, start=start)
+
+
+def _open_csv(path: Path, start: bytes, *, header: bool, decimal: Decimal | None) -> Table:
     # Only line feeds: the last character of the block may be cut in two.
-    lines = bytes(start).split(b"\n")
+    lines = start.split(b"\n")
     blank, line = next(((at, line) for at, line in enumerate(lines) if line.strip()), (0, None))
     if line is None and not header:  # nobody, or people whose only value is missing
-        return Table(path, ("1",), None if start else 0, typed=False, header=False)
+        rows = None if start else 0
+        return Table(path, ("1",), rows, typed=False, header=False, decimal=decimal)
     if line is None:
-        raise FormatError(f"{path.name} is empty; a CSV starts with a line of column names")
+        raise FormatError(f"{shown(path)} is empty; a CSV starts with a line of column names")
     try:
         first = line.decode("utf-8-sig").rstrip("\r")
     except UnicodeDecodeError:
-        raise FormatError(f"{path.name} must be UTF-8 text, it is not; convert it") from None
+        raise FormatError(f"{shown(path)} must be UTF-8 text, it is not; convert it") from None
     if not first.replace("\t", "").isprintable():
-        raise FormatError(f"{path.name} must be a table of texts, it is something else")
-    delimiter = max(",;\t", key=first.count)
+        raise FormatError(f"{shown(path)} must be a table of texts, it is something else")
+    delimiter = _delimiter(first, header=header, decimal=decimal)
     names = next(csv.reader([first], delimiter=delimiter))
     alone = len(names) == 1
     if not header:
         numbers = tuple(str(place) for place in range(1, len(names) + 1))
-        return Table(path, numbers, None, typed=False, delimiter=delimiter, header=False)
+        return Table(path, numbers, None, False, delimiter=delimiter, header=False, decimal=decimal)
     rest = b"\n".join(lines[blank + 1 :])
     # A line of a table of one column may be empty, and is a row; that of another is nothing.
     none = len(lines) <= blank + 2 and not rest if alone else not rest.strip(b"\r\n")
     rows = 0 if none and len(start) < _CSV_BLOCK else None
-    return Table(path, tuple(names), rows, typed=False, delimiter=delimiter, blank=blank)
+    return Table(path, tuple(names), rows, False, delimiter, blank, decimal=decimal)
+
+
+def _delimiter(first: str, *, header: bool, decimal: Decimal | None) -> str:
+    """Return what stands between the fields of a CSV, by its first line."""
+    if decimal != ",":
+        return max(",;\t", key=first.count)
+    found = max(";\t", key=first.count)
+    # Names with commas between may stand above numbers in quotes; rows may not.
+    return "," if header and "," in first and found not in first else found
 
 
 def _parquet_file(path: Path) -> Any:
@@ -280,17 +351,24 @@ def _pyarrow() -> Any:
 
 
 @contextmanager
-def _reading(path: Path, *, header: bool = True) -> Iterator[None]:
+def _reading(path: Path, *, header: bool = True, decimal: Decimal | None = ".") -> Iterator[None]:
     """Turn Arrow's errors, which quote what they read, into sentences that do not."""
     arrow = _pyarrow()
     try:
         yield
     except arrow.ArrowException as error:
-        raise FormatError(f"{path.name} {_reason(str(error), path, header=header)}") from None
+        raise _damage(str(error), path, header=header, decimal=decimal) from None
     except OSError as error:
         if error.errno is not None:
             raise
-        raise FormatError(f"{path.name} {_reason(str(error), path, header=header)}") from None
+        raise _damage(str(error), path, header=header, decimal=decimal) from None
+
+
+def _damage(message: str, path: Path, *, header: bool, decimal: Decimal | None) -> FormatError:
+    reason = _reason(message, path, header=header)
+    if decimal is None and "as many fields" in reason:
+        reason += "; where its numbers have decimal commas, say --decimal ,"
+    return FormatError(f"{shown(path)} {reason}")
 
 
 def _reason(message: str, path: Path, *, header: bool) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.protocol.domains.text_values import DAY, Texts, Unit, number_in_text
+from lapwing.protocol.domains.text_values import DAY, Decimal, Texts, Unit, number_in_text
 
 NULL_TEXTS = ("", "NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NaT", "null", "NULL", "None")
 """Texts that mean a missing value, unless the domain has such a label."""
@@ -30,7 +30,9 @@ _WIDEST_CLOCK, _WIDEST_MOMENT = 15, 26
 """Bytes of 09:30:00.123456 and of 2026-11-21T09:30:00.123456, without a zone."""
 
 
-def numbers_in_texts(array: Any, *, unit: Unit, texts: Texts) -> tuple[Floats, Flags]:
+def numbers_in_texts(
+    array: Any, *, unit: Unit, texts: Texts, decimal: Decimal = "."
+) -> tuple[Floats, Flags]:
     """Return texts as numbers, NaN for missing and unreadable ones, and where unreadable ones are.
 
     Parameters
@@ -39,12 +41,17 @@ def numbers_in_texts(array: Any, *, unit: Unit, texts: Texts) -> tuple[Floats, F
         Texts, or their bytes, which need not be valid UTF-8.
     unit, texts
         As of :func:`lapwing.protocol.domains.text_values.number_in_text`.
+    decimal : {".", ","}
+        What stands before the fraction of a number. The other one is in no number: nothing tells
+        the thousands of 1.234 from its fraction.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     array = unchecked_texts(array)
     if unit == "number" or texts != "iso":
+        if decimal == ",":
+            array = _with_points(array)
         numbers, rest = _decimals(pc.ascii_trim_whitespace(array))
         with np.errstate(all="ignore"):
             if unit == "date" and texts == "seconds":
@@ -59,6 +66,17 @@ def numbers_in_texts(array: Any, *, unit: Unit, texts: Texts) -> tuple[Floats, F
     for row, content in zip(rows.tolist(), left, strict=True):
         numbers[row], unreadable[row] = _one(content, unit, texts)
     return numbers, unreadable
+
+
+def _with_points(array: Any) -> Any:
+    """Return texts with a point for each comma; where a point stood, what no number has."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    content = array.view(pa.large_binary())
+    content = pc.replace_substring(content, pattern=b".", replacement=b"_")
+    content = pc.replace_substring(content, pattern=b",", replacement=b".")
+    return content.view(pa.large_string())
 
 
 def unchecked_texts(array: Any) -> Any:

@@ -48,7 +48,7 @@ from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, source_of, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import check_symbol, derived_values, randomizer_document
 
@@ -168,6 +168,7 @@ accept it by name with accept_epsilon="1.308846"
 
     def __post_init__(self) -> None:
         """Check everything before a matrix is drawn, then what the matrix promises."""
+        require_domain(self.domain)
         given = exact_epsilon(self.epsilon)
         object.__setattr__(self, "design_epsilon", given)
         object.__setattr__(self, "epsilon", given)

@@ -18,7 +18,7 @@ from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.privacy.sampling.randomness import WORD
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 
 
 def least_variance_blocks(symbols: int, epsilon: Fraction | float) -> int:
@@ -154,6 +154,7 @@ class HadamardResponse(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the blocks, then what all two-level randomizers check."""
+        require_domain(self.domain)
         if self.domain.size > LARGEST_TABLE // 2:
             raise DomainError(
                 f"Hadamard response counts at most {LARGEST_TABLE // 2} symbols, got "

@@ -30,7 +30,7 @@ from lapwing.privacy.sampling.randomness import (
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
 from lapwing.protocol.channels.hashed_channel import LinearChannel, hashed_channel
 from lapwing.protocol.domains.categories import MAXIMUM_CATEGORIES
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import Counts, ReportLog
@@ -152,6 +152,7 @@ class LinearHashing:
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         if self.domain.ordered:
             raise DomainError(

@@ -33,7 +33,7 @@ from lapwing.privacy.sampling.randomness import (
 )
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import hashed_channel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import Reports, pack_codes, unpack_codes
 from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
@@ -141,6 +141,7 @@ class LocalHashing(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the pool, then what all two-level randomizers check."""
+        require_domain(self.domain)
         if self.domain.ordered:
             raise DomainError(
                 "local hashing is for labels without an order; numbers are better served by a "

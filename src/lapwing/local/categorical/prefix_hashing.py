@@ -18,7 +18,7 @@ from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.channel import ObservedChannel
 from lapwing.protocol.channels.prefix_channel import PrefixChannel
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports, unpack_codes
 from lapwing.protocol.messages.tally import Counts, ReportLog
@@ -98,6 +98,7 @@ class PrefixHashing(Mixture):
 
     def __post_init__(self) -> None:
         """Check the lengths, then what all mixtures check."""
+        require_domain(self.domain)
         size = self.domain.size
         if self.domain.ordered or not is_power_of_two(size) or size < 4:
             raise DomainError(

@@ -28,7 +28,7 @@ from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, iterate, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import (
     Counted,
@@ -130,6 +130,7 @@ class Rappor(Counted):
 
     def __post_init__(self) -> None:
         """Make both promises exact and check the sizes."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         if self.lifetime is not None:
             object.__setattr__(self, "lifetime", exact_epsilon(self.lifetime))

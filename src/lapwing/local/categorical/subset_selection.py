@@ -20,7 +20,7 @@ from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import Counted, check_domain, check_symbol, derived_values
 
@@ -112,6 +112,7 @@ class SubsetSelection(Counted):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         check_domain(self.domain, "subset selection", LARGEST_REPORT)
         if self.size is not None:

@@ -25,7 +25,7 @@ from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.randomizer import Counted, check_domain, check_symbol, derived_values
 
@@ -83,6 +83,7 @@ class UnaryEncoding(Counted):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         check_domain(self.domain, "unary encoding", LARGEST_REPORT)
         own, other = self._thresholds

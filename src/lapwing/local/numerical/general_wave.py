@@ -34,6 +34,7 @@ from lapwing.privacy.sampling.randomness import (
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
@@ -133,6 +134,7 @@ class GeneralWave(Counted):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the shape and the sizes."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError(

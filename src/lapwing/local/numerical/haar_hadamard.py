@@ -16,7 +16,7 @@ from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.two_level import LARGEST_TABLE, TwoLevel
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 
 
 def spread_over_rows(people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -174,6 +174,7 @@ class HaarHadamard(Mixture):
 
     def __post_init__(self) -> None:
         """Check the domain, then what all mixtures check."""
+        require_domain(self.domain)
         if not self.domain.ordered or not 2 <= self.domain.size <= LARGEST_TABLE:
             raise DomainError(
                 f"a Haar tree needs an Interval or Integers of 2..{LARGEST_TABLE} symbols"

@@ -11,7 +11,7 @@ from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.numerical.binning import least_variance_randomizer
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 
 
 def level_sizes(size: int, branching: int) -> tuple[int, ...]:
@@ -94,6 +94,7 @@ class Hierarchical(Mixture):
 
     def __post_init__(self) -> None:
         """Check the tree, then what all mixtures check."""
+        require_domain(self.domain)
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a hierarchy needs an Interval or Integers of at least 2 symbols")
         check_whole_field(self, "branching", low=2)

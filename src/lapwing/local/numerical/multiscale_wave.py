@@ -21,7 +21,7 @@ from lapwing.local.mixture import Mixture, Part, whole_shares
 from lapwing.local.numerical.square_wave import SquareWave, mutual_information_width
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.randomizer import Randomizer
 
@@ -147,6 +147,7 @@ class MultiscaleWave(Mixture):
 
     def __post_init__(self) -> None:
         """Check the parts, then what all mixtures check."""
+        require_domain(self.domain)
         if not self.domain.ordered or self.domain.size < 8:
             raise DomainError(
                 "a multiscale wave needs an Interval or Integers of at least 8 symbols"

@@ -20,6 +20,7 @@ from lapwing.local.numerical.mean_estimate import MeanEstimate, grid_points, mea
 from lapwing.local.two_level import TwoLevel
 from lapwing.local.window_counts import spread_in_windows
 from lapwing.privacy.exact_numbers import ExactNumber
+from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.tally import Counts
@@ -73,6 +74,7 @@ class Piecewise(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the grid, then what all two-level randomizers check."""
+        require_domain(self.domain)
         grid_points(self.domain)
         super().__post_init__()
 

@@ -45,7 +45,7 @@ from lapwing.privacy.sampling.randomness import (
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts
 from lapwing.protocol.randomizer import (
@@ -229,6 +229,7 @@ class SignedSubsetSelection(Counted):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         if self.domain.size % 2 or not 2 <= self.domain.size <= 2 * MOST_COORDINATES:
             raise DomainError(

@@ -23,7 +23,7 @@ from lapwing.local.window_counts import spread_in_circular_windows, spread_in_wi
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.protocol.channels.channel import Block, Channel, ObservedChannel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.randomizer import channel_of_counts
@@ -172,6 +172,7 @@ class SquareWave(TwoLevel):
 
     def __post_init__(self) -> None:
         """Check the width and the grid, then what all two-level randomizers check."""
+        require_domain(self.domain)
         if not self.domain.ordered:
             raise DomainError("a square wave needs an Interval or Integers; labels have no order")
         if self.width is not None:

@@ -25,6 +25,7 @@ from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.reports import Reports
@@ -89,6 +90,7 @@ class StochasticRounding(Counted):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the domain."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         grid_points(self.domain)
         if not 2 <= self.domain.size <= LARGEST_GRID:

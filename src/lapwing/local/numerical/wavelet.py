@@ -23,7 +23,7 @@ from lapwing.local.numerical.signed_subset_selection import (
     summed_variance,
 )
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, check_whole_field, exact_epsilon
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.integers import Integers
 
 Allocation = Literal["optimal", "uniform"]
@@ -241,6 +241,7 @@ class Wavelet(Mixture):
 
     def __post_init__(self) -> None:
         """Turn the rule into a number and check it, then what all mixtures check."""
+        require_domain(self.domain)
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a wavelet needs an Interval or Integers of at least 2 symbols")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
+from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.privacy.guarantee import Guarantee
@@ -167,3 +167,32 @@ class Channel:
             raise TallyError("there is nothing to decode: the tally holds no reports")
         for block, counts, reports in zip(self.blocks, tally.blocks, tally.reports, strict=True):
             block.law.check_counts(counts, reports)
+
+
+def check_given(channel: Any, tally: Any) -> None:
+    """Raise unless a decoder was given a channel, and what was observed through it.
+
+    Parameters
+    ----------
+    channel : Channel
+    tally : Observation
+
+    Raises
+    ------
+    ArgumentError
+        When it is no channel: a survey or a randomizer, which has one.
+    UnsupportedChannelError
+        When it is that of a log. Else as :meth:`Channel.check`.
+    """
+    if not isinstance(channel, Channel) and hasattr(channel, "counts"):
+        raise UnsupportedChannelError(
+            "this decoder reads counts, and this is the channel of a log of reports; let the "
+            "survey count them: survey.decode(tally, decoder=...)"
+        )
+    if not isinstance(channel, Channel):
+        raise ArgumentError(
+            f"a decoder is given a channel and a tally, got a {type(channel).__name__} for the "
+            "channel; pass randomizer.channel, or let the survey do it: "
+            "survey.decode(tally, decoder=...)"
+        )
+    channel.check(tally)

@@ -25,6 +25,8 @@ from lapwing.errors import ArgumentError
 Unit = Literal["number", "date", "datetime", "time-of-day"]
 Texts = Literal["iso", "days", "seconds"]
 TEXTS = ("iso", "days", "seconds")
+Decimal = Literal[".", ","]
+"""What stands before the fraction of a number in a text."""
 
 DAY = 86_400
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

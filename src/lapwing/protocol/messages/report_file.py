@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import FormatError, MismatchError, TornFileError
 from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.rereading import Rereading
 
 MAGIC = b"LWREPORT"
 VERSION = 1
@@ -156,7 +157,8 @@ def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Re
     """Yield the blocks of a file, each checked before it is yielded.
 
     A block that fails its checksum is left out, and reading goes on behind it where a whole block
-    follows; a stream that cannot be read twice ends there.
+    follows. Of a stream that cannot be read twice, what is looked through for one is kept: at most
+    1 MiB of blocks as they are written.
 
     Raises
     ------
@@ -165,21 +167,24 @@ def read_blocks(stream: IO[bytes], header: Header, *, path: Path) -> Iterator[Re
         which reports are lost and how many are intact.
     """
     lost: list[_Lost] = []
+    source: IO[bytes] | Rereading = stream if stream.seekable() else Rereading(stream)
     intact, first, block, usual = 0, 0, 0, written_per_block(header.width)
-    while head := stream.read(_BLOCK.size):
+    while head := source.read(_BLOCK.size):
         block += 1
-        start = stream.tell() - len(head) if stream.seekable() else None
-        records = _records(stream, head, header.width)
+        start = source.tell() - len(head)
+        records = _records(source, head, header.width)
         if records is not None:
             usual = count = records.shape[0]
             intact += count
             yield Reports(records, header.randomizer)
         else:
-            count = 0 if start is None else _behind(stream, start, head, header.width, usual)
+            count = _behind(source, start, head, header.width, usual)
             lost.append(_Lost(block, first + 1, first + count if count else None))
             if not count:
                 break
         first += count
+        if isinstance(source, Rereading):
+            source.forget()
     if lost:
         raise TornFileError(
             _said(lost, intact, path.name), path=path, block=lost[0].block, intact=intact
@@ -215,7 +220,7 @@ def _said(lost: list[_Lost], intact: int, name: str) -> str:
     )
 
 
-def _behind(stream: IO[bytes], start: int, head: bytes, width: int, usual: int) -> int:
+def _behind(stream: IO[bytes] | Rereading, start: int, head: bytes, width: int, usual: int) -> int:
     """Return how many reports a damaged block holds, and go to its end; 0 where nobody can tell.
 
     Its number of reports may be what is damaged. So a number is believed when a whole block
@@ -223,11 +228,11 @@ def _behind(stream: IO[bytes], start: int, head: bytes, width: int, usual: int) 
     which is written today. Between may stand more damaged blocks of the same number.
     """
     stated = _BLOCK.unpack(head)[0] if len(head) == _BLOCK.size else 0
-    end = stream.seek(0, os.SEEK_END)
     for count in dict.fromkeys((stated, usual, written_per_block(width))):
         if not 1 <= count <= reports_per_block(width):
             continue
         size = _BLOCK.size + count * width
+        end = _reached(stream, start + _PROBED * size + 1)
         for place in range(start + size, min(end, start + _PROBED * size) + 1, size):
             stream.seek(place)
             ends = place == end and place == start + size and count == stated
@@ -237,7 +242,14 @@ def _behind(stream: IO[bytes], start: int, head: bytes, width: int, usual: int) 
     return 0
 
 
-def _records(stream: IO[bytes], head: bytes, width: int) -> NDArray[np.uint8] | None:
+def _reached(stream: IO[bytes] | Rereading, place: int) -> int:
+    """Return a place, or that of the end where the stream ends before."""
+    if isinstance(stream, Rereading):
+        return stream.reach(place)
+    return min(place, stream.seek(0, os.SEEK_END))
+
+
+def _records(stream: IO[bytes] | Rereading, head: bytes, width: int) -> NDArray[np.uint8] | None:
     if len(head) < _BLOCK.size:
         return None
     count, checksum = _BLOCK.unpack(head)

@@ -1,0 +1,86 @@
+"""`lapwing extend`: rounds on the command line, each drawn once, with the ledger that paid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import lapwing as lw
+from lapwing.privacy.ledger_file import LedgerFile
+from tests.cli.running import Program, listing
+
+PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbours", "replace-one")
+LEDGER = ("--ledger", "budget.json")
+
+
+@pytest.fixture(autouse=True)
+def rounds(tmp_path: Path, done: Program) -> Path:
+    """Three months, counted; a ledger; and the release of the first month of three."""
+    done("ledger", "budget.json", "--create", "--epsilon", "1", *PROMISE[2:])
+    for month in range(3):
+        lines = f"{10 * month + 5}\n" * (1000 * (month + 1))
+        (tmp_path / f"{month}.csv").write_text(f"v\n{lines}")
+        bounds = ("--bounds", "0", "32", "--bins", "32")
+        done("summarize", f"{month}.csv", *bounds, "-o", f"{month}.lws")
+    first = ("--mechanism", "running-prefix-sums", "--set", "rounds=3", *PROMISE, *LEDGER)
+    done("release", "0.lws", *first, "-o", "one.json")
+    return tmp_path
+
+
+def test_rounds_follow_each_other(rounds: Path, done: Program, lapwing: Program) -> None:
+    spent = LedgerFile(rounds / "budget.json").read().spent
+    said = done("extend", "one.json", "0.lws", "1.lws", *LEDGER, "-o", "two.json", "--json")
+    assert (said.document["round"], said.document["rounds"]) == (2, 3)
+    shown = done("extend", "two.json", "0.lws", "1.lws", "2.lws", *LEDGER, "-o", "three.json").out
+    assert "3 of 3" in shown
+    made = lw.read_release(rounds / "three.json")
+    assert made.people == 6000 and len(made.parts) == 3
+    answers = done("answer", "three.json", "--between", "20", "30", "--json").document["answers"]
+    assert answers[0]["share"] == pytest.approx(0.5, abs=0.25)
+    assert LedgerFile(rounds / "budget.json").read().spent == spent  # all were paid by the first
+    more = ("0.lws", "1.lws", "2.lws", "0.lws", *LEDGER, "-o", "four.json")
+    assert "all 3 rounds have been released" in lapwing("extend", "three.json", *more).complaint
+
+
+def test_a_round_is_drawn_once(rounds: Path, done: Program, lapwing: Program) -> None:
+    done("extend", "one.json", "0.lws", "1.lws", *LEDGER, "-o", "two.json")
+    before = listing(rounds)
+    again = lapwing("extend", "one.json", "0.lws", "1.lws", *LEDGER, "-o", "again.json")
+    assert again.code == 5 and "drawn a second time" in again.complaint
+    assert listing(rounds) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says", "code"),
+    [
+        (("one.json", "0.lws"), "name 2 summaries", 2),
+        (("one.json", "0.lws", "1.csv"), "lapwing summarize", 2),
+        (("one.json", "1.lws", "0.lws"), "in order", 4),
+        (("0.lws", "0.lws", "1.lws"), "", 4),
+        (("one.json", "0.lws", "gone.lws"), "No such file", 7),
+    ],
+)
+def test_what_is_refused_marks_no_round(
+    rounds: Path,
+    done: Program,
+    lapwing: Program,
+    arguments: tuple[str, ...],
+    says: str,
+    code: int,
+) -> None:
+    before = listing(rounds)
+    run = lapwing("extend", *arguments, *LEDGER, "-o", "two.json")
+    assert run.code == code and says in run.complaint
+    assert listing(rounds) == before
+    taken = lapwing("extend", "one.json", "0.lws", "1.lws", *LEDGER, "-o", "one.json")
+    assert taken.code == 2 and listing(rounds) == before
+    done("extend", "one.json", "0.lws", "1.lws", *LEDGER, "-o", "two.json")
+
+
+def test_only_releases_in_rounds_are_extended(
+    rounds: Path, done: Program, lapwing: Program
+) -> None:
+    done("release", "0.lws", *PROMISE, "-o", "plain.json")
+    run = lapwing("extend", "plain.json", "0.lws", "1.lws", *LEDGER, "-o", "two.json")
+    assert run.code == 2 and "running-prefix-sums" in run.complaint and "merge" in run.complaint
