@@ -57,11 +57,11 @@ stands in that line may be values, so it is shown only once `--column` or `--by`
 and for labels `--column` is needed. A CSV is UTF-8 and separated by commas, semicolons or tabs;
 empty fields and `NA`, `NaN`, `null`, `None` are missing values, unless a category is called so.
 Numbers are read as numbers: those with decimal commas need `--decimal ,`, and a CSV with semicolons
-between its fields needs `--decimal ,` or `--decimal .`, because it may mean either. The other mark is
-then in no number, as nothing tells the thousands of 1.234 from its fraction. For a survey with
-`--unit date`, `datetime` or `time-of-day`: columns of dates, timestamps and times of day, and texts such as `2026-11-21`,
-`2026-11-21T09:30` and `09:30`; a timestamp gives its date or its time of day, in its own time zone
-where it has one. A Parquet column of plain numbers then counts as days since 1970-01-01, seconds
+between its fields needs `--decimal ,` or `--decimal .`, because it may mean either. The other mark
+is then in no number, as nothing tells the thousands of 1.234 from its fraction. For a survey with
+`--unit date`, `datetime` or `time-of-day`: columns of dates, timestamps and times of day, and texts
+such as `2026-11-21`, `2026-11-21T09:30` and `09:30`; a timestamp gives its date or its time of day,
+in its own time zone where it has one. A Parquet column of plain numbers then counts as days since 1970-01-01, seconds
 since 1970-01-01T00:00 UTC, or seconds since midnight, and a warning says so. In a CSV every cell is
 a text: such numbers need `--texts days` or `--texts seconds`, and are else missing values, or
 refused where the survey does not count those. Labels are texts, whole numbers, or true and false. A

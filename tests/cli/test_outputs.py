@@ -26,6 +26,10 @@ def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Pa
     (tmp_path / "groups.csv").write_text(f"age,group\n{groups}")
     by = ("-c", "age", "--by", "group")
     done("randomize", "survey.json", "groups.csv", *by, "-o", "groups-reports.csv")
+    done("ledger", "rounds.json", "--create", "--epsilon", "1", "--neighbours", "replace-one")
+    done("summarize", "ages.csv", *RELEASE[:5], "-o", "ages.lws")
+    rounds = ("--mechanism", "running-prefix-sums", "--set", "rounds=2", *RELEASE[5:])
+    done("release", "ages.lws", *rounds, "--ledger", "rounds.json", "-o", "first.json")
     return tmp_path
 
 
@@ -43,6 +47,16 @@ COMMANDS = {
     "simulate": ("simulate", "survey.json", "ages.csv", "-c", "age", "-o", "out.json"),
     "summarize": ("summarize", "ages.csv", *RELEASE[:5], "-o", "out.lws"),
     "release": ("release", "ages.csv", *RELEASE, "-o", "out.json"),
+    "extend": (
+        *("extend", "first.json", "ages.lws", "ages.lws", "--ledger", "rounds.json"),
+        *("-o", "out.json"),
+    ),
+    "quantile": ("quantile", "result.json", "0.5", "--csv", "out.csv"),
+    "distances": ("distances", "result.json", "result.json", "--csv", "out.csv"),
+    "recommend": (
+        *("recommend", "--bounds", "0", "100", "--bins", "8", "--epsilon", "1"),
+        *("--csv", "out.csv"),
+    ),
     "answer": ("answer", "result.json", "--at-most", "50", "--csv", "out.csv"),
     "sample": ("sample", "result.json", "--size", "9", "-o", "out.csv"),
     "statement": ("verify", "survey.json", "--budget", "9", "--statement", "out.md"),
