@@ -61,11 +61,11 @@ between its fields needs `--decimal ,` or `--decimal .`, because it may mean eit
 is then in no number, as nothing tells the thousands of 1.234 from its fraction. For a survey with
 `--unit date`, `datetime` or `time-of-day`: columns of dates, timestamps and times of day, and texts
 such as `2026-11-21`, `2026-11-21T09:30` and `09:30`; a timestamp gives its date or its time of day,
-in its own time zone where it has one. A Parquet column of plain numbers then counts as days since 1970-01-01, seconds
-since 1970-01-01T00:00 UTC, or seconds since midnight, and a warning says so. In a CSV every cell is
-a text: such numbers need `--texts days` or `--texts seconds`, and are else missing values, or
-refused where the survey does not count those. Labels are texts, whole numbers, or true and false. A
-column of another kind is refused.
+in its own time zone where it has one. A Parquet column of plain numbers then counts as days since
+1970-01-01, seconds since 1970-01-01T00:00 UTC, or seconds since midnight, and a warning says so. In
+a CSV every cell is a text: such numbers need `--texts days` or `--texts seconds`, and are else
+missing values, or refused where the survey does not count those. Labels are texts, whole numbers,
+or true and false. A column of another kind is refused.
 
 **Reports.** `.lwr` is the compact format of [report-format.md](report-format.md): only there is a
 torn end told from a whole file, and only it is read from standard input (`lapwing tally SURVEY -`).

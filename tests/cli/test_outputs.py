@@ -52,10 +52,10 @@ COMMANDS = {
         *("-o", "out.json"),
     ),
     "quantile": ("quantile", "result.json", "0.5", "--csv", "out.csv"),
-    "distances": ("distances", "result.json", "result.json", "--csv", "out.csv"),
+    "distances": ("distances", "result.json", "--truth", "ages.csv", "--csv", "out.csv"),
     "recommend": (
         *("recommend", "--bounds", "0", "100", "--bins", "8", "--epsilon", "1"),
-        *("--csv", "out.csv"),
+        *("--users", "1000", "--csv", "out.csv"),
     ),
     "answer": ("answer", "result.json", "--at-most", "50", "--csv", "out.csv"),
     "sample": ("sample", "result.json", "--size", "9", "-o", "out.csv"),
