@@ -14,7 +14,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_points, to_range
-from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown
+from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown, to_zero
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, reaching, share_ends
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
@@ -269,7 +269,7 @@ class Difference:
             return None
         domain = self.first.domain
         points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
-        low, high = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
+        low, high = to_zero(*error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0))
         return DifferenceBand(points, low, high, level, kind, target, error_law.method)
 
     def shown_band(self, level: float, shown: int) -> DifferenceBand | None:
