@@ -16,9 +16,10 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_points, to_range
 from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown, to_zero
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.intervals import mean_ends, probability_ends, reaching, share_ends
+from lapwing.results.intervals import mean_ends, probability_ends, reaching
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
 from lapwing.results.plotting import show
+from lapwing.results.shares import Among, share_ends_of, share_of
 from lapwing.results.uncertainty import Uncertainty
 
 People = Literal["same", "different"]
@@ -176,10 +177,12 @@ class Difference:
         one, two = (curve.probability(*span) for curve in curves)
         return one - two
 
-    def share(self, label: Any) -> float:
-        """Return the share of a symbol in the first minus that in the second."""
-        symbol = self.first.domain.index([label])[0]
-        return float(self.first.mass[symbol]) - float(self.second.mass[symbol])
+    def share(self, label: Any, *, among: Among = "all") -> float:
+        """Return the share of a symbol in the first minus that in the second.
+
+        Of all people or of those whose value is present, as :meth:`Distribution.share`.
+        """
+        return share_of(self.first, label, among) - share_of(self.second, label, among)
 
     def mean(self) -> float:
         """Return how much higher the mean of the first is, in the unit of the values."""
@@ -199,16 +202,20 @@ class Difference:
         return reaching(interval, self.probability(low, high))
 
     def share_interval(
-        self, label: Any, *, level: float = 0.95, target: Target = "empirical"
+        self,
+        label: Any,
+        *,
+        level: float = 0.95,
+        target: Target = "empirical",
+        among: Among = "all",
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None when one has no error law."""
-        error_laws = self._error_laws(target, present=False)
-        if error_laws is None:
+        self._check_target(target)
+        one, two = (share_ends_of(each, label, target, among) for each in (self.first, self.second))
+        if one is None or two is None:
             return None
-        symbol = int(self.first.domain.index([label])[0])
-        one, two = (share_ends(each, symbol) for each in error_laws)
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
-        return reaching(interval, self.share(label))
+        return reaching(interval, self.share(label, among=among))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -365,7 +372,7 @@ class Difference:
         return show(*self.pictures(level=level, names=names), ax=ax, title=title, label=label)
 
     def _error_laws(
-        self, target: Target, *, kind: Kind = "simultaneous", present: bool = True
+        self, target: Target, *, kind: Kind = "simultaneous"
     ) -> tuple[Uncertainty, Uncertainty] | None:
         """Return the error laws of the two about a target; None when one of them has none.
 
@@ -373,9 +380,7 @@ class Difference:
         (:func:`lapwing.results.intervals.answering`).
         """
         self._check_target(target)
-        one, two = self.first.uncertainty, self.second.uncertainty
-        if present:
-            one, two = self.first.present_uncertainty, self.second.present_uncertainty
+        one, two = self.first.present_uncertainty, self.second.present_uncertainty
         if one is None or two is None:
             return None
         return one.about(kind, target), two.about(kind, target)

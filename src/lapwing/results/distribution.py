@@ -28,11 +28,11 @@ from lapwing.results.intervals import (
     mean_ends,
     probability_ends,
     reaching,
-    share_ends,
     variance_interval,
 )
 from lapwing.results.picture import BAR_LIMIT, Bars, Curves, Densities, Picture, provenance
 from lapwing.results.plotting import show
+from lapwing.results.shares import Shared
 from lapwing.results.summarized import Summarized
 from lapwing.results.symbols import drawn_values, one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
@@ -41,12 +41,13 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Summarized):
+class Distribution(Summarized, Shared):
     """Masses of the symbols of a domain, not negative, summing to one.
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
     categories have shares only. With a declared missing symbol, all of `cdf`, `quantile`, `mean`
-    and `variance` are among those whose value is present, and :attr:`missing_share` is the rest.
+    and `variance` are among those whose value is present, and :attr:`missing_share` is the rest;
+    `mass`, and :meth:`share` unless it is told otherwise, are of all people.
 
     Parameters
     ----------
@@ -119,11 +120,6 @@ class Distribution(Summarized):
             raise ArgumentError("all mass is on the missing symbol, so there is no CDF")
         return Cumulative(self.domain.left, self.domain.right, present / present.sum())
 
-    @property
-    def missing_share(self) -> float:
-        """Share of people whose value is missing; 0 when the domain declares no such symbol."""
-        return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
-
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the density, per unit of the values; infinite at an atom that holds mass."""
         return self.cumulative.density(to_points(points, unit=self.domain.unit))
@@ -147,10 +143,6 @@ class Distribution(Summarized):
     def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high), among those whose value is present."""
         return self.cumulative.probability(*to_range(low, high, unit=self.domain.unit))
-
-    def share(self, label: Any) -> float:
-        """Return the share of one category, or of the symbol that holds a value."""
-        return float(self.mass[self.domain.index([label])[0]])
 
     def mean(self) -> Any:
         """Return the expected value, as :meth:`quantile` does; a float for numbers."""
@@ -292,16 +284,6 @@ class Distribution(Summarized):
             return None
         ends = probability_ends(error_law, self.domain, span)
         return reaching(ends.interval(level, least=0.0, most=1.0), self.probability(low, high))
-
-    def share_interval(
-        self, label: Any, *, level: float = 0.95, target: Target = "empirical"
-    ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`share`; None without an error law."""
-        error_law = answering(self.uncertainty, target)
-        if error_law is None:
-            return None
-        ends = share_ends(error_law, int(self.domain.index([label])[0]))
-        return reaching(ends.interval(level, least=0.0, most=1.0), self.share(label))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"

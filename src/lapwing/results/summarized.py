@@ -104,7 +104,9 @@ class Summarized:
             For numbers `left`, `right` (texts of dates and times), `share`, and the CDF at the
             right end with its interval: `cdf`, `low`, `high`. For labels `label` and `share` with
             its interval: `low`, `high`. None where there is none, as for the missing symbol.
-            :meth:`to_document` returns everything, for a file.
+            `share` is of all people, a CDF of those whose value is present; where the domain has
+            a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
+            returns everything, for a file.
         """
         return _columns(self._whole, self._whole.confidence_band(level, kind=kind))
 
@@ -130,9 +132,14 @@ def _columns(result: Any, band: Band | None) -> Columns:
     rows = domain.left.size if domain.ordered else domain.size
     nothing: list[Any] = [None] * rows
     low, high = (nothing, nothing) if band is None else (band.low.tolist(), band.high.tolist())
+    present: Columns = {}
+    if domain.missing_index is not None:
+        held = 1 - result.missing_share
+        known = [share / held if held > 0 else None for share in shares[:-1]]
+        present = {"share_of_present": [*known, None]}
     if not domain.ordered:
         labels = values_of(domain, np.arange(domain.size))
-        return {"label": labels, "share": shares, "low": low, "high": high}
+        return {"label": labels, "share": shares, **present, "low": low, "high": high}
     left, right = domain.left.tolist(), domain.right.tolist()
     if domain.unit != "number":
         left, right = ([to_text(end, unit=domain.unit) for end in ends] for ends in (left, right))
@@ -142,6 +149,7 @@ def _columns(result: Any, band: Band | None) -> Columns:
         "left": left + absent,
         "right": right + absent,
         "share": shares,
+        **present,
         "cdf": cdf + absent,
         "low": low + absent,
         "high": high + absent,
@@ -155,7 +163,9 @@ def _facts(result: Any, level: float) -> dict[str, str]:
     if "class" in result.made:
         facts["decoder"] = str(result.made["class"])
     if result.domain.missing_index is not None:
-        facts["missing"] = percent(float(result.mass[-1]))
+        ends = result.share_interval(None, level=level)
+        said = None if ends is None else (percent(ends[0]), percent(ends[1]))
+        facts["missing"] = with_interval(percent(result.missing_share), said)
     if not result.domain.ordered:
         facts |= _facts_of_labels(result, level)
     elif result.missing_share < 1:
