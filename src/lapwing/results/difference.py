@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.protocol.domains.asked_places import to_places, to_span
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_points, to_range
 from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown, to_zero
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, reaching
@@ -159,8 +159,8 @@ class Difference:
     def cdf(self, points: ArrayLike) -> Vector:
         """Return P(value <= x) in the first minus that in the second, for each point."""
         one, two = self.first.cumulative, self.second.cumulative
-        x = to_points(points, unit=self.first.domain.unit)
-        return one.at(x) - two.at(x)
+        places = to_places(points, self.first.domain)
+        return one.below(places) - two.below(places)
 
     def quantile(self, probabilities: ArrayLike) -> Vector:
         """Return how much higher a quantile of the first is, in the unit of the values.
@@ -173,8 +173,8 @@ class Difference:
     def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high) in the first minus that in the second."""
         curves = (self.first.cumulative, self.second.cumulative)
-        span = to_range(low, high, unit=self.first.domain.unit)
-        one, two = (curve.probability(*span) for curve in curves)
+        span = to_span(low, high, self.first.domain)
+        one, two = (curve.between(span) for curve in curves)
         return one - two
 
     def share(self, label: Any, *, among: Among = "all") -> float:
@@ -196,7 +196,7 @@ class Difference:
         if error_laws is None:
             return None
         domain = self.first.domain
-        span = to_range(low, high, unit=domain.unit)
+        span = to_span(low, high, domain)
         one, two = (probability_ends(each, domain, span) for each in error_laws)
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
         return reaching(interval, self.probability(low, high))

@@ -16,8 +16,9 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
+from lapwing.protocol.domains.asked_places import to_days, to_places, to_span
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_range, to_values
+from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_values
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of
 from lapwing.results.band import Band, Kind, Target, kind_when_shown
@@ -25,6 +26,7 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People
 from lapwing.results.intervals import (
     answering,
+    days_of_quantile,
     mean_ends,
     probability_ends,
     reaching,
@@ -127,9 +129,10 @@ class Distribution(Summarized, Shared):
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return P(value <= x) for each point, among those whose value is present.
 
-        Points, and the ends of ranges, are dates or times where the domain's values are.
+        Points, and the ends of ranges, are dates or times where the domain's values are. A date is
+        a whole day, which counts: ``cdf("2026-06-30")`` holds those whose date is just that.
         """
-        return self.cumulative.at(to_points(points, unit=self.domain.unit))
+        return self.cumulative.below(to_places(points, self.domain))
 
     def quantile(self, probabilities: ArrayLike) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
@@ -137,12 +140,13 @@ class Distribution(Summarized, Shared):
         Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
         see `lapwing.protocol.domains.domain_answers`, and :meth:`in_numbers` for numbers of all.
         """
-        found: NDArray[Any] = to_values(self.cumulative.quantile(probabilities), self.domain)
+        days = to_days(self.cumulative.quantile(probabilities), self.domain)
+        found: NDArray[Any] = to_values(days, self.domain)
         return found
 
     def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high), among those whose value is present."""
-        return self.cumulative.probability(*to_range(low, high, unit=self.domain.unit))
+        return self.cumulative.between(to_span(low, high, self.domain))
 
     def mean(self) -> Any:
         """Return the expected value, as :meth:`quantile` does; a float for numbers."""
@@ -278,7 +282,7 @@ class Distribution(Summarized, Shared):
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
         """
-        span = to_range(low, high, unit=self.domain.unit)
+        span = to_span(low, high, self.domain)
         error_law = answering(self.present_uncertainty, target)
         if error_law is None:
             return None
@@ -329,7 +333,8 @@ class Distribution(Summarized, Shared):
         band = self.confidence_band(level, kind=kind, target=target)
         if band is None:
             return None
-        return to_interval(reaching(band.quantile(probability), float(value)), self.domain)
+        ends = days_of_quantile(band.quantile(probability), float(value), self.domain)
+        return to_interval(ends, self.domain)
 
     def difference(self, other: Distribution, *, people: People = "same") -> Difference:
         """Return this distribution minus another one on the same domain.

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lapwing.protocol.domains.asked_places import to_days
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.band import Band, Kind, Target
-from lapwing.results.intervals import RangeErrorBounds, range_error_bounds
+from lapwing.results.intervals import RangeErrorBounds, days_of_quantile, range_error_bounds
 from lapwing.results.readable import (
     Columns,
     equal_results,
@@ -102,8 +103,9 @@ class Summarized:
         -------
         dict of str to list
             For numbers `left`, `right` (texts of dates and times), `share`, and the CDF at the
-            right end with its interval: `cdf`, `low`, `high`. For labels `label` and `share` with
-            its interval: `low`, `high`. None where there is none, as for the missing symbol.
+            right end (P(date < right) of dates) with its interval: `cdf`, `low`, `high`. For
+            labels `label` and `share` with its interval: `low`, `high`. None where there is none,
+            as for the missing symbol.
             `share` is of all people, a CDF of those whose value is present; where the domain has
             a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
             returns everything, for a file.
@@ -176,7 +178,8 @@ def _facts(result: Any, level: float) -> dict[str, str]:
 
 
 def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
-    unit, result = result.domain.unit, result.in_numbers()
+    domain, result = result.domain, result.in_numbers()
+    unit = domain.unit
 
     def answer(value: Any, ends: tuple[Any, Any] | None) -> str:
         texts = [to_text(float(each), unit=unit) for each in (value, *(ends or ()))]
@@ -188,8 +191,10 @@ def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
         facts["std"] = answer(result.std(), result.std_interval(level=level))
     for probability in (0.1, 0.25, 0.5, 0.75, 0.9):
         name = "median" if probability == 0.5 else f"{100 * probability:g} % quantile"
+        value = result.quantile(probability)
         ends = result.quantile_interval(probability, level=level)
-        facts[name] = answer(result.quantile(probability), ends)
+        ends = None if ends is None else days_of_quantile(ends, value, domain)
+        facts[name] = answer(to_days(value, domain), ends)
     return facts
 
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from lapwing.cli.console import facts, grid
 from lapwing.cli.wording import count_text, interval_text, label_text, number_text, percent
+from lapwing.protocol.domains.asked_places import to_days
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.distribution import Distribution
-from lapwing.results.intervals import reaching
+from lapwing.results.intervals import days_of_quantile
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -92,8 +93,11 @@ def quantile_rows(
     rows = []
     for probability in probabilities:
         value = float(result.cumulative.quantile(probability))
-        ends = None if band is None else reaching(band.quantile(probability), value)
+        ends = None
+        if band is not None:
+            ends = days_of_quantile(band.quantile(probability), value, result.domain)
         low, high = ends or (None, None)
+        value = float(to_days(value, result.domain))
         rows.append({"probability": probability, "value": value, "low": low, "high": high})
     return rows
 
