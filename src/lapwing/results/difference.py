@@ -15,6 +15,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.asked_places import to_places, to_span
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown, to_zero
+from lapwing.results.compared import Compared
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, reaching
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
@@ -65,7 +66,7 @@ class Comparable(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference:
+class Difference(Compared):
     """The first of two distributions minus the second.
 
     Parameters
@@ -120,7 +121,7 @@ class Difference:
         if self.first.domain.to_document() != self.second.domain.to_document():
             raise MismatchError(
                 "two distributions must be on the same domain to have a difference, these are "
-                "not; decode both at the same bins"
+                f"not; {_why(self.first.domain, self.second.domain)}"
             )
 
     def __repr__(self) -> str:
@@ -279,17 +280,23 @@ class Difference:
         low, high = to_zero(*error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0))
         return DifferenceBand(points, low, high, level, kind, target, error_law.method)
 
-    def shown_band(self, level: float, shown: int) -> DifferenceBand | None:
+    def shown_band(
+        self, level: float, shown: int, *, target: Target = "empirical"
+    ) -> DifferenceBand | None:
         """Return intervals of the gaps for a list of the largest, each with its gap inside.
 
         Of all labels at once when only so many are shown: those were chosen for being large.
         """
         kind = kind_when_shown(shown, self.first.domain.size)
-        band = self.confidence_band(level, kind=kind)
+        band = self.confidence_band(level, kind=kind, target=target)
         return None if band is None else band.reaching(self.first.mass - self.second.mass)
 
     def picture(
-        self, *, level: float = 0.95, names: tuple[str, str] | None = None
+        self,
+        *,
+        level: float = 0.95,
+        names: tuple[str, str] | None = None,
+        target: Target = "empirical",
     ) -> Curves | Bars:
         """Return the difference with its bands, as plain data: of the CDFs, or of the shares.
 
@@ -299,17 +306,20 @@ class Difference:
             Of the bands.
         names : (str, str), optional
             Of the two, for the labels.
+        target : {"empirical", "population"}
+            Whom the bands are about.
         """
         label = "{} less {}".format(*names or ("first", "second"))
         domain = self.first.domain
         if not domain.ordered:
-            gaps, band = self.first.mass - self.second.mass, self.shown_band(level, BAR_LIMIT)
+            gaps = self.first.mass - self.second.mass
+            band = self.shown_band(level, BAR_LIMIT, target=target)
             return Bars.of_symbols(
                 domain, gaps, band, label=f"share: {label}", title=self._title(names), signed=True
             )
         one, two = (Line.of_cdf(each.cumulative) for each in (self.first, self.second))
         kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
-        bands = (self.confidence_band(level, kind=kind) for kind in kinds)
+        bands = (self.confidence_band(level, kind=kind, target=target) for kind in kinds)
         return Curves(
             Axis.of_domain(domain),
             (Line(one.x, one.y - two.y),),
@@ -328,10 +338,14 @@ class Difference:
         return people if promise is None else f"{people}\n{promise}"
 
     def pictures(
-        self, *, level: float = 0.95, names: tuple[str, str] | None = None
+        self,
+        *,
+        level: float = 0.95,
+        names: tuple[str, str] | None = None,
+        target: Target = "empirical",
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: both CDFs above their difference, or of shares that."""
-        picture = self.picture(level=level, names=names)
+        picture = self.picture(level=level, names=names, target=target)
         if not self.first.domain.ordered:
             return (picture,)
         one, two = names or ("first", "second")
@@ -409,3 +423,18 @@ class Difference:
                 "nobody stands in both, say people='different', otherwise ask for "
                 "target='empirical'"
             )
+
+
+def _why(one: Domain, two: Domain) -> str:
+    """Say what removes the difference of two domains."""
+    first, second = one.to_document(), two.to_document()
+    rest = [{**each, "missing": None} for each in (first, second)]
+    if rest[0] == rest[1]:
+        return (
+            "only one of them counts missing values, as each release of a curator does; declare "
+            f"missing={'category' if not one.ordered else 'bin'!r} in the domain of the survey, "
+            "too (--missing), before its reports are collected"
+        )
+    if not one.ordered and not two.ordered:
+        return "their labels are others, or stand in another order"
+    return "decode both at the same bins"

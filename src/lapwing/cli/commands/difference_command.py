@@ -11,10 +11,12 @@ import typer
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Force, Level, check_level
-from lapwing.cli.reading.stored import read_result
+from lapwing.cli.reading.stored import read_segment
 from lapwing.cli.showing.answer import AT_ONCE, PROBABILITIES, SHARE_LIMIT
 from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
+from lapwing.results.band import Target
+from lapwing.results.compared import ABOUT
 from lapwing.results.difference import Difference, People
 from lapwing.results.plotting import figure_of
 
@@ -40,6 +42,23 @@ def difference(
             "different: nobody does, as in two groups.",
         ),
     ] = "same",
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            metavar="WHOM",
+            help="Whom the intervals are about. population: all people the two were drawn from, "
+            "for --people different, and the default there; empirical: the people who reported.",
+        ),
+    ] = None,
+    segment: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--segment",
+            metavar="NAME",
+            help="Of two releases by segment, this one; given twice, one for each of the two.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A picture of it: .png, .svg or .pdf."),
@@ -51,38 +70,61 @@ def difference(
 ) -> None:
     """Compare two distributions: the first minus the second, with intervals.
 
-    Shows how quantiles and the mean are shifted, or how shares differ, for the people who
-    reported, and whether the two differ at all: whether the band of the whole curve leaves zero
-    somewhere. Both must be on the same domain.
+    Shows how quantiles and the mean are shifted, or how shares differ, and whether the two differ
+    at all: whether the band of the whole curve leaves zero somewhere. About whom that is said
+    stands with it: any two sets of people differ a little, also where nothing but chance parted
+    them. Both must be on the same domain.
     """
     check_level(level)
     if people not in PEOPLE:
         raise ArgumentError(f"--people must be 'same' or 'different', got {people!r}")
+    about = _about(target, people)
+    if len(segment or ()) > 2:
+        raise ArgumentError("--segment is given once for both, or twice, one for each")
     if output is not None:
         check_ending(output, ENDINGS, what="the picture")
         check_output(output, inputs=[first_file, second_file], force=force)
-    first, second = read_result(first_file), read_result(second_file)
+    parts: list[str] | list[None] = segment or [None]
+    first, second = read_segment(first_file, parts[0]), read_segment(second_file, parts[-1])
     try:
         made = Difference(first, second, people="same" if people == "same" else "different")
     except MismatchError as error:
         raise MismatchError(f"{first_file.name} and {second_file.name}: {error}") from None
-    names = (first_file.stem, second_file.stem)
+    names = (_name(first_file, parts[0]), _name(second_file, parts[-1]))
     if output is not None:
-        figure = figure_of(*made.pictures(level=level, names=names))
+        figure = figure_of(*made.pictures(level=level, names=names, target=about))
         with out.listening():
             write_figure(output, figure)
     document = {
         "command": "difference",
         "first": str(first_file),
         "second": str(second_file),
-        **difference_document(made, level=level),
+        **difference_document(made, level=level, target=about),
         "output": None if output is None else str(output),
     }
     written = {} if output is None else {"written": str(output)}
     out.show(document, *_tables(made, document, names, rest=written))
 
 
-def difference_document(made: Difference, *, level: float) -> dict[str, Any]:
+def _about(target: str | None, people: str) -> Target:
+    """Return whom the intervals are about; ArgumentError where that cannot be said."""
+    if target not in (None, "population", "empirical"):
+        raise ArgumentError(f"--target must be 'population' or 'empirical', got {target!r}")
+    if target == "population" and people == "same":
+        raise ArgumentError(
+            "--target population needs two groups drawn on their own: --people different, where "
+            "nobody stands in both"
+        )
+    return "empirical" if target == "empirical" or people == "same" else "population"
+
+
+def _name(path: Path, segment: str | None) -> str:
+    return path.stem if segment is None else f"{path.stem} {segment}"
+
+
+def difference_document(
+    made: Difference, *, level: float, target: Target = "empirical"
+) -> dict[str, Any]:
     """Return what a difference says, as JSON values.
 
     Parameters
@@ -90,26 +132,30 @@ def difference_document(made: Difference, *, level: float) -> dict[str, Any]:
     made : Difference
     level : float
         Of the intervals, in (0, 1).
+    target : {"empirical", "population"}
+        Whom they are about.
     """
-    whole = made.confidence_band(level, kind="simultaneous")
+    asked: Any = {"level": level, "target": target}
+    whole = made.confidence_band(kind="simultaneous", **asked)
     document: dict[str, Any] = {
         "people": made.people,
+        "target": target,
         "reports": [made.first.reports, made.second.reports],
         "guarantee": made.guarantee.to_document() if made.guarantee else None,
         "level": level,
         "differ": None if whole is None else whole.leaves_zero,
     }
     if not made.first.domain.ordered:
-        return document | {"shares": _shares(made, level)}
+        return document | {"shares": _shares(made, level, target)}
     shifts = [
         {
             "probability": probability,
             "shift": float(made.quantile(probability)),
-            **_ends(made.quantile_interval(probability, level=level)),
+            **_ends(made.quantile_interval(probability, **asked)),
         }
         for probability in PROBABILITIES
     ]
-    mean = {"shift": made.mean(), **_ends(made.mean_interval(level=level))}
+    mean = {"shift": made.mean(), **_ends(made.mean_interval(**asked))}
     return document | {"quantiles": shifts, "mean": mean}
 
 
@@ -118,10 +164,10 @@ def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:
     return {"low": low, "high": high}
 
 
-def _shares(made: Difference, level: float) -> list[dict[str, Any]]:
+def _shares(made: Difference, level: float, target: Target) -> list[dict[str, Any]]:
     domain: Any = made.first.domain  # without an order, so one of labels
     gaps = made.first.mass - made.second.mass
-    band = made.shown_band(level, SHARE_LIMIT)
+    band = made.shown_band(level, SHARE_LIMIT, target=target)
     listed = domain.listed
     return [
         {
@@ -163,6 +209,7 @@ def _tables(
     }
     if made.guarantee:
         rows["promise of both"] = str(made.guarantee)
+    rows["intervals"] = f"about {ABOUT[document['target']]}"
     rows["the two differ"] = {
         None: "not known: one of them has no error law",
         True: "yes: the band of the whole curve leaves zero",

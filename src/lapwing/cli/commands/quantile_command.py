@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from lapwing.cli.console import Output
-from lapwing.cli.reading.options import Level, check_level
-from lapwing.cli.reading.stored import read_result
+from lapwing.cli.reading.options import Level, SegmentName, check_level
+from lapwing.cli.reading.stored import read_segment, require_no_segments
 from lapwing.cli.showing.answer import quantile_rows, quantile_table
 from lapwing.errors import ArgumentError
 
@@ -22,6 +22,7 @@ def quantile(
     probabilities: Annotated[
         list[float], typer.Argument(metavar="P", help="Probabilities between 0 and 1.")
     ],
+    segment: SegmentName = None,
     level: Level = 0.95,
     *,
     out: Output,
@@ -34,7 +35,8 @@ def quantile(
     for probability in probabilities:
         if not 0 <= probability <= 1:
             raise ArgumentError(f"a quantile's probability must be in [0, 1], got {probability:g}")
-    result = read_result(result_file)
+    result = read_segment(result_file, segment)
+    require_no_segments(result, flag="a quantile")
     rows = quantile_rows(result, probabilities, level=level)
     document = {"command": "quantile", "level": level, "quantiles": rows}
     out.show(document, quantile_table(result_file.name, rows, result.domain, level=level))

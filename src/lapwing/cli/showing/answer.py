@@ -53,6 +53,7 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
         "band": None if band is None else {"kind": band.kind, "method": band.method},
         "share_in_band": result.share_in_band(level),
         "missing_share": result.missing_share,
+        "missing_interval": _missing_interval(result, level),
     }
     if not result.domain.ordered:
         return document | {"shares": _shares(result, level)}
@@ -68,6 +69,12 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
         "range_error_bounds": _range_errors(result, level),
         "atoms": [asdict(atom) for atom in result.atoms],
     }
+
+
+def _missing_interval(result: Distribution, level: float) -> tuple[float, float] | None:
+    if result.domain.missing_index is None:
+        return None
+    return result.share_interval(None, level=level)
 
 
 def _range_errors(result: Distribution, level: float) -> dict[str, float] | None:
@@ -168,7 +175,9 @@ def answer_tables(
                 f"{percent(bounds['average'])}"
             )
     if result.domain.missing_index is not None:
-        rows["missing"] = percent(result.missing_share)
+        ends = document["missing_interval"]
+        around = "" if ends is None else f" ({percent(ends[0])} to {percent(ends[1])})"
+        rows["missing"] = f"{percent(result.missing_share)} of all people{around}"
     inside = document["share_in_band"]
     if inside is None:
         rows["intervals"] = "none: not computed for this decoder or this many symbols"
@@ -218,7 +227,8 @@ def _answer(title: str, document: dict[str, Any], result: Distribution) -> Table
     if len(body) < domain.size:
         title += f", the {len(body)} largest of {count_text(domain.size)}"
         interval += AT_ONCE
-    return grid(title, ["label", "share", interval], body)
+    share = "share" if domain.missing_index is None else "share of all people"
+    return grid(title, ["label", share, interval], body)
 
 
 def _made_text(made: dict[str, Any]) -> str:
