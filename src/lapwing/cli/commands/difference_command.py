@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import typer
 
 from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_segment
@@ -26,6 +28,45 @@ if TYPE_CHECKING:
 PEOPLE: tuple[People, ...] = ("same", "different")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions:
+    """The options that say who is compared, and about whom that speaks."""
+
+    people: str = option(
+        "same: somebody may stand in both, as in two periods (then the promises add up); "
+        "different: nobody does, as in two groups.",
+        "WHICH",
+        default="same",
+    )
+    target: str | None = option(
+        "Whom the intervals are about. population: all people the two were drawn from, for "
+        "--people different, and the default there; empirical: the people who reported.",
+        "WHOM",
+    )
+    segment: list[str] | None = option(
+        "Of two releases by segment, this one; given twice, one for each of the two.", "NAME"
+    )
+
+    def about(self) -> Target:
+        """Return whom the intervals are about; ArgumentError where an option is wrong."""
+        if self.people not in PEOPLE:
+            raise ArgumentError(f"--people must be 'same' or 'different', got {self.people!r}")
+        if len(self.segment or ()) > 2:
+            raise ArgumentError("--segment is given once for both, or twice, one for each")
+        if self.target not in (None, "population", "empirical"):
+            raise ArgumentError(
+                f"--target must be 'population' or 'empirical', got {self.target!r}"
+            )
+        if self.people == "different":
+            return "empirical" if self.target == "empirical" else "population"
+        if self.target == "population":
+            raise ArgumentError(
+                "--target population needs two groups drawn on their own: --people different, "
+                "where nobody stands in both"
+            )
+        return "empirical"
+
+
 def difference(
     first_file: Annotated[
         Path, typer.Argument(metavar="FIRST", help="A decoded distribution (lapwing decode -o).")
@@ -33,32 +74,6 @@ def difference(
     second_file: Annotated[
         Path, typer.Argument(metavar="SECOND", help="Another one; it is taken from the first.")
     ],
-    people: Annotated[
-        str,
-        typer.Option(
-            "--people",
-            metavar="WHICH",
-            help="same: somebody may stand in both, as in two periods (then the promises add up); "
-            "different: nobody does, as in two groups.",
-        ),
-    ] = "same",
-    target: Annotated[
-        str | None,
-        typer.Option(
-            "--target",
-            metavar="WHOM",
-            help="Whom the intervals are about. population: all people the two were drawn from, "
-            "for --people different, and the default there; empirical: the people who reported.",
-        ),
-    ] = None,
-    segment: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--segment",
-            metavar="NAME",
-            help="Of two releases by segment, this one; given twice, one for each of the two.",
-        ),
-    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A picture of it: .png, .svg or .pdf."),
@@ -66,6 +81,7 @@ def difference(
     force: Force = False,
     level: Level = 0.95,
     *,
+    compared: ComparisonOptions,
     out: Output,
 ) -> None:
     """Compare two distributions: the first minus the second, with intervals.
@@ -76,18 +92,16 @@ def difference(
     them. Both must be on the same domain.
     """
     check_level(level)
-    if people not in PEOPLE:
-        raise ArgumentError(f"--people must be 'same' or 'different', got {people!r}")
-    about = _about(target, people)
-    if len(segment or ()) > 2:
-        raise ArgumentError("--segment is given once for both, or twice, one for each")
+    about = compared.about()
     if output is not None:
         check_ending(output, ENDINGS, what="the picture")
         check_output(output, inputs=[first_file, second_file], force=force)
-    parts: list[str] | list[None] = segment or [None]
+    parts: list[str] | list[None] = compared.segment or [None]
     first, second = read_segment(first_file, parts[0]), read_segment(second_file, parts[-1])
     try:
-        made = Difference(first, second, people="same" if people == "same" else "different")
+        made = Difference(
+            first, second, people="same" if compared.people == "same" else "different"
+        )
     except MismatchError as error:
         raise MismatchError(f"{first_file.name} and {second_file.name}: {error}") from None
     names = (_name(first_file, parts[0]), _name(second_file, parts[-1]))
@@ -104,18 +118,6 @@ def difference(
     }
     written = {} if output is None else {"written": str(output)}
     out.show(document, *_tables(made, document, names, rest=written))
-
-
-def _about(target: str | None, people: str) -> Target:
-    """Return whom the intervals are about; ArgumentError where that cannot be said."""
-    if target not in (None, "population", "empirical"):
-        raise ArgumentError(f"--target must be 'population' or 'empirical', got {target!r}")
-    if target == "population" and people == "same":
-        raise ArgumentError(
-            "--target population needs two groups drawn on their own: --people different, where "
-            "nobody stands in both"
-        )
-    return "empirical" if target == "empirical" or people == "same" else "population"
 
 
 def _name(path: Path, segment: str | None) -> str:
