@@ -96,3 +96,11 @@ def test_a_process_that_dies_leaves_the_old_file(tmp_path: Path, how: signal.Sig
     assert path.read_text() == "old"
     if how == signal.SIGINT:  # after SIGKILL nothing can tidy up
         assert os.listdir(tmp_path) == ["tally.json"]
+
+
+def test_a_folder_that_cannot_be_written_names_the_file_alone(tmp_path: Path) -> None:
+    # A folder that is not there is refused by the same call, and to root, too.
+    path = tmp_path / "nowhere" / "ledger.json"
+    with pytest.raises(FileNotFoundError) as refused, replacing(path):
+        pass
+    assert refused.value.filename == str(path)

@@ -366,7 +366,11 @@ def replacing(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
         Permission bits of the new file, before the process's umask.
     """
     folder = path.parent
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=folder)
+    except OSError as error:
+        # The name of the temporary file tells nobody anything.
+        raise OSError(error.errno, error.strerror, str(path)) from None
     try:
         with os.fdopen(descriptor, "wb") as stream:
             yield stream

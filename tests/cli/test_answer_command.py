@@ -77,13 +77,15 @@ def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
         ("number", ("--at-most", "x"), "must be a number"),
         ("number", ("--at-most", "nan"), "must be a number"),
         ("number", ("--between", "9", "1"), "lower end first"),
-        ("number", ("--share", "9"), "ask for a range"),
+        ("number", ("--share", "51"), "from -50 to 50"),
+        ("clock", ("--between", "22:00", "02:00"), "lower end first"),
         ("whole", ("--share", "10"), "in 0 to 9"),
         ("whole", ("--share", "x"), "in 0 to 9"),
         ("label", ("--at-most", "9"), "of labels ask --share"),
         ("label", ("--share", "blu"), "did you mean blue?"),
         ("label", ("--share", "red", "--csv", "out.txt"), "must end in .csv"),
         ("clock", ("--at-most", "25:61"), "--at-most must"),
+        ("number", ("--at-most", "1", "--segment", "north"), "has no segments"),
     ],
 )
 def test_what_cannot_be_answered(

@@ -207,19 +207,44 @@ def test_the_difference_shown_is_that_of_the_library(done: Program) -> None:
     options = ("--people", "different", "--level", ".9")
     document = done("difference", "a.json", "bb.json", *options, "--json").document
     assert document["mean"]["shift"] == pytest.approx(made.mean())
-    low, high = made.mean_interval(level=0.9) or (0, 0)
+    assert document["target"] == "population"
+    low, high = made.mean_interval(level=0.9, target="population") or (0, 0)
     # Read back, the law has a last digit that the fresh one has not.
     assert (document["mean"]["low"], document["mean"]["high"]) == pytest.approx((low, high))
     for row in document["quantiles"]:
         assert row["shift"] == pytest.approx(float(made.quantile(row["probability"])))
-        found = made.quantile_interval(row["probability"], level=0.9)
+        found = made.quantile_interval(row["probability"], level=0.9, target="population")
         assert (row["low"], row["high"]) == found
     assert document["differ"] is True and document["reports"] == [1000, 10_000]
     assert document["guarantee"]["epsilon"] == "4"
     same = done("difference", "a.json", "bb.json", "--json").document
+    options = (*options, "--target", "empirical")
+    those = done("difference", "a.json", "bb.json", *options, "--json").document
+    assert those["mean"]["low"] == pytest.approx((made.mean_interval(level=0.9) or (0, 0))[0])
+    assert same["target"] == "empirical"
     assert same["people"] == "same" and same["guarantee"]["epsilon"] == "8"
     shown = done("difference", "a.json", "bb.json").out
     assert "a minus bb" in shown and "leaves zero" in shown
+    assert "about the people who reported" in shown
+    shown = done("difference", "a.json", "bb.json", "--people", "different").out
+    assert "about all people they were drawn from" in shown
+
+
+def test_halves_of_one_table_are_said_to_differ_as_people_only(done: Program) -> None:
+    # Reports so honest that the two sets of people are seen apart, which chance alone parted.
+    domain = lw.Interval(0, 4, bins=4)
+    for name, counts in (
+        ("a.json", [5100, 4900, 5050, 4950]),
+        ("b.json", [4900, 5100, 4950, 5050]),
+    ):
+        response = lw.GeneralizedRandomizedResponse(domain, 12)
+        tally = lw.simulate(response, counts, rng=1)
+        made = lw.LeastSquares().decode(response.channel, tally)
+        assert isinstance(made, lw.Distribution)
+        Path(name).write_text(made.to_json())
+    command = ("difference", "a.json", "b.json", "--people", "different", "--json")
+    assert done(*command).document["differ"] is False
+    assert done(*command, "--target", "empirical").document["differ"] is True
 
 
 def test_equal_groups_are_not_said_to_differ(done: Program) -> None:
@@ -258,6 +283,10 @@ def test_what_cannot_be_compared_is_refused(lapwing: Program) -> None:
     assert run.code == 4 and "a.json and b.json" in run.complaint and "same bins" in run.complaint
     run = lapwing("difference", "a.json", "a.json", "--people", "both")
     assert run.code == 2 and "'same' or 'different'" in run.complaint
+    run = lapwing("difference", "a.json", "a.json", "--target", "population")
+    assert run.code == 2 and "--people different" in run.complaint
+    run = lapwing("difference", "a.json", "a.json", "--target", "all")
+    assert run.code == 2 and "'population' or 'empirical'" in run.complaint
     for output, complaint in (("d.gif", ".png, .svg or .pdf"), ("a.json", ".png, .svg or .pdf")):
         run = lapwing("difference", "a.json", "b.json", "-o", output)
         assert run.code == 2 and complaint in run.complaint

@@ -428,3 +428,12 @@ def test_beyond_the_limit_of_the_prior_a_mixture_is_still_decoded() -> None:
     assert isinstance(recommended_decoder(small), lw.SpectralPrior)
     chosen = recommended_decoder(large)
     assert isinstance(chosen, lw.ExpectationMaximization) and chosen.smoothed
+
+
+def test_few_symbols_say_what_they_are_too_few_for() -> None:
+    # Counting the missing makes the eighth symbol, at which a nearer randomizer is compared.
+    few, more = (lw.Interval(0, 1, bins=7, missing=word) for word in ("refuse", "bin"))
+    found, other = (lw.recommend(domain, epsilon=1, users=100_000) for domain in (few, more))
+    assert found.randomizer.name != other.randomizer.name == "multiscale-wave"
+    assert "A multiscale wave needs 8 symbols, this domain has 7" in found.reason
+    assert "needs 8 symbols" not in other.reason

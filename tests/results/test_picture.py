@@ -8,11 +8,21 @@ import sys
 import numpy as np
 import pytest
 
-from lapwing import Categories, Distribution, Integers, Interval
+from lapwing import (
+    Categories,
+    Distribution,
+    GeneralizedRandomizedResponse,
+    Integers,
+    Interval,
+    LeastSquares,
+    SignedEstimate,
+    simulate,
+)
 from lapwing.errors import DomainError
 from lapwing.linear.covariance import Covariance
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves
+from lapwing.results.band import Band
+from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Outline
 from lapwing.results.uncertainty import Uncertainty
 
 ATOMS = Interval(0, 4, bins=2, atoms=(1, 4))
@@ -143,3 +153,33 @@ def test_a_picture_needs_no_drawing_library() -> None:
         [sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True, timeout=60
     ).stdout
     assert said.split() == ["2", "2"]
+
+
+@pytest.mark.parametrize("domain", [Interval(0, 4, bins=4), Interval(0, 4, bins=2, atoms=(0, 1))])
+def test_a_band_reaches_over_a_bin_as_an_answer_does(domain: Interval) -> None:
+    response = GeneralizedRandomizedResponse(domain, 2)
+    counts = 500 * np.arange(1, domain.size + 1)
+    signed = LeastSquares(simplex=False).decode(response.channel, simulate(response, counts, rng=1))
+    assert isinstance(signed, SignedEstimate)
+    made = signed.project("simplex")
+    band = made.confidence_band(0.9)
+    assert band is not None
+    outline = Outline.of_band(band, Axis.of_domain(domain), stepped=False)
+    middles = (domain.left + domain.right) / 2
+    for place, (left, right) in enumerate(zip(domain.left, domain.right, strict=True)):
+        if left == right:
+            continue
+        ends = made.probability_interval(-np.inf, float(middles[place]), level=0.9)
+        corners = slice(2 * place, 2 * place + 2)
+        assert outline.x[corners].tolist() == [left, right]
+        for drawn in zip(outline.low[corners], outline.high[corners], strict=True):
+            assert drawn == pytest.approx(ends, abs=1e-9)
+
+
+def test_a_band_of_whole_numbers_steps() -> None:
+    two = np.array([0.25, 0.75])
+    places = np.array([1.0, 2.0])
+    band = Band(places, places, two, two, 0.9, "pointwise", "empirical", "given")
+    outline = Outline.of_band(band, Axis.of_domain(Integers(1, 2)), stepped=True)
+    assert outline.x.tolist() == [1, 1, 1, 2, 2]
+    assert outline.low.tolist() == outline.high.tolist() == [0, 0, 0.25, 0.25, 0.75]

@@ -105,7 +105,7 @@ def label_text(label: Any) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent; only what is 0 or 1 looks like it.
+    """Return a share in per cent; only what is 0 or 1, but for rounding, looks like it.
 
     Examples
     --------
@@ -115,6 +115,8 @@ def percent(share: float) -> str:
     ('-0.0070 %', '< 0.0001 %', '> -0.0001 %')
     """
     number = 100 * share
+    if abs(number - 100) < 1e-10:  # one but for rounding
+        return "100.00 %"
     if 99.99 < number < 100:
         return "> 99.99 %"
     if 0 < abs(number) < 0.0001:

@@ -404,6 +404,12 @@ def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
             f"{plan.aim(pair, people):.2g}, against {' and '.join(others)}"
         )
     domain: Any = plan.domain
+    least = shipped().sizes("multiscale-wave")[0]
+    if domain.size < least:
+        text += (
+            f". A multiscale wave needs {least} symbols, this domain has {domain.size}; from "
+            f"{least} on it is compared, too, and its error may be smaller"
+        )
     cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS
     if cut and plan.epsilon >= EPSILON_FOR_ATOMS:
         text += (

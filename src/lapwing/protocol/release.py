@@ -203,6 +203,14 @@ class Release(Summed):
 
     kind: ClassVar[Kind] = "release"
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether two releases say the same: also after pickling, and after JSON."""
+        return isinstance(other, Release) and self.to_document() == other.to_document()
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal releases."""
+        return hash(self.answers.tobytes())
+
     def __post_init__(self) -> None:
         """Check and freeze."""
         answers = np.asarray(self.answers)

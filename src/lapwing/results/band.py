@@ -16,6 +16,12 @@ Kind = Literal["pointwise", "simultaneous"]
 
 Target = Literal["empirical", "population"]
 
+_CERTAIN = 1e-6
+"""A band narrower than this part of its widest place has no error there but rounding."""
+
+_ROUNDING = 1e-9
+"""More than the rounding of a sum of shares, less than one person of very many."""
+
 
 def check_level(level: float) -> None:
     """Raise ArgumentError unless the level is in (0, 1)."""
@@ -35,6 +41,19 @@ def normal_critical_value(level: float) -> float:
     """Return how many standard deviations on each side hold this part of a normal distribution."""
     check_level(level)
     return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def to_zero(low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """Return the two curves of a difference, which reach to zero where nothing is left to chance.
+
+    At the last edge both CDFs are one by construction, so their difference has no error and is
+    zero; what a computer makes of it is rounding, of either sign.
+    """
+    width = high - low
+    certain = width <= _CERTAIN * width.max(initial=0.0)
+    certain &= np.minimum(np.abs(low), np.abs(high)) <= _ROUNDING
+    low = np.where(certain, np.minimum(low, 0.0), low)
+    return low, np.where(certain, np.maximum(high, 0.0), high)
 
 
 def kind_when_shown(shown: int, symbols: int) -> Kind:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.memoized import cached_property
+from lapwing.protocol.domains.asked_places import Places, Span
 from lapwing.protocol.domains.domain_answers import check_range, to_points
 
 _ROUNDING = 1e-12
@@ -72,6 +73,16 @@ class Cumulative:
         NaN for a point that is NaN.
         """
         return self._evaluate(points, side="right")
+
+    def below(self, places: Places) -> Vector:
+        """Return the mass up to each place, with those who hold just it or without them."""
+        found: Vector = np.where(places.before, self.before(places.points), self.at(places.points))
+        return found[()]
+
+    def between(self, span: Span) -> float:
+        """Return the mass of a range."""
+        low, high = span
+        return float(self.below(high) - self.below(low))
 
     def before(self, points: ArrayLike) -> Vector:
         """Return P(value < x) for each point, the limit from the left."""

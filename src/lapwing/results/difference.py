@@ -13,13 +13,15 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.protocol.domains.asked_places import to_places, to_span
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_points, to_range
-from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown
+from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown, to_zero
+from lapwing.results.compared import Compared
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.intervals import mean_ends, probability_ends, reaching, share_ends
+from lapwing.results.intervals import mean_ends, probability_ends, reaching
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
 from lapwing.results.plotting import show
+from lapwing.results.shares import Among, share_ends_of, share_of
 from lapwing.results.uncertainty import Uncertainty
 
 People = Literal["same", "different"]
@@ -65,7 +67,7 @@ class Comparable(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference:
+class Difference(Compared):
     """The first of two distributions minus the second.
 
     Parameters
@@ -120,7 +122,7 @@ class Difference:
         if self.first.domain.to_document() != self.second.domain.to_document():
             raise MismatchError(
                 "two distributions must be on the same domain to have a difference, these are "
-                "not; decode both at the same bins"
+                f"not; {_why(self.first.domain, self.second.domain)}"
             )
 
     def __repr__(self) -> str:
@@ -159,8 +161,8 @@ class Difference:
     def cdf(self, points: ArrayLike) -> Vector:
         """Return P(value <= x) in the first minus that in the second, for each point."""
         one, two = self.first.cumulative, self.second.cumulative
-        x = to_points(points, unit=self.first.domain.unit)
-        return one.at(x) - two.at(x)
+        places = to_places(points, self.first.domain)
+        return one.below(places) - two.below(places)
 
     def quantile(self, probabilities: ArrayLike) -> Vector:
         """Return how much higher a quantile of the first is, in the unit of the values.
@@ -173,14 +175,16 @@ class Difference:
     def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high) in the first minus that in the second."""
         curves = (self.first.cumulative, self.second.cumulative)
-        span = to_range(low, high, unit=self.first.domain.unit)
-        one, two = (curve.probability(*span) for curve in curves)
+        span = to_span(low, high, self.first.domain)
+        one, two = (curve.between(span) for curve in curves)
         return one - two
 
-    def share(self, label: Any) -> float:
-        """Return the share of a symbol in the first minus that in the second."""
-        symbol = self.first.domain.index([label])[0]
-        return float(self.first.mass[symbol]) - float(self.second.mass[symbol])
+    def share(self, label: Any, *, among: Among = "all") -> float:
+        """Return the share of a symbol in the first minus that in the second.
+
+        Of all people or of those whose value is present, as :meth:`Distribution.share`.
+        """
+        return share_of(self.first, label, among) - share_of(self.second, label, among)
 
     def mean(self) -> float:
         """Return how much higher the mean of the first is, in the unit of the values."""
@@ -194,22 +198,26 @@ class Difference:
         if error_laws is None:
             return None
         domain = self.first.domain
-        span = to_range(low, high, unit=domain.unit)
+        span = to_span(low, high, domain)
         one, two = (probability_ends(each, domain, span) for each in error_laws)
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
         return reaching(interval, self.probability(low, high))
 
     def share_interval(
-        self, label: Any, *, level: float = 0.95, target: Target = "empirical"
+        self,
+        label: Any,
+        *,
+        level: float = 0.95,
+        target: Target = "empirical",
+        among: Among = "all",
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None when one has no error law."""
-        error_laws = self._error_laws(target, present=False)
-        if error_laws is None:
+        self._check_target(target)
+        one, two = (share_ends_of(each, label, target, among) for each in (self.first, self.second))
+        if one is None or two is None:
             return None
-        symbol = int(self.first.domain.index([label])[0])
-        one, two = (share_ends(each, symbol) for each in error_laws)
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
-        return reaching(interval, self.share(label))
+        return reaching(interval, self.share(label, among=among))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -270,20 +278,26 @@ class Difference:
             return None
         domain = self.first.domain
         points = domain.right if domain.ordered else np.arange(domain.size, dtype=np.float64)
-        low, high = error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0)
+        low, high = to_zero(*error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0))
         return DifferenceBand(points, low, high, level, kind, target, error_law.method)
 
-    def shown_band(self, level: float, shown: int) -> DifferenceBand | None:
+    def shown_band(
+        self, level: float, shown: int, *, target: Target = "empirical"
+    ) -> DifferenceBand | None:
         """Return intervals of the gaps for a list of the largest, each with its gap inside.
 
         Of all labels at once when only so many are shown: those were chosen for being large.
         """
         kind = kind_when_shown(shown, self.first.domain.size)
-        band = self.confidence_band(level, kind=kind)
+        band = self.confidence_band(level, kind=kind, target=target)
         return None if band is None else band.reaching(self.first.mass - self.second.mass)
 
     def picture(
-        self, *, level: float = 0.95, names: tuple[str, str] | None = None
+        self,
+        *,
+        level: float = 0.95,
+        names: tuple[str, str] | None = None,
+        target: Target = "empirical",
     ) -> Curves | Bars:
         """Return the difference with its bands, as plain data: of the CDFs, or of the shares.
 
@@ -293,17 +307,20 @@ class Difference:
             Of the bands.
         names : (str, str), optional
             Of the two, for the labels.
+        target : {"empirical", "population"}
+            Whom the bands are about.
         """
         label = "{} less {}".format(*names or ("first", "second"))
         domain = self.first.domain
         if not domain.ordered:
-            gaps, band = self.first.mass - self.second.mass, self.shown_band(level, BAR_LIMIT)
+            gaps = self.first.mass - self.second.mass
+            band = self.shown_band(level, BAR_LIMIT, target=target)
             return Bars.of_symbols(
                 domain, gaps, band, label=f"share: {label}", title=self._title(names), signed=True
             )
         one, two = (Line.of_cdf(each.cumulative) for each in (self.first, self.second))
         kinds: tuple[Kind, ...] = ("simultaneous", "pointwise")
-        bands = (self.confidence_band(level, kind=kind) for kind in kinds)
+        bands = (self.confidence_band(level, kind=kind, target=target) for kind in kinds)
         return Curves(
             Axis.of_domain(domain),
             (Line(one.x, one.y - two.y),),
@@ -322,10 +339,14 @@ class Difference:
         return people if promise is None else f"{people}\n{promise}"
 
     def pictures(
-        self, *, level: float = 0.95, names: tuple[str, str] | None = None
+        self,
+        *,
+        level: float = 0.95,
+        names: tuple[str, str] | None = None,
+        target: Target = "empirical",
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: both CDFs above their difference, or of shares that."""
-        picture = self.picture(level=level, names=names)
+        picture = self.picture(level=level, names=names, target=target)
         if not self.first.domain.ordered:
             return (picture,)
         one, two = names or ("first", "second")
@@ -366,7 +387,7 @@ class Difference:
         return show(*self.pictures(level=level, names=names), ax=ax, title=title, label=label)
 
     def _error_laws(
-        self, target: Target, *, kind: Kind = "simultaneous", present: bool = True
+        self, target: Target, *, kind: Kind = "simultaneous"
     ) -> tuple[Uncertainty, Uncertainty] | None:
         """Return the error laws of the two about a target; None when one of them has none.
 
@@ -374,9 +395,7 @@ class Difference:
         (:func:`lapwing.results.intervals.answering`).
         """
         self._check_target(target)
-        one, two = self.first.uncertainty, self.second.uncertainty
-        if present:
-            one, two = self.first.present_uncertainty, self.second.present_uncertainty
+        one, two = self.first.present_uncertainty, self.second.present_uncertainty
         if one is None or two is None:
             return None
         return one.about(kind, target), two.about(kind, target)
@@ -413,3 +432,18 @@ def _laplace_of(one: Uncertainty, two: Uncertainty) -> float | None:
     if one.laplace is None and two.laplace is None:
         return None
     return math.hypot(one.laplace or 0.0, two.laplace or 0.0)
+
+
+def _why(one: Domain, two: Domain) -> str:
+    """Say what removes the difference of two domains."""
+    first, second = one.to_document(), two.to_document()
+    rest = [{**each, "missing": None} for each in (first, second)]
+    if rest[0] == rest[1]:
+        return (
+            "only one of them counts missing values, as each release of a curator does; declare "
+            f"missing={'category' if not one.ordered else 'bin'!r} in the domain of the survey, "
+            "too (--missing), before its reports are collected"
+        )
+    if not one.ordered and not two.ordered:
+        return "their labels are others, or stand in another order"
+    return "decode both at the same bins"

@@ -16,8 +16,9 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
+from lapwing.protocol.domains.asked_places import to_days, to_places, to_span
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_range, to_values
+from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_values
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of, found_bins
 from lapwing.results.band import Band, Kind, Target, kind_when_shown
@@ -25,14 +26,15 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People
 from lapwing.results.intervals import (
     answering,
+    days_of_quantile,
     mean_ends,
     probability_ends,
     reaching,
-    share_ends,
     variance_interval,
 )
 from lapwing.results.picture import BAR_LIMIT, Bars, Curves, Densities, Picture, provenance
 from lapwing.results.plotting import show
+from lapwing.results.shares import Shared
 from lapwing.results.summarized import Summarized
 from lapwing.results.symbols import drawn_values, one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
@@ -41,12 +43,13 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Summarized):
+class Distribution(Summarized, Shared):
     """Masses of the symbols of a domain, not negative, summing to one.
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
     categories have shares only. With a declared missing symbol, all of `cdf`, `quantile`, `mean`
-    and `variance` are among those whose value is present, and :attr:`missing_share` is the rest.
+    and `variance` are among those whose value is present, and :attr:`missing_share` is the rest;
+    `mass`, and :meth:`share` unless it is told otherwise, are of all people.
 
     Parameters
     ----------
@@ -120,11 +123,6 @@ class Distribution(Summarized):
             raise ArgumentError("all mass is on the missing symbol, so there is no CDF")
         return Cumulative(self.domain.left, self.domain.right, present / present.sum())
 
-    @property
-    def missing_share(self) -> float:
-        """Share of people whose value is missing; 0 when the domain declares no such symbol."""
-        return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
-
     def pdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the density, per unit of the values; infinite at an atom that holds mass."""
         return self.cumulative.density(to_points(points, unit=self.domain.unit))
@@ -132,9 +130,10 @@ class Distribution(Summarized):
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return P(value <= x) for each point, among those whose value is present.
 
-        Points, and the ends of ranges, are dates or times where the domain's values are.
+        Points, and the ends of ranges, are dates or times where the domain's values are. A date is
+        a whole day, which counts: ``cdf("2026-06-30")`` holds those whose date is just that.
         """
-        return self.cumulative.at(to_points(points, unit=self.domain.unit))
+        return self.cumulative.below(to_places(points, self.domain))
 
     def quantile(self, probabilities: ArrayLike) -> NDArray[Any]:
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
@@ -142,16 +141,13 @@ class Distribution(Summarized):
         Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
         see `lapwing.protocol.domains.domain_answers`, and :meth:`in_numbers` for numbers of all.
         """
-        found: NDArray[Any] = to_values(self.cumulative.quantile(probabilities), self.domain)
+        days = to_days(self.cumulative.quantile(probabilities), self.domain)
+        found: NDArray[Any] = to_values(days, self.domain)
         return found
 
     def probability(self, low: Any, high: Any) -> float:
         """Return P(low < value <= high), among those whose value is present."""
-        return self.cumulative.probability(*to_range(low, high, unit=self.domain.unit))
-
-    def share(self, label: Any) -> float:
-        """Return the share of one category, or of the symbol that holds a value."""
-        return float(self.mass[self.domain.index([label])[0]])
+        return self.cumulative.between(to_span(low, high, self.domain))
 
     def mean(self) -> Any:
         """Return the expected value, as :meth:`quantile` does; a float for numbers."""
@@ -292,22 +288,12 @@ class Distribution(Summarized):
         target : {"empirical", "population"}
             The people who reported, or all people they were drawn from.
         """
-        span = to_range(low, high, unit=self.domain.unit)
+        span = to_span(low, high, self.domain)
         error_law = answering(self.present_uncertainty, target)
         if error_law is None:
             return None
         ends = probability_ends(error_law, self.domain, span)
         return reaching(ends.interval(level, least=0.0, most=1.0), self.probability(low, high))
-
-    def share_interval(
-        self, label: Any, *, level: float = 0.95, target: Target = "empirical"
-    ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`share`; None without an error law."""
-        error_law = answering(self.uncertainty, target)
-        if error_law is None:
-            return None
-        ends = share_ends(error_law, int(self.domain.index([label])[0]))
-        return reaching(ends.interval(level, least=0.0, most=1.0), self.share(label))
 
     def mean_interval(
         self, *, level: float = 0.95, target: Target = "empirical"
@@ -353,7 +339,8 @@ class Distribution(Summarized):
         band = self.confidence_band(level, kind=kind, target=target)
         if band is None:
             return None
-        return to_interval(reaching(band.quantile(probability), float(value)), self.domain)
+        ends = days_of_quantile(band.quantile(probability), float(value), self.domain)
+        return to_interval(ends, self.domain)
 
     def difference(self, other: Distribution, *, people: People = "same") -> Difference:
         """Return this distribution minus another one on the same domain.

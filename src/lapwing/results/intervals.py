@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.asked_places import Span, has_whole_days, to_days
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import check_range
 from lapwing.results.band import Band, Target, normal_critical_value
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.independent_errors import independent_critical_values
@@ -148,37 +148,50 @@ def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
     return Ends(share, share)
 
 
-def probability_ends(error_law: Uncertainty, domain: Domain, span: tuple[float, float]) -> Ends:
-    """Return the ends of P(low < value <= high).
+def probability_ends(error_law: Uncertainty, domain: Domain, span: Span) -> Ends:
+    """Return the ends of the share of a range, P(low < value <= high) of numbers.
 
     Parameters
     ----------
     error_law : Uncertainty
     domain : Domain
         Ordered. Where its bins are closed on the left, those who hold just `high` stand in the bin
-        after it, and nobody knows how many they are.
-    span : (low, high)
-        With ``low <= high``; both may be infinite.
-
-    Raises
-    ------
-    ArgumentError
-        When low is above high, or one of them is not a number.
+        after it, and nobody knows how many they are; of a whole day all are known.
+    span : Span
     """
-    low, high = span
-    check_range(low, high)
+    low, high = (float(end.points) for end in span)
+    from_low, below_high = (bool(end.before) for end in span)
     left, right = domain.left, domain.right
     points = left == right
-    # A point counts where low < point <= high, as in the CDF.
-    at_point = points & (left > low) & (left <= high)
+    # A point counts where it does in the CDF.
+    at_point = points & ((left >= low) if from_low else (left > low))
+    at_point &= (left < high) if below_high else (left <= high)
     without = _without_left_end(domain)
-    inner = np.where(without, left >= low, left > low) & (right <= high)
-    outer = np.where(without, left < high, left <= high) & (right > low)
+    inner = left >= low if from_low else np.where(without, left >= low, left > low)
+    inner &= right <= high
+    outer = left < high if below_high else np.where(without, left < high, left <= high)
+    outer &= right > low
+    if not domain.circular:
+        # The last symbol of a line holds its right end.
+        inner[-1] &= right[-1] < high or not below_high
+        outer[-1] |= from_low and right[-1] == low and left[-1] < high and low < high
     inner, outer = at_point | (~points & inner), at_point | (~points & outer)
-    if low == high:
+    if low == high and not below_high > from_low:
         outer = inner = np.zeros_like(points)
     least, most = (functional(error_law, bins.astype(float)) for bins in (inner, outer))
     return Ends(least, most)
+
+
+def days_of_quantile(
+    interval: tuple[float, float], quantile: float, domain: Domain
+) -> tuple[float, float]:
+    """Return an interval that reaches to its quantile: of dates, from whole day to whole day."""
+    if not has_whole_days(domain):
+        return reaching(interval, quantile)
+    low, high = math.floor(interval[0]), float(to_days(interval[1], domain))
+    if interval[1] >= domain.right[-1] and not domain.circular:
+        high = math.floor(domain.right[-1])  # the last symbol of a line holds its right end
+    return reaching((low, max(low, high)), float(to_days(quantile, domain)))
 
 
 def _without_left_end(domain: Domain) -> NDArray[np.bool_]:

@@ -136,8 +136,7 @@ class Curves:
     label : str
         What the heights are.
     bands : tuple of Band or DifferenceBand
-        The last on top; at the low end of the axis they
-        start from zero.
+        The last on top; :class:`Outline` is how they are filled.
     stepped : bool
         Whether bands step where the lines do: for whole numbers and lone atoms.
     found : numpy.ndarray, optional
@@ -183,6 +182,36 @@ class Curves:
             found=(curve.left + curve.right)[found] / 2 if found.size else None,
             title=title,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Outline:
+    """The two curves of a band between which it is filled: float64 [corners] each."""
+
+    x: Vector
+    low: Vector
+    high: Vector
+
+    @classmethod
+    def of_band(cls, band: Band | DifferenceBand, axis: Axis, *, stepped: bool) -> Outline:
+        """Return what an answer says at each place on an axis.
+
+        Inside a bin of a CDF nothing is known but that it never falls: it reaches from the lower
+        curve at the left edge to the upper one at the right edge. Whole numbers have no inside:
+        with `stepped`, the band stays as it is until the next. Of a difference only the edges are
+        known, and straight lines join them.
+        """
+        if isinstance(band, Band) and not stepped:
+            below = np.append(0.0, band.low[:-1])
+            x = np.column_stack([band.starts, band.points]).ravel()
+            return cls(x, np.repeat(below, 2), np.repeat(band.high, 2))
+        x, low, high = (
+            np.append(first, rest)
+            for first, rest in ((axis.low, band.points), (0.0, band.low), (0.0, band.high))
+        )
+        if stepped:
+            x, low, high = np.repeat(x, 2)[1:], np.repeat(low, 2)[:-1], np.repeat(high, 2)[:-1]
+        return cls(x, low, high)
 
 
 @dataclass(frozen=True, eq=False)

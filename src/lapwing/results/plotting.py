@@ -16,6 +16,7 @@ from lapwing.results.picture import (
     Bars,
     Curves,
     Densities,
+    Outline,
     Picture,
     Shape,
     name_of,
@@ -240,11 +241,11 @@ def _draw_curves(picture: Curves, ax: Any) -> None:
     # A wide band that shines through a narrower one, or one alone.
     shades = (0.45, 0.9) if len(picture.bands) == 2 else (0.75,)
     for band, alpha in zip(picture.bands, shades, strict=False):
+        outline = Outline.of_band(band, picture.axis, stepped=picture.stepped)
         ax.fill_between(
-            np.append(picture.axis.low, band.points),
-            np.append(0.0, band.low),
-            np.append(0.0, band.high),
-            step="post" if picture.stepped else None,
+            outline.x,
+            outline.low,
+            outline.high,
             color=TINT,
             alpha=alpha,
             linewidth=0,

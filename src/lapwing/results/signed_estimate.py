@@ -17,8 +17,8 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.protocol.domains.asked_places import to_places, to_span
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.domain_answers import to_points, to_range
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.distribution import Distribution
@@ -77,11 +77,11 @@ class SignedEstimate:
 
     def cdf(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the estimated P(value <= x); need not be monotone or within [0, 1]."""
-        return self.cumulative.at(to_points(points, unit=self.domain.unit))
+        return self.cumulative.below(to_places(points, self.domain))
 
     def probability(self, low: Any, high: Any) -> float:
         """Return the estimated P(low < value <= high)."""
-        return self.cumulative.probability(*to_range(low, high, unit=self.domain.unit))
+        return self.cumulative.between(to_span(low, high, self.domain))
 
     def probability_interval(
         self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"

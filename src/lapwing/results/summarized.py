@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lapwing.protocol.domains.asked_places import to_days
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.band import Band, Kind, Target
-from lapwing.results.intervals import RangeErrorBounds, range_error_bounds
+from lapwing.results.intervals import RangeErrorBounds, days_of_quantile, range_error_bounds
 from lapwing.results.readable import (
     Columns,
     equal_results,
@@ -102,9 +103,12 @@ class Summarized:
         -------
         dict of str to list
             For numbers `left`, `right` (texts of dates and times), `share`, and the CDF at the
-            right end with its interval: `cdf`, `low`, `high`. For labels `label` and `share` with
-            its interval: `low`, `high`. None where there is none, as for the missing symbol.
-            :meth:`to_document` returns everything, for a file.
+            right end (P(date < right) of dates) with its interval: `cdf`, `low`, `high`. For
+            labels `label` and `share` with its interval: `low`, `high`. None where there is none,
+            as for the missing symbol.
+            `share` is of all people, a CDF of those whose value is present; where the domain has
+            a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
+            returns everything, for a file.
         """
         return _columns(self._whole, self._whole.confidence_band(level, kind=kind))
 
@@ -132,9 +136,14 @@ def _columns(result: Any, band: Band | None) -> Columns:
     if band is not None:  # each estimate in its own interval
         band = band.reaching(result.cumulative.sums if domain.ordered else result.mass)
     low, high = (nothing, nothing) if band is None else (band.low.tolist(), band.high.tolist())
+    present: Columns = {}
+    if domain.missing_index is not None:
+        held = 1 - result.missing_share
+        known = [share / held if held > 0 else None for share in shares[:-1]]
+        present = {"share_of_present": [*known, None]}
     if not domain.ordered:
         labels = values_of(domain, np.arange(domain.size))
-        return {"label": labels, "share": shares, "low": low, "high": high}
+        return {"label": labels, "share": shares, **present, "low": low, "high": high}
     left, right = domain.left.tolist(), domain.right.tolist()
     if domain.unit != "number":
         left, right = ([to_text(end, unit=domain.unit) for end in ends] for ends in (left, right))
@@ -144,6 +153,7 @@ def _columns(result: Any, band: Band | None) -> Columns:
         "left": left + absent,
         "right": right + absent,
         "share": shares,
+        **present,
         "cdf": cdf + absent,
         "low": low + absent,
         "high": high + absent,
@@ -157,7 +167,9 @@ def _facts(result: Any, level: float) -> dict[str, str]:
     if "class" in result.made:
         facts["decoder"] = str(result.made["class"])
     if result.domain.missing_index is not None:
-        facts["missing"] = percent(float(result.mass[-1]))
+        ends = result.share_interval(None, level=level)
+        said = None if ends is None else (percent(ends[0]), percent(ends[1]))
+        facts["missing"] = with_interval(percent(result.missing_share), said)
     if not result.domain.ordered:
         facts |= _facts_of_labels(result, level)
     elif result.missing_share < 1:
@@ -168,7 +180,8 @@ def _facts(result: Any, level: float) -> dict[str, str]:
 
 
 def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
-    unit, result = result.domain.unit, result.in_numbers()
+    domain, result = result.domain, result.in_numbers()
+    unit = domain.unit
 
     def answer(value: Any, ends: tuple[Any, Any] | None) -> str:
         texts = [to_text(float(each), unit=unit) for each in (value, *(ends or ()))]
@@ -180,8 +193,10 @@ def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
         facts["std"] = answer(result.std(), result.std_interval(level=level))
     for probability in (0.1, 0.25, 0.5, 0.75, 0.9):
         name = "median" if probability == 0.5 else f"{100 * probability:g} % quantile"
+        value = result.quantile(probability)
         ends = result.quantile_interval(probability, level=level)
-        facts[name] = answer(result.quantile(probability), ends)
+        ends = None if ends is None else days_of_quantile(ends, value, domain)
+        facts[name] = answer(to_days(value, domain), ends)
     return facts
 
 

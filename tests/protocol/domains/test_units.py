@@ -16,6 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import is_missing, to_number, to_numbers, to_text
 
@@ -261,3 +264,12 @@ def test_text_and_back(day: dt.date, second: int) -> None:
     assert to_text(number, unit="date") == day.isoformat()
     clock = to_text(second, unit="time-of-day")
     assert to_number(clock, unit="time-of-day", name="x") == second
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+@pytest.mark.parametrize("kind", [pandas.DataFrame, polars.DataFrame], ids=["pandas", "polars"])
+def test_a_table_is_no_column(kind: Any, columns: int) -> None:
+    table = kind({name: [0.25, 0.5] for name in "ab"[:columns]})
+    for domain in (Interval(0, 1, bins=4), Categories(["a", "b"]), Integers(0, 1)):
+        with pytest.raises(DomainError, match=r"one-dimensional.*one column of the table"):
+            domain.index(table)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from lapwing.cli.console import Output, grid
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import Force, Level, check_level
-from lapwing.cli.reading.stored import read_result
+from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
+from lapwing.cli.reading.stored import read_distribution_or_list
+from lapwing.cli.showing.asked_shares import (
+    Row,
+    row_of_listed,
+    row_of_missing,
+    row_of_range,
+    row_of_share,
+)
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import interval_text, percent
-from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.units import to_number
 from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,46 +31,47 @@ class AskedShares:
     """The options that say what is asked."""
 
     at_most: list[str] | None = option(
-        "The share of values of at most this; may be repeated.", "VALUE"
+        "The share of values of at most this, of dates with that whole day; may be repeated.",
+        "VALUE",
     )
     between: list[tuple[str, str]] | None = option(
         "The share of values above the first and of at most the second; may be repeated.",
         "LOW HIGH",
     )
     share: list[str] | None = option(
-        "The share of a label or a whole number; may be repeated.", "LABEL"
+        "The share of a label, a whole number or a listed heavy hitter, or of the bin or atom that "
+        "holds a value; may be repeated.",
+        "LABEL",
     )
 
-    def answers(self, result: Distribution, level: float) -> list[dict[str, Any]]:
+    def answers(self, result: Distribution | HeavyHitters, level: float) -> list[Row]:
         """Return each question with its share and the ends of its interval."""
-        domain: Any = result.domain
         if not (self.at_most or self.between or self.share):
             raise ArgumentError("ask for something: --at-most, --between or --share")
-        if (self.at_most or self.between) and not domain.ordered:
-            raise ArgumentError("--at-most and --between are for numbers; of labels ask --share")
+        if isinstance(result, HeavyHitters):
+            if self.at_most or self.between:
+                raise ArgumentError("heavy hitters are single values; ask --share of one")
+            return [row_of_listed(result, text, level=level) for text in self.share or ()]
         rows = []
         for text in self.at_most or ():
-            high = _number(text, domain, "--at-most")
-            rows.append(_range(result, f"at most {text}", -math.inf, high, level))
+            rows.append(row_of_range(result, None, text, flag="--at-most", level=level))
         for ends in self.between or ():
-            low, high = (_number(text, domain, "--between") for text in ends)
-            if low > high:
-                raise ArgumentError("--between needs the lower end first")
-            asked = f"above {ends[0]}, at most {ends[1]}"
-            rows.append(_range(result, asked, low, high, level))
+            rows.append(row_of_range(result, *ends, flag="--between", level=level))
         for text in self.share or ():
-            label = _label(text, domain)
-            around = result.share_interval(label, level=level)
-            rows.append(_row(text, result.share(label), around))
+            rows.append(row_of_share(result, text, level=level))
         return rows
 
 
 def answer(
     result_file: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="A decoded distribution, or a release.")
+        Path,
+        typer.Argument(
+            metavar="RESULT", help="A decoded distribution, heavy hitters, or a release."
+        ),
     ],
     *,
     asked: AskedShares,
+    segment: SegmentName = None,
     level: Level = 0.95,
     written: TableOptions,
     force: Force = False,
@@ -74,61 +79,26 @@ def answer(
 ) -> None:
     """Answer questions about a result: the share of a range, or of a label.
 
-    Shares are of those whose value is present. An interval is for one question; it holds whatever
+    Shares are of those whose value is present, but for the share of the missing, which is of all
+    people and stands below. An interval is for one question; it holds whatever
     the values do inside the bins in which a range ends.
     """
     check_level(level)
     written.check(inputs=[result_file], force=force)
-    rows = asked.answers(read_result(result_file), level)
+    result = read_distribution_or_list(result_file, segment)
+    rows = asked.answers(result, level)
+    missing = row_of_missing(result, level=level) if result.kind == "distribution" else None
     written.write(rows)
     document = {
         "command": "answer",
         "level": level,
         "answers": rows,
+        "missing": missing,
         "output": None if written.table is None else str(written.table),
     }
-    body = [[row["asked"], percent(row["share"]), interval_text(row, percent)] for row in rows]
-    headers = ["asked", "share", f"{100 * level:g} % interval"]
+    shown = rows if missing is None else [*rows, missing]
+    body = [[row["asked"], percent(row["share"]), interval_text(row, percent)] for row in shown]
+    share = "share" if missing is None else "share of those present"
+    at_once = ", of all values at once" if result.kind == "heavy-hitters" else ""
+    headers = ["asked", share, f"{100 * level:g} % interval{at_once}"]
     out.show(document, grid(result_file.name, headers, body))
-
-
-def _range(
-    result: Distribution, asked: str, low: float, high: float, level: float
-) -> dict[str, Any]:
-    ends = result.probability_interval(low, high, level=level)
-    return _row(asked, result.probability(low, high), ends)
-
-
-def _row(asked: str, share: float, ends: tuple[float, float] | None) -> dict[str, Any]:
-    low, high = (None, None) if ends is None else ends
-    return {"asked": asked, "share": share, "low": low, "high": high}
-
-
-def _number(text: str, domain: Domain, flag: str) -> float:
-    """Return a number, date or time as it was typed."""
-    try:
-        number = float(text) if domain.unit == "number" else None
-    except ValueError:
-        raise ArgumentError(f"{flag} must be a number, got {text!r}") from None
-    if number is None:
-        return to_number(text, unit=domain.unit, name=flag)
-    if math.isnan(number):
-        raise ArgumentError(f"{flag} must be a number, got {text!r}")
-    return number
-
-
-def _label(text: str, domain: Any) -> Any:
-    """Return the label, or whole number, of a text."""
-    if domain.name == "hashed-texts":
-        return text
-    if domain.ordered:
-        if domain.name != "integers":
-            raise ArgumentError("--share is for labels and whole numbers; ask for a range")
-        whole = text.removeprefix("-").isdecimal() and len(text) < 20
-        if not whole or not domain.low <= int(text) <= domain.high:
-            raise ArgumentError(f"--share must be in {domain.low} to {domain.high}, got {text!r}")
-        return int(text)
-    labels = {str(label): label for label in domain.listed}
-    if text not in labels:
-        raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")
-    return labels[text]

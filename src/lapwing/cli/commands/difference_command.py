@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,13 +10,16 @@ import numpy as np
 import typer
 
 from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Force, Level, check_level
-from lapwing.cli.reading.stored import read_result
+from lapwing.cli.reading.stored import read_segment
 from lapwing.cli.showing.answer import AT_ONCE, PROBABILITIES, SHARE_LIMIT
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
+from lapwing.results.band import Target
+from lapwing.results.compared import ABOUT
 from lapwing.results.difference import Difference, People
 from lapwing.results.plotting import figure_of
 
@@ -25,6 +29,45 @@ if TYPE_CHECKING:
 PEOPLE: tuple[People, ...] = ("same", "different")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ComparisonOptions:
+    """The options that say who is compared, and about whom that speaks."""
+
+    people: str = option(
+        "same: somebody may stand in both, as in two periods (then the promises add up); "
+        "different: nobody does, as in two groups.",
+        "WHICH",
+        default="same",
+    )
+    target: str | None = option(
+        "Whom the intervals are about. population: all people the two were drawn from, for "
+        "--people different, and the default there; empirical: the people who reported.",
+        "WHOM",
+    )
+    segment: list[str] | None = option(
+        "Of two releases by segment, this one; given twice, one for each of the two.", "NAME"
+    )
+
+    def about(self) -> Target:
+        """Return whom the intervals are about; ArgumentError where an option is wrong."""
+        if self.people not in PEOPLE:
+            raise ArgumentError(f"--people must be 'same' or 'different', got {self.people!r}")
+        if len(self.segment or ()) > 2:
+            raise ArgumentError("--segment is given once for both, or twice, one for each")
+        if self.target not in (None, "population", "empirical"):
+            raise ArgumentError(
+                f"--target must be 'population' or 'empirical', got {self.target!r}"
+            )
+        if self.people == "different":
+            return "empirical" if self.target == "empirical" else "population"
+        if self.target == "population":
+            raise ArgumentError(
+                "--target population needs two groups drawn on their own: --people different, "
+                "where nobody stands in both"
+            )
+        return "empirical"
+
+
 def difference(
     first_file: Annotated[
         Path, typer.Argument(metavar="FIRST", help="A decoded distribution (lapwing decode -o).")
@@ -32,15 +75,6 @@ def difference(
     second_file: Annotated[
         Path, typer.Argument(metavar="SECOND", help="Another one; it is taken from the first.")
     ],
-    people: Annotated[
-        str,
-        typer.Option(
-            "--people",
-            metavar="WHICH",
-            help="same: somebody may stand in both, as in two periods (then the promises add up); "
-            "different: nobody does, as in two groups.",
-        ),
-    ] = "same",
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A picture of it: .png, .svg or .pdf."),
@@ -48,37 +82,41 @@ def difference(
     force: Force = False,
     level: Level = 0.95,
     *,
+    compared: ComparisonOptions,
     table: TableOptions,
     out: Output,
 ) -> None:
     """Compare two distributions: the first minus the second, with intervals.
 
-    Shows how quantiles and the mean are shifted, or how shares differ, for the people who
-    reported, and whether the two differ at all: whether the band of the whole curve leaves zero
-    somewhere. Both must be on the same domain.
+    Shows how quantiles and the mean are shifted, or how shares differ, and whether the two differ
+    at all: whether the band of the whole curve leaves zero somewhere. About whom that is said
+    stands with it: any two sets of people differ a little, also where nothing but chance parted
+    them. Both must be on the same domain.
     """
     check_level(level)
-    if people not in PEOPLE:
-        raise ArgumentError(f"--people must be 'same' or 'different', got {people!r}")
+    about = compared.about()
     if output is not None:
         check_ending(output, ENDINGS, what="the picture")
         check_output(output, inputs=[first_file, second_file], force=force)
     table.check(inputs=[first_file, second_file], force=force, output=output)
-    first, second = read_result(first_file), read_result(second_file)
+    parts: list[str] | list[None] = compared.segment or [None]
+    first, second = read_segment(first_file, parts[0]), read_segment(second_file, parts[-1])
     try:
-        made = Difference(first, second, people="same" if people == "same" else "different")
+        made = Difference(
+            first, second, people="same" if compared.people == "same" else "different"
+        )
     except MismatchError as error:
         raise MismatchError(f"{first_file.name} and {second_file.name}: {error}") from None
-    names = (first_file.stem, second_file.stem)
+    names = (_name(first_file, parts[0]), _name(second_file, parts[-1]))
     if output is not None:
-        figure = figure_of(*made.pictures(level=level, names=names))
+        figure = figure_of(*made.pictures(level=level, names=names, target=about))
         with out.listening():
             write_figure(output, figure)
     document = {
         "command": "difference",
         "first": str(first_file),
         "second": str(second_file),
-        **difference_document(made, level=level),
+        **difference_document(made, level=level, target=about),
         "output": None if output is None else str(output),
     }
     table.write(_rows(document))
@@ -86,7 +124,13 @@ def difference(
     out.show(document, *_tables(made, document, names, rest=written))
 
 
-def difference_document(made: Difference, *, level: float) -> dict[str, Any]:
+def _name(path: Path, segment: str | None) -> str:
+    return path.stem if segment is None else f"{path.stem} {segment}"
+
+
+def difference_document(
+    made: Difference, *, level: float, target: Target = "empirical"
+) -> dict[str, Any]:
     """Return what a difference says, as JSON values.
 
     Parameters
@@ -94,26 +138,30 @@ def difference_document(made: Difference, *, level: float) -> dict[str, Any]:
     made : Difference
     level : float
         Of the intervals, in (0, 1).
+    target : {"empirical", "population"}
+        Whom they are about.
     """
-    whole = made.confidence_band(level, kind="simultaneous")
+    asked: Any = {"level": level, "target": target}
+    whole = made.confidence_band(kind="simultaneous", **asked)
     document: dict[str, Any] = {
         "people": made.people,
+        "target": target,
         "reports": [made.first.reports, made.second.reports],
         "guarantee": made.guarantee.to_document() if made.guarantee else None,
         "level": level,
         "differ": None if whole is None else whole.leaves_zero,
     }
     if not made.first.domain.ordered:
-        return document | {"shares": _shares(made, level)}
+        return document | {"shares": _shares(made, level, target)}
     shifts = [
         {
             "probability": probability,
             "shift": float(made.quantile(probability)),
-            **_ends(made.quantile_interval(probability, level=level)),
+            **_ends(made.quantile_interval(probability, **asked)),
         }
         for probability in PROBABILITIES
     ]
-    mean = {"shift": made.mean(), **_ends(made.mean_interval(level=level))}
+    mean = {"shift": made.mean(), **_ends(made.mean_interval(**asked))}
     return document | {"quantiles": shifts, "mean": mean}
 
 
@@ -130,10 +178,10 @@ def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:
     return {"low": low, "high": high}
 
 
-def _shares(made: Difference, level: float) -> list[dict[str, Any]]:
+def _shares(made: Difference, level: float, target: Target) -> list[dict[str, Any]]:
     domain: Any = made.first.domain  # without an order, so one of labels
     gaps = made.first.mass - made.second.mass
-    band = made.shown_band(level, SHARE_LIMIT)
+    band = made.shown_band(level, SHARE_LIMIT, target=target)
     listed = domain.listed
     return [
         {
@@ -175,6 +223,7 @@ def _tables(
     }
     if made.guarantee:
         rows["promise of both"] = str(made.guarantee)
+    rows["intervals"] = f"about {ABOUT[document['target']]}"
     rows["the two differ"] = {
         None: "not known: one of them has no error law",
         True: "yes: the band of the whole curve leaves zero",

@@ -9,7 +9,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
-from lapwing.cli.reading.options import Force, Level, OutputFile, check_level
+from lapwing.cli.reading.options import Force, Level, OutputFile, SegmentName, check_level
 from lapwing.cli.reading.stored import read_distribution_or_list
 from lapwing.cli.reading.truth import TruthOptions
 from lapwing.errors import ArgumentError
@@ -27,6 +27,7 @@ def plot(
     force: Force = False,
     *,
     named: TruthOptions,
+    segment: SegmentName = None,
     level: Level = 0.95,
     title: Annotated[
         str | None,
@@ -47,7 +48,7 @@ def plot(
     check_ending(output, ENDINGS, what="the picture")
     others = [path for path in (result_file, named.truth, named.truth_result) if path is not None]
     check_output(output, inputs=others, force=force)
-    result = read_distribution_or_list(result_file)
+    result = read_distribution_or_list(result_file, segment)
     if result.kind == "heavy-hitters":
         if named.file is not None:
             raise ArgumentError("a list of heavy hitters is drawn by itself, without a truth")

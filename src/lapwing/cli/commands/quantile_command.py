@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from lapwing.cli.console import Output
-from lapwing.cli.reading.options import Force, Level, check_level
-from lapwing.cli.reading.stored import read_result
+from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
+from lapwing.cli.reading.stored import read_segment, require_no_segments
 from lapwing.cli.showing.answer import quantile_cells, quantile_rows, quantile_table
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.errors import ArgumentError
@@ -23,6 +23,7 @@ def quantile(
     probabilities: Annotated[
         list[float], typer.Argument(metavar="P", help="Probabilities between 0 and 1.")
     ],
+    segment: SegmentName = None,
     level: Level = 0.95,
     force: Force = False,
     *,
@@ -38,7 +39,8 @@ def quantile(
         if not 0 <= probability <= 1:
             raise ArgumentError(f"a quantile's probability must be in [0, 1], got {probability:g}")
     written.check(inputs=[result_file], force=force)
-    result = read_result(result_file)
+    result = read_segment(result_file, segment)
+    require_no_segments(result, flag="a quantile")
     rows = quantile_rows(result, probabilities, level=level)
     written.write(quantile_cells(rows, result.domain))
     document = {"command": "quantile", "level": level, "quantiles": rows}

@@ -40,7 +40,7 @@ def randomize(
         typer.Option(
             "--by",
             metavar="NAME",
-            help="A column with the group of each person, written beside the report in the "
+            help="A column with the segment of each person, written beside the report in the "
             "clear: the label is public, it is not protected. Needs .parquet or .csv.",
         ),
     ] = None,
@@ -98,5 +98,5 @@ def _show(
         "written": str(output),
     }
     if by is not None:
-        shown["in the clear"] = f"the group of each person, from column {by}"
+        shown["in the clear"] = f"the segment of each person, from column {by}"
     out.show(document, facts(shown))

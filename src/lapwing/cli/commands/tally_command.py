@@ -35,12 +35,12 @@ class CountingOptions:
     )
     allow_equal: AllowEqual = False
     by: str | None = option(
-        "A tally for each group: the column of labels that stands beside the reports "
+        "A tally for each segment: the column of labels that stands beside the reports "
         "(lapwing randomize --by). The label is public, it is not protected.",
         "NAME",
     )
     minimum: int | None = option(
-        f"--by: groups of fewer reports are counted together as '{OTHER}' (default {MINIMUM}).",
+        f"--by: segments of fewer reports are counted together as '{OTHER}' (default {MINIMUM}).",
         "N",
     )
 
@@ -65,7 +65,7 @@ def tally(
     All files count, entirely, or nothing is written: a torn file, a report that cannot occur
     or a file of another survey is refused. The tally is public and can be merged with others.
 
-    With --by, each group's tally is a file of its own: for -o tally.json, tally-LABEL.json.
+    With --by, each segment's tally is a file of its own: for -o tally.json, tally-LABEL.json.
     Decode them one by one; lapwing difference compares two. They add up to the tally of all.
     """
     inputs = [survey_file, *(path for path in reports if path != STDIN)]
@@ -89,7 +89,7 @@ def tally(
         )
         return
     if counting.minimum is not None:
-        raise ArgumentError("--minimum is the least size of a group; name the groups with --by")
+        raise ArgumentError("--minimum is the least size of a segment; name the segments with --by")
     total, counted = _tally_files(reports, survey, salvage=counting.salvage, out=out)
     write_text(output, tally_text(total))
     _show(out, survey, total, counted, output)

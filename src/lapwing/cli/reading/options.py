@@ -78,6 +78,15 @@ Level = Annotated[
     typer.Option("--level", metavar="LEVEL", help="Coverage of the intervals, between 0 and 1."),
 ]
 
+SegmentName = Annotated[
+    str | None,
+    typer.Option(
+        "--segment",
+        metavar="NAME",
+        help='Of a release by segment, this one; "(no segment)" for rows in none of them.',
+    ),
+]
+
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -11,9 +11,10 @@ import numpy as np
 
 from lapwing.cli.console import facts, grid
 from lapwing.cli.wording import count_text, interval_text, label_text, number_text, percent
+from lapwing.protocol.domains.asked_places import to_days
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.distribution import Distribution
-from lapwing.results.intervals import reaching
+from lapwing.results.intervals import days_of_quantile
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,6 +53,7 @@ def answer_document(result: Distribution, *, level: float) -> dict[str, Any]:
         "band": None if band is None else {"kind": band.kind, "method": band.method},
         "share_in_band": result.share_in_band(level),
         "missing_share": result.missing_share,
+        "missing_interval": _missing_interval(result, level),
     }
     if not result.domain.ordered:
         return document | {"shares": _shares(result, level)}
@@ -90,6 +92,12 @@ def quantile_cells(rows: list[dict[str, Any]], domain: Domain) -> list[dict[str,
     ]
 
 
+def _missing_interval(result: Distribution, level: float) -> tuple[float, float] | None:
+    if result.domain.missing_index is None:
+        return None
+    return result.share_interval(None, level=level)
+
+
 def _range_errors(result: Distribution, level: float) -> dict[str, float] | None:
     if result.domain.size > RANGE_LIMIT:
         return None
@@ -113,8 +121,11 @@ def quantile_rows(
     rows = []
     for probability in probabilities:
         value = float(result.cumulative.quantile(probability))
-        ends = None if band is None else reaching(band.quantile(probability), value)
+        ends = None
+        if band is not None:
+            ends = days_of_quantile(band.quantile(probability), value, result.domain)
         low, high = ends or (None, None)
+        value = float(to_days(value, result.domain))
         rows.append({"probability": probability, "value": value, "low": low, "high": high})
     return rows
 
@@ -185,7 +196,9 @@ def answer_tables(
                 f"{percent(bounds['average'])}"
             )
     if result.domain.missing_index is not None:
-        rows["missing"] = percent(result.missing_share)
+        ends = document["missing_interval"]
+        around = "" if ends is None else f" ({percent(ends[0])} to {percent(ends[1])})"
+        rows["missing"] = f"{percent(result.missing_share)} of all people{around}"
     inside = document["share_in_band"]
     if inside is None:
         rows["intervals"] = "none: not computed for this decoder or this many symbols"
@@ -235,7 +248,8 @@ def _answer(title: str, document: dict[str, Any], result: Distribution) -> Table
     if len(body) < domain.size:
         title += f", the {len(body)} largest of {count_text(domain.size)}"
         interval += AT_ONCE
-    return grid(title, ["label", "share", interval], body)
+    share = "share" if domain.missing_index is None else "share of all people"
+    return grid(title, ["label", share, interval], body)
 
 
 def _made_text(made: dict[str, Any]) -> str:

@@ -56,7 +56,7 @@ def tally_groups(
     for name, tally in tallies.items():
         write_text(paths[name], tally_text(tally))
     if rest is not None and rest.total < minimum:
-        out.warn(f"group {other!r} has {count_text(rest.total)} reports, fewer than {minimum}")
+        out.warn(f"segment {other!r} has {count_text(rest.total)} reports, fewer than {minimum}")
     document = {
         "command": "tally",
         "survey": survey.name,
@@ -73,7 +73,7 @@ def tally_groups(
     body = [[name, count_text(tally.total), str(paths[name])] for name, tally in tallies.items()]
     counted = f"{count_text(groups.total)} reports"
     below = {"labels": count_text(groups.labels), "counted": counted}
-    table = grid(f"{survey.name}, by {by}", ["group", "reports", "written"], body)
+    table = grid(f"{survey.name}, by {by}", ["segment", "reports", "written"], body)
     out.show(document, table, facts(below))
 
 
@@ -103,7 +103,7 @@ def _paths(output: Path, names: list[str]) -> dict[str, Path]:
         other = seen.setdefault(safe.casefold(), name)
         if other != name:
             raise ArgumentError(
-                f"the groups {other!r} and {name!r} would be written to one file; rename one"
+                f"the segments {other!r} and {name!r} would be written to one file; rename one"
             )
         paths[name] = output.with_name(f"{output.stem}-{safe}{output.suffix}")
     return paths

@@ -98,15 +98,6 @@ def check_range(low: float, high: float) -> None:
         )
 
 
-def to_range(low: Any, high: Any, *, unit: Unit) -> tuple[float, float]:
-    """Return the ends of a range as numbers; DomainError, ArgumentError as of the two above."""
-    ends = (to_points(low, unit=unit, name="low"), to_points(high, unit=unit, name="high"))
-    if any(end.ndim for end in ends):
-        raise ArgumentError("a range must have one low and one high end, got several of one")
-    check_range(float(ends[0]), float(ends[1]))
-    return float(ends[0]), float(ends[1])
-
-
 def to_values(found: ArrayLike, domain: Domain) -> Any:
     """Return numbers on the line of a domain as what they stand for: see the table above.
 

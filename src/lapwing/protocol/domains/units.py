@@ -153,6 +153,12 @@ def one_dimensional(values: Values) -> NDArray[Any]:
             return np.asarray(values)
         return np.fromiter(values, dtype=object, count=len(values))
     held: Any = values
+    shape = getattr(held, "shape", ())
+    if isinstance(shape, tuple) and len(shape) == 2 and hasattr(held, "columns"):
+        # Before NumPy sees it, for some tables cannot be gone through row by row.
+        raise DomainError(
+            f"values must be one-dimensional, got shape {shape}; pass one column of the table"
+        )
     array = _array_of(held)
     if array.ndim > 1 and getattr(held, "ndim", 1) == 1 and hasattr(held, "__len__"):
         # A column of lists, which NumPy made a table of because all are of one length.

@@ -39,6 +39,16 @@ class Reports:
             )
         self.data.flags.writeable = False
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether two batches hold the same reports, in the same order."""
+        if not isinstance(other, Reports):
+            return False
+        return self.fingerprint == other.fingerprint and np.array_equal(self.data, other.data)
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal batches."""
+        return hash((self.fingerprint, self.data.tobytes()))
+
     def __repr__(self) -> str:
         """Return one line; the reports themselves stay unprinted."""
         return f"<{len(self)} Reports of {self.width} byte(s), randomizer {self.fingerprint[:12]}>"

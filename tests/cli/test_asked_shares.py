@@ -1,0 +1,170 @@
+"""What `lapwing answer` says of whom: of dates, of values, of segments, of heavy hitters."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.cli.wording import percent
+from tests.cli.running import Program
+
+
+def of_counts(name: str, counts: list[int], domain: lw.Interval | lw.Categories) -> lw.Distribution:
+    response = lw.GeneralizedRandomizedResponse(domain, 6)
+    made = lw.LeastSquares().decode(response.channel, lw.simulate(response, counts, rng=5))
+    assert isinstance(made, lw.Distribution)
+    Path(name).write_text(made.to_json())
+    return made
+
+
+def test_a_whole_day_counts(done: Program) -> None:
+    days = lw.Interval("2025-06-28", "2025-07-02", bins=4, unit="date")
+    made = of_counts("r.json", [400, 300, 200, 100], days)
+    asked = ("--at-most", "2025-06-30", "--json")
+    (row,) = done("answer", "r.json", *asked).document["answers"]
+    assert row["share"] == pytest.approx(float(made.mass[:3].sum()))
+    assert row["share"] == pytest.approx(float(made.cdf("2025-06-30")))
+    assert row["high"] - row["low"] < 0.05
+    (row,) = done("answer", "r.json", "--between", "2025-06-29", "2025-06-30", "--json").document[
+        "answers"
+    ]
+    assert row["share"] == pytest.approx(float(made.mass[2]))
+    shown = done("quantile", "r.json", "0.5")
+    assert "2025-06-29" in shown.out
+    assert str(made.quantile(0.5)) == "2025-06-29"
+
+
+def test_all_shares_are_of_those_present(done: Program) -> None:
+    labels = lw.Categories(["red", "blue"], missing="category")
+    made = of_counts("l.json", [400, 400, 200], labels)
+    run = done("answer", "l.json", "--share", "red")
+    assert "share of those present" in run.out and "(missing), of all people" in run.out
+    document = done("answer", "l.json", "--share", "red", "--json").document
+    (row,) = document["answers"]
+    assert row["share"] == pytest.approx(float(made.mass[0] / made.mass[:2].sum()))
+    ends = made.share_interval("red", among="present")
+    assert (row["low"], row["high"]) == pytest.approx(ends)
+    assert document["missing"]["share"] == made.missing_share
+    numbers = lw.Interval(0, 2, bins=2, missing="bin")
+    made = of_counts("n.json", [400, 400, 200], numbers)
+    asked = ("answer", "n.json", "--at-most", "1", "--share", "0.5", "--json")
+    at_most, value = done(*asked).document["answers"]
+    assert at_most["share"] == pytest.approx(value["share"])
+    assert value["asked"] == "0.5, in its bin 0 to 1"
+    whole = of_counts("w.json", [4, 4], lw.Interval(0, 2, bins=2))
+    assert whole.missing_share == 0
+    document = done("answer", "w.json", "--at-most", "1", "--json").document
+    assert document["missing"] is None
+
+
+def test_an_atom_has_a_share(done: Program) -> None:
+    incomes = lw.Interval(0, 4, bins=2, atoms=[0])
+    made = of_counts("a.json", [500, 300, 200], incomes)
+    (row,) = done("answer", "a.json", "--share", "0", "--json").document["answers"]
+    assert row["asked"] == "0" and row["share"] == pytest.approx(float(made.mass[0]))
+
+
+def test_what_is_counted_in_other_is_told(lapwing: Program) -> None:
+    of_counts("l.json", [400, 400], lw.Categories(["red", "rest"], other="rest"))
+    run = lapwing("answer", "l.json", "--share", "pink")
+    assert run.code != 0 and "counted in 'rest'" in run.complaint
+
+
+def test_a_range_round_the_end_of_the_day_names_its_two_parts(
+    lapwing: Program, done: Program
+) -> None:
+    clock = lw.Interval("00:00", "24:00", bins=4, unit="time-of-day", circular=True)
+    of_counts("c.json", [4, 4, 4, 4], clock)
+    run = lapwing("answer", "c.json", "--between", "22:00", "02:00")
+    assert run.code == 2
+    for low, high in (("22:00", "24:00:00"), ("00:00:00", "02:00")):
+        assert f"--between {low} {high}" in run.complaint
+        done("answer", "c.json", "--between", low, high)
+
+
+def test_heavy_hitters_are_asked_by_name(done: Program, lapwing: Program) -> None:
+    found = lw.HeavyHitters(
+        lw.HashedTexts(32),
+        np.array([7, 3]),
+        np.array([0.5, 0.25]),
+        np.array([0.01, 0.01]),
+        threshold=0.06,
+        searched=100,
+        reports=100_000,
+        labels=["lapwing", "curlew"],
+    )
+    Path("h.json").write_text(found.to_json())
+    (row,) = done("answer", "h.json", "--share", "curlew", "--json").document["answers"]
+    assert row["share"] == 0.25 and row["low"] < 0.25 < row["high"]
+    assert "of all values at once" in done("answer", "h.json", "--share", "curlew").out
+    run = lapwing("answer", "h.json", "--share", "curlw")
+    assert run.code == 2 and "did you mean curlew?" in run.complaint and "6 %" in run.complaint
+    run = lapwing("answer", "h.json", "--at-most", "1")
+    assert run.code == 2 and "--share" in run.complaint
+
+
+class TestSegments:
+    @pytest.fixture
+    def table(self, tmp_path: Path) -> lw.Publication:
+        rng = np.random.default_rng(1)
+        ages, by = rng.uniform(0, 4, 4000), rng.choice(["north", "south"], 4000)
+        ages[by == "south"] /= 2
+        made = lw.release(
+            ages,
+            lw.Interval(0, 4, bins=4),
+            by=by,
+            segments=["north", "south"],
+            neighbours="replace-one",
+            epsilon=2,
+            rng=lw.seeded(1),
+        )
+        Path("t.json").write_text(json.dumps(made.release.to_document()))
+        return made
+
+    def test_each_is_answered(self, done: Program, table: lw.Publication) -> None:
+        north, south = (table.by_segment()[name] for name in ("north", "south"))
+        given = ("t.json", "--segment", "north")
+        (row,) = done("answer", *given, "--at-most", "2", "--json").document["answers"]
+        assert row["share"] == pytest.approx(float(north.cdf(2)))
+        (row,) = done("quantile", *given, "0.5", "--json").document["quantiles"]
+        assert row["value"] == pytest.approx(float(north.quantile(0.5)))
+        done("plot", *given, "-o", "n.svg")
+        both = ("t.json", "t.json", "--segment", "north", "--segment", "south")
+        document = done("difference", *both, "--people", "different", "--json").document
+        assert document["mean"]["shift"] == pytest.approx(north.mean() - south.mean())
+        assert "t north minus t south" in done("difference", *both).out
+        document = done("difference", "t.json", "t.json", "--segment", "north", "--json").document
+        assert document["mean"]["shift"] == 0
+        done("answer", "t.json", "--segment", "(no segment)", "--at-most", "2")
+
+    def test_without_one_they_are_listed(self, lapwing: Program, table: lw.Publication) -> None:
+        listed = "north, south, (no segment)"
+        for asked in (("answer", "t.json", "--at-most", "2"), ("quantile", "t.json", "0.5")):
+            run = lapwing(*asked)
+            assert run.code == 2 and "--segment" in run.complaint and listed in run.complaint
+        run = lapwing("answer", "t.json", "--at-most", "2", "--segment", "nort")
+        assert run.code == 2 and "mean north?" in run.complaint and listed in run.complaint
+        run = lapwing("difference", "t.json", "t.json", *("--segment", "north") * 3)
+        assert run.code == 2 and "once for both" in run.complaint
+
+
+def test_a_poll_and_a_release_of_the_same_labels(lapwing: Program) -> None:
+    labels = ["red", "blue"]
+    of_counts("poll.json", [400, 400], lw.Categories(labels))
+    released = lw.release(
+        ["red"] * 50, lw.Categories(labels), neighbours="replace-one", epsilon=1, rng=lw.seeded(1)
+    )
+    Path("out.json").write_text(json.dumps(released.release.to_document()))
+    run = lapwing("difference", "poll.json", "out.json")
+    assert run.code == 4 and "missing='category'" in run.complaint
+    assert "same bins" not in run.complaint
+    of_counts("counted.json", [400, 400, 50], lw.Categories(labels, missing="category"))
+    assert lapwing("difference", "counted.json", "out.json").code == 0
+
+
+def test_the_top_of_a_domain_is_everybody() -> None:
+    assert percent(0.9999999999999998) == percent(1 + 4e-16) == "100.00 %"

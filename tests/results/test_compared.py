@@ -1,0 +1,69 @@
+"""What is read of a difference: a table, a few lines, equality."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+
+DAY = lw.Interval(0, 4, bins=4, missing="bin")
+
+
+def decoded(counts: list[int], domain: lw.Interval | lw.Categories, seed: int) -> lw.Distribution:
+    response = lw.GeneralizedRandomizedResponse(domain, 4)
+    made = lw.LeastSquares().decode(response.channel, lw.simulate(response, counts, rng=seed))
+    assert isinstance(made, lw.Distribution)
+    return made
+
+
+@pytest.fixture
+def made() -> lw.Difference:
+    first = decoded([400, 300, 200, 100, 50], DAY, 1)
+    return first.difference(decoded([100, 200, 300, 400, 90], DAY, 2), people="different")
+
+
+def test_differences_that_say_the_same_are_equal(made: lw.Difference) -> None:
+    again = pickle.loads(pickle.dumps(made))
+    assert again == made and hash(again) == hash(made) and {made: 1}[again] == 1
+    assert made != made.first.difference(made.second, people="same")
+    assert made != made.second.difference(made.first, people="different")
+    assert made != 1
+
+
+def test_a_table_is_the_first_less_the_second(made: lw.Difference) -> None:
+    table = made.to_dict(target="population", kind="simultaneous")
+    assert list(table) == ["left", "right", "share", "share_of_present", "cdf", "low", "high"]
+    assert {len(column) for column in table.values()} == {5}
+    assert table["share"] == pytest.approx((made.first.mass - made.second.mass).tolist())
+    assert table["cdf"][:4] == pytest.approx(made.cdf([1, 2, 3, 4]).tolist())
+    assert table["cdf"][4] is table["low"][4] is table["share_of_present"][4] is None
+    band = made.confidence_band(kind="simultaneous", target="population")
+    assert band is not None and table["low"][:4] == band.low.tolist()
+    assert made.to_dict() != table
+    labels = lw.Categories(["a", "b"])
+    other = decoded([300, 200], labels, 3).difference(decoded([200, 300], labels, 4))
+    assert list(other.to_dict()) == ["label", "share", "low", "high"]
+    assert other.to_dict()["share"] == pytest.approx([other.share("a"), other.share("b")])
+    plain = lw.Distribution.of_counts([1, 1], labels)
+    assert plain.difference(plain).to_dict()["low"] == [None, None]
+    pytest.importorskip("pandas")
+    assert made.to_pandas().shape == (5, 7)
+
+
+def test_a_summary_says_about_whom(made: lw.Difference) -> None:
+    said = made.summary()
+    low, high = made.mean_interval(target="population") or (0, 0)
+    assert f"({low:.6g} to {high:.6g})" in said
+    assert "about all people they were drawn from" in said and "the two differ" in said
+    assert said.endswith("yes")
+    assert "about the people who reported" in made.summary(target="empirical")
+    labels = lw.Categories(["a", "b"])
+    same = decoded([300, 200], labels, 3).difference(decoded([300, 200], labels, 4))
+    assert "about the people who reported" in same.summary()
+    assert "share of a" in same.summary() and same.summary().endswith("not shown")
+    assert "<table>" in same._repr_html_()
+    plain = lw.Distribution.of_counts(np.array([1, 1]), labels)
+    assert plain.difference(plain).summary().endswith("not known")
