@@ -37,6 +37,7 @@ from lapwing import (
     UnaryEncoding,
     Wavelet,
 )
+from lapwing.documents import fingerprint
 from lapwing.errors import DomainError
 from lapwing.privacy.sampling.randomness import iterate, seeded
 from tests.vectors.closed_sides import closed_sides
@@ -52,6 +53,13 @@ def interval(*ends: Any, **fields: Any) -> Interval:
 
 LINEAR = Survey("income", SquareWave(interval(0, 50_000, bins=10), 1))
 COLOURS = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), "1"))
+SEGMENTED = Survey(
+    "colour",
+    COLOURS.randomizer,
+    segments=["north", "south", "grün"],
+    segment_minimum=500,
+    remembered=True,
+)
 BITS = Survey("symptoms", OptimizedUnaryEncoding(Categories(13), 1))
 SETS = Survey("browser", SubsetSelection(Categories(11), 1))
 LADDER = Survey(
@@ -70,6 +78,7 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         Survey("postcode", GeneralizedRandomizedResponse(Categories(1000), "0.1")),
         [0, 1, 499, 999, 1000, -1],
     ),
+    "randomized-response-segments": (SEGMENTED, ["red", "blue", None]),
     "randomized-response-missing": (
         Survey("party", GeneralizedRandomizedResponse(Categories(6, missing="category"), "1/3")),
         [0, 5, 6, None],
@@ -340,6 +349,33 @@ def _bad_hashes() -> list[dict[str, Any]]:
     return _refused(cases)
 
 
+def _bad_answers() -> list[tuple[str, Any]]:
+    """Documents with the fingerprint of their own bytes, which must not save them."""
+    good = SEGMENTED.to_document()
+
+    def with_changes(**changes: Any) -> dict[str, Any]:
+        document = {key: value for key, value in {**good, **changes}.items() if value is not None}
+        del document["fingerprint"]
+        return {**document, "fingerprint": fingerprint(document)}
+
+    return [
+        ("a segment that is the word for none of them", with_changes(segments=["north", "other"])),
+        ("a segment twice", with_changes(segments=["north", "north"])),
+        ("a segment that is no text", with_changes(segments=["north", 1])),
+        ("a segment without characters", with_changes(segments=["north", ""])),
+        ("segments that are one text", with_changes(segments="north")),
+        ("no segments, but the key", with_changes(segments=[])),
+        ("more than 1000 segments", with_changes(segments=[str(i) for i in range(1001)])),
+        ("segments without their minimum", with_changes(segment_minimum=None)),
+        ("a minimum without segments", with_changes(segments=None)),
+        ("a minimum of 0", with_changes(segment_minimum=0)),
+        ("a minimum that is a text", with_changes(segment_minimum="500")),
+        ("answers kept in a way that nobody knows", with_changes(answers="for a year")),
+        ("fresh answers, which are not said", with_changes(answers="fresh")),
+        ("answers that are true", with_changes(answers=True)),
+    ]
+
+
 def _bad_surveys() -> list[dict[str, Any]]:
     good = LINEAR.to_document()
     randomizer, derived, domain = good["randomizer"], good["derived"], good["randomizer"]["domain"]
@@ -384,6 +420,7 @@ def _bad_surveys() -> list[dict[str, Any]]:
         ("the fingerprint is absent", {k: v for k, v in good.items() if k != "fingerprint"}),
         ("no name", {**good, "name": ""}),
         ("a list", [good]),
+        *_bad_answers(),
     ]
     texts = [(why, json.dumps(document)) for why, document in documents]
     whole = json.dumps(good)
