@@ -3,6 +3,8 @@
 // A device reads a survey, proves what it promises, and sends one randomised report per epoch;
 // README.md beside this file shows how.
 
+export { Batch, MEDIA_TYPE } from "./lapwing/batch.mjs";
+export { Device } from "./lapwing/device.mjs";
 export {
   ArgumentError,
   BudgetError,
@@ -13,4 +15,5 @@ export {
   ReportError,
   UnsupportedError,
 } from "./lapwing/errors.mjs";
+export { BrowserStorage, MemoryStorage } from "./lapwing/storage.mjs";
 export { readSurvey, Survey } from "./lapwing/survey.mjs";

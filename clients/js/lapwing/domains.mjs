@@ -8,6 +8,7 @@ import { DomainError } from "./errors.mjs";
 import { sha256OfText } from "./sha256.mjs";
 
 const MOST_BINS = 2 ** 24;
+const MOST_LISTED = 2 ** 16; // edges that are kept; of more bins they are worked out when needed
 const DAY = 86_400;
 
 const TEXTS = {
@@ -146,6 +147,7 @@ class Integers extends Domain {
 
 class Interval extends Domain {
   ordered = true;
+  #ends;
   #pieces = null;
 
   constructor(document) {
@@ -178,6 +180,7 @@ class Interval extends Domain {
     this.right = document.closed === "right";
     this.bins = bins;
     this.edges = edges;
+    this.#ends = bins <= MOST_LISTED ? Float64Array.from({ length: bins + 1 }, (_, i) => this.edge(i)) : null;
     this.#requireWide();
     this.legal = this.#split() ? this.#pieces.symbols : bins;
   }
@@ -261,7 +264,8 @@ class Interval extends Domain {
   }
 
   #binOf(number) {
-    return this.#below(number, (i) => this.edge(i), this.bins + 1);
+    const ends = this.#ends;
+    return this.#below(number, ends ? (i) => ends[i] : (i) => this.edge(i), this.bins + 1);
   }
 
   #symbolOfPiece(number) {

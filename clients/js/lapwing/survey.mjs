@@ -27,10 +27,12 @@ const MOST_MEMBERS = 2 ** 20;
 /** What Lapwing has and this module has not. */
 const ELSEWHERE = ["compressive-privatization", "general-wave", "local-hashing", "piecewise", "rappor"];
 
+/** Used up one by one by all surveys. */
+const secure = new SecureWords();
+
 /** An agreed document whose fingerprint, sizes and promise have been checked. */
 export class Survey {
   #randomizer;
-  #words = new SecureWords();
 
   /** Use `readSurvey`. */
   constructor(document, domain, randomizer, epsilon) {
@@ -63,8 +65,8 @@ export class Survey {
   /** Return a report of a value, made with secure random words. */
   randomize(value) {
     const report = new Uint8Array(this.#randomizer.width);
-    this.#randomizer.made.write(this.inputOf(value), this.#words, report, 0);
-    this.#words.wipe();
+    this.#randomizer.made.write(this.inputOf(value), secure, report, 0);
+    secure.wipe();
     return report;
   }
 
@@ -73,8 +75,8 @@ export class Survey {
     const { made, input, width } = this.#randomizer;
     const inputs = Array.from(values, (value) => input.index(value));
     const reports = new Uint8Array(width * inputs.length);
-    inputs.forEach((one, i) => made.write(one, this.#words, reports, width * i));
-    this.#words.wipe();
+    inputs.forEach((one, i) => made.write(one, secure, reports, width * i));
+    secure.wipe();
     return reports;
   }
 
