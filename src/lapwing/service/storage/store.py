@@ -237,10 +237,11 @@ class Store(Protocol):
         """Forget a token; return whether it was there."""
         ...
 
-    def fold(self) -> bool:
+    def fold(self, *, everything: bool = False) -> bool:
         """Count what waits to be counted, and drop what is no longer needed, some at a time.
 
-        Return whether there is more to do. Answers are the same before and after.
+        Return whether there may be more to do; call it again then. Answers are the same before
+        and after. Without `everything` it is done when enough waits, and costs nothing before.
         """
         ...
 
