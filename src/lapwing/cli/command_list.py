@@ -35,6 +35,7 @@ COMMANDS = MappingProxyType(
         "quantile": "Print quantiles with their intervals.",
         "sample": "Write synthetic values, drawn from a result, as a CSV table of one column.",
         "ledger": "Show a ledger, or create one.",
+        "serve": "Collect reports over HTTP, and show what they say.",
     }
 )
 """What each does, the first sentence of its docstring, in the order in which they are used.

@@ -32,6 +32,7 @@ class DeskProblem(StrEnum):
     EXISTS = "other-terms"
     SURVEY_REFUSED = "survey-refused"
     CANNOT_BE_SAID = "cannot-be-said"
+    NO_RESULT = "no-result-now"
     DEFECT = "internal-error"
 
     @property
@@ -40,7 +41,7 @@ class DeskProblem(StrEnum):
         return _KINDS[self][0]
 
     @property
-    def title(self) -> str:
+    def sentence(self) -> str:
         """One sentence for people, without its full stop."""
         return _KINDS[self][1]
 
@@ -60,6 +61,7 @@ _KINDS = {
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "These reports cannot tell this",
     ),
+    DeskProblem.NO_RESULT: (HTTPStatus.SERVICE_UNAVAILABLE, "There is no result now"),
     DeskProblem.DEFECT: (HTTPStatus.INTERNAL_SERVER_ERROR, "This is a defect of the collector"),
 }
 
@@ -107,7 +109,7 @@ class ProblemError(Exception):
         """Return the problem document."""
         document = {
             "type": PREFIX + self.problem.value,
-            "title": self.problem.title,
+            "title": self.problem.sentence,
             "status": self.status,
             "detail": self.detail,
             **self.more,

@@ -65,8 +65,6 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         How long a decode may take before its process is ended.
     kept_results : int
         Decoded results that are kept.
-    fold_seconds : float
-        How often what uploads left is folded together.
     stop_seconds : float
         How long a stopping collector waits for requests that it has begun to read.
     secure_cookies : bool
@@ -87,7 +85,6 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     decoders: Annotated[int, Meta(ge=1, le=64)] = 1
     decode_seconds: Seconds = 300.0
     kept_results: Annotated[int, Meta(ge=1, le=10**5)] = 64
-    fold_seconds: Seconds = 60.0
     stop_seconds: Seconds = 20.0
     secure_cookies: bool = False
 

@@ -1,0 +1,98 @@
+"""What the decoding process does with an order: decode what it has not, and say what is asked."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, assert_never
+
+from lapwing.errors import ArgumentError
+from lapwing.results.difference import Difference
+from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.plotting import figure_of
+from lapwing.service.decoding_process import Key, Material, Missing, Order, written
+from lapwing.service.result_documents import (
+    Asked,
+    Result,
+    as_result,
+    difference_document,
+    result_document,
+    result_table,
+)
+from lapwing.survey.survey import Survey
+
+Kept = OrderedDict[Key, Result]
+
+
+def warm_up() -> None:
+    """Read and compile what the first order would wait for."""
+    from lapwing.local.numerical.square_wave import SquareWave
+    from lapwing.planning.simulation import simulate
+    from lapwing.protocol.domains.interval import Interval
+
+    wave = SquareWave(Interval(0, 1, bins=32), epsilon=1)
+    survey = Survey("warm-up", wave)
+    tally = simulate(wave, [100] * 32, rng=1)
+    found = as_result(survey.decode(tally))
+    result_document(found, Asked())
+
+
+def carried_out(
+    order: Order, materials: Mapping[Key, Material], kept: Kept, *, most: int
+) -> Missing | dict[str, Any] | str | bytes:
+    """Return what was ordered: a document, a table or a picture; or what is missing for it.
+
+    Parameters
+    ----------
+    order : Order
+    materials : mapping of Key to Material
+        Of what is not kept.
+    kept : Kept
+        Results by their keys, the last used one last.
+    most : int
+        How many are kept.
+    """
+    keys = [order.key, *([] if order.against is None else [order.against])]
+    missing = tuple(key for key in keys if key not in kept and key not in materials)
+    if missing:
+        return Missing(missing)
+    found = [_result(key, materials, kept) for key in keys]
+    while len(kept) > most:
+        kept.popitem(last=False)
+    asked = Asked(order.level, order.ranges, order.probabilities)
+    shown: Result | Difference = found[0]
+    if len(found) == 2:
+        if not all(isinstance(each, Distribution) for each in found):
+            raise ArgumentError("only distributions are compared; lists of frequent values are not")
+        shown = Difference(found[0], found[1], people=order.people)  # type: ignore[arg-type]
+    match order.form:
+        case "json":
+            if isinstance(shown, Difference):
+                return difference_document(shown, asked)
+            return result_document(shown, asked)
+        case "csv":
+            return result_table(shown, asked)
+        case "svg" | "png":
+            return written(_figure(shown, order), order.form)
+        case _:
+            assert_never(order.form)
+
+
+def _result(key: Key, materials: Mapping[Key, Material], kept: Kept) -> Result:
+    if key not in kept:
+        material = materials[key]
+        survey = Survey.from_json(material.document)
+        kept[key] = as_result(survey.decode(material.tally))
+    kept.move_to_end(key)
+    return kept[key]
+
+
+def _figure(shown: Result | Difference, order: Order) -> Any:
+    if isinstance(shown, HeavyHitters):
+        return figure_of(shown.picture(level=order.level), title=order.title)
+    if isinstance(shown, Difference):
+        pictures = shown.pictures(level=order.level, names=order.names)
+    else:
+        pictures = shown.pictures(level=order.level)
+    return figure_of(*pictures, title=order.title)
