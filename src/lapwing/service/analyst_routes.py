@@ -63,9 +63,7 @@ async def show_tally(request: Request) -> Response:
     check_query(request, ("segment",))
     segment = request.query_params.get("segment")
     tally = await collector.results.tally(kept, request.path_params["epoch"], segment)
-    return Response(
-        canonical(tally.to_document()), headers=NOT_KEPT, media_type="application/json"
-    )
+    return Response(canonical(tally.to_document()), headers=NOT_KEPT, media_type="application/json")
 
 
 async def show_result(request: Request) -> Response:

@@ -14,6 +14,7 @@ from starlette.routing import BaseRoute
 
 from lapwing.service import admin_routes, analyst_routes, device_routes, operation_routes
 from lapwing.service.collector import Collector
+from lapwing.service.pages import page_routes
 from lapwing.service.problem_answers import DeskProblem, ProblemError
 from lapwing.service.receiving import Receive, Scope, Send
 from lapwing.service.upload_path import address_of
@@ -67,11 +68,7 @@ class Application:
 
 def make_application(collector: Collector) -> Application:
     """Return the application of a collector, with its pages."""
-    return Application(collector, pages=_pages())
-
-
-def _pages() -> Sequence[BaseRoute]:
-    return ()
+    return Application(collector, pages=page_routes.routes())
 
 
 def _framed(collector: Collector, pages: Sequence[BaseRoute]) -> Starlette:

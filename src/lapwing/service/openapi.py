@@ -1,4 +1,493 @@
-"""stub"""
-def openapi_document() -> dict[str, object]:
-    """Return it."""
-    return {}
+"""The description of all addresses (OpenAPI 3.1), in one place; a test compares it with the routes.
+
+The pages for people are not part of it.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_BATCH, MEDIA_TYPE, MOST_REPORTS
+from lapwing.protocol.messages.problems import Problem
+from lapwing.service.decoding_process import MEDIA_TYPES
+from lapwing.service.problem_answers import AnyProblem, DeskProblem
+
+Document = dict[str, Any]
+Answers = dict[int, Document]
+
+_FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
+_EPOCH_NAME = {"type": "string", "pattern": "^[a-z0-9][a-z0-9.-]{0,63}$"}
+_MOMENT = {"type": ["string", "null"], "format": "date-time"}
+_TEXT = {"type": "string"}
+_COUNT = {"type": "integer", "minimum": 0}
+_NUMBER_OR_NONE = {"type": ["number", "null"]}
+
+
+def openapi_document() -> Document:
+    """Return the document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Lapwing collector",
+            "version": version("lapwing"),
+            "description": "Takes randomised reports of devices, and shows what they say together.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "tags": [
+            {"name": "devices", "description": "Open to all, from any page."},
+            {"name": "analysts", "description": "Needs a token of the role analyst or admin."},
+            {"name": "admins", "description": "Needs a token of the role admin."},
+            {"name": "operations", "description": "For those who run it."},
+        ],
+        "paths": {**_operations(), **_devices(), **_admins(), **_analysts()},
+        "components": {
+            "securitySchemes": {
+                "role": {"type": "http", "scheme": "bearer", "description": "lwa_..."},
+                "invitation": {"type": "http", "scheme": "bearer", "description": "lwu_..."},
+            },
+            "schemas": _schemas(),
+        },
+    }
+
+
+def _operations() -> Document:
+    health = _object({"status": _TEXT})
+    return {
+        "/healthz": {
+            "get": _operation(
+                "Whether reports can be stored",
+                "operations",
+                {200: _json("They can.", health), 503: _json("They cannot now.", health)},
+            )
+        },
+        "/metrics": {
+            "get": _operation(
+                "Counters for Prometheus",
+                "operations",
+                {200: _answer("Counters.", "text/plain", _TEXT)},
+            )
+        },
+        "/openapi.json": {
+            "get": _operation(
+                "This document", "operations", {200: _json("It.", {"type": "object"})}
+            )
+        },
+    }
+
+
+def _devices() -> Document:
+    survey = _parameter("survey", "Fingerprint of the survey.", _FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", _EPOCH_NAME)
+    batch = _parameter("batch", "16 random bytes.", {"type": "string", "pattern": "^[0-9a-f]{32}$"})
+    stored = _json("Stored.", _reference("Stored"))
+    upload: Document = {
+        **_operation(
+            "Store a batch of reports, whole or not at all",
+            "devices",
+            {
+                201: {**stored, "description": "Stored now: it is on disk."},
+                200: {**stored, "description": "It was stored before; nothing is counted twice."},
+                **_problems(*Problem),
+            },
+            description="The batch may be sent again with the same bytes until it is answered. A "
+            "device drops it at any 2xx or 4xx but 425 and 429, and keeps it at all others.",
+        ),
+        "security": [{}, {"invitation": []}],
+        "requestBody": {
+            "required": True,
+            "content": {
+                MEDIA_TYPE: {
+                    "schema": {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH}
+                },
+                JSON_MEDIA_TYPE: {"schema": _reference("Batch")},
+            },
+        },
+    }
+    allowed = _operation(
+        "Whether another page may send this", "devices", {204: {"description": "It may."}}
+    )
+    return {
+        "/v1/surveys/{survey}/epochs": {
+            "parameters": [survey],
+            "get": _operation(
+                "When the survey is answered",
+                "devices",
+                {
+                    200: _json("The epochs.", _object({"epochs": _list(_reference("Epoch"))})),
+                    **_problems(Problem.UNKNOWN_SURVEY, DeskProblem.MALFORMED_REQUEST),
+                },
+            ),
+            "options": allowed,
+        },
+        "/v1/surveys/{survey}/epochs/{epoch}/batches/{batch}": {
+            "parameters": [survey, epoch, batch],
+            "put": upload,
+            "post": {**upload, "summary": "The same, for pages that are being closed"},
+            "options": allowed,
+        },
+    }
+
+
+def _admins() -> Document:
+    survey = _parameter("survey", "Fingerprint of the survey.", _FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", _EPOCH_NAME)
+    terms = _json("Its terms.", _reference("Terms"))
+    moved = _json("The epoch as it is now.", _reference("Epoch"))
+    gone: Answers = {204: {"description": "It is forgotten, with all that was collected."}}
+
+    def admin(summary: str, answers: Answers, *problems: AnyProblem, body: Any = None) -> Document:
+        said = (
+            DeskProblem.MALFORMED_REQUEST,
+            DeskProblem.TOKEN_NEEDED,
+            DeskProblem.NOT_ALLOWED,
+            *problems,
+        )
+        if body is not None:
+            said = (*said, Problem.TOO_LARGE, Problem.BUSY)
+        operation = _operation(
+            summary, "admins", {**answers, **_problems(*said, Problem.NOT_READY, Problem.FULL)}
+        )
+        operation["security"] = [{"role": []}]
+        if body is not None:
+            content = {"application/json": {"schema": body}}
+            operation["requestBody"] = {"required": True, "content": content}
+        return operation
+
+    unknown = Problem.UNKNOWN_SURVEY
+    neither = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
+    create = _object(
+        {
+            "survey": {"type": "object", "description": "A survey's document."},
+            "minimum": {"type": "integer", "minimum": 1, "maximum": 10**12, "default": 1000},
+            "upload": {"enum": ["open", "tokens"], "default": "open"},
+            "retention_days": {"type": ["integer", "null"], "minimum": 0, "maximum": 36_525},
+        },
+        required=["survey"],
+    )
+    plan = _object(
+        {
+            "opens": {**_MOMENT, "description": "null: by hand."},
+            "closes": {**_MOMENT, "description": "null: by hand."},
+            "grace_seconds": {"type": "integer", "minimum": 0, "maximum": 366 * 86_400},
+        },
+        required=[],
+    )
+    tokens = _object({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})
+    role = _object(
+        {
+            "role": {"enum": ["admin", "analyst"]},
+            "label": {"type": "string", "maxLength": 100},
+        },
+        required=["role"],
+    )
+    unchanged: Answers = {
+        200: _json("The document, the same bytes for ever.", {"type": "object"}),
+        304: {"description": "It is what the sender has."},
+        **_problems(unknown, DeskProblem.MALFORMED_REQUEST),
+    }
+    made: Answers = {201: _json("Shown this once.", _object({"tokens": _list(_TEXT)}))}
+    told: Answers = {201: _json("Shown this once.", _object({"token": _TEXT, "role": _TEXT}))}
+    return {
+        "/v1/surveys/{survey}": {
+            "parameters": [survey],
+            "get": _operation("The survey's document", "devices", unchanged),
+            "options": _operation(
+                "Whether another page may ask", "devices", {204: {"description": "It may."}}
+            ),
+            "put": admin(
+                "Keep a survey as a draft",
+                {201: terms, 200: {**terms, "description": "It was here with these terms."}},
+                DeskProblem.EXISTS,
+                DeskProblem.SURVEY_REFUSED,
+                body=create,
+            ),
+            "delete": admin("Forget a survey", gone, unknown),
+        },
+        "/v1/surveys/{survey}/publish": {
+            "parameters": [survey],
+            "post": admin("Let devices see it", {200: terms}, unknown, DeskProblem.STATE),
+        },
+        "/v1/surveys/{survey}/retire": {
+            "parameters": [survey],
+            "post": admin("Close it with all of its epochs", {200: terms}, unknown),
+        },
+        "/v1/surveys/{survey}/upload-tokens": {
+            "parameters": [survey],
+            "post": admin("Invite devices", made, unknown, DeskProblem.STATE, body=tokens),
+        },
+        "/v1/surveys/{survey}/epochs/{epoch}": {
+            "parameters": [survey, epoch],
+            "put": admin(
+                "Plan an epoch, or change its times",
+                {201: moved, 200: moved},
+                unknown,
+                DeskProblem.STATE,
+                body=plan,
+            ),
+            "delete": admin("Forget an epoch", gone, *neither),
+        },
+        "/v1/surveys/{survey}/epochs/{epoch}/open": {
+            "parameters": [survey, epoch],
+            "post": admin("Open it now", {200: moved}, *neither, DeskProblem.STATE),
+        },
+        "/v1/surveys/{survey}/epochs/{epoch}/close": {
+            "parameters": [survey, epoch],
+            "post": admin("Close it now; in its grace, end that", {200: moved}, *neither),
+        },
+        "/v1/tokens": {"post": admin("Make a token of a role", told, body=role)},
+    }
+
+
+def _analysts() -> Document:
+    survey = _parameter("survey", "Fingerprint of the survey.", _FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", _EPOCH_NAME)
+    form = _parameter(
+        "epoch",
+        "Name of the epoch; with .csv, .svg or .png behind it a table or a picture.",
+        {"type": "string", "pattern": r"^[a-z0-9][a-z0-9.-]{0,63}(\.(csv|svg|png))?$"},
+    )
+    end = {"type": "string", "maxLength": 100}
+    segment = _query("segment", 'One of the survey\'s; "other" for who has none.', _TEXT)
+
+    def analyst(
+        summary: str, answers: Answers, *problems: AnyProblem, query: tuple[Document, ...] = ()
+    ) -> Document:
+        said = (DeskProblem.MALFORMED_REQUEST, DeskProblem.TOKEN_NEEDED, *problems)
+        operation = _operation(
+            summary, "analysts", {**answers, **_problems(*said, Problem.NOT_READY)}
+        )
+        operation["security"] = [{"role": []}]
+        if query:
+            operation["parameters"] = list(query)
+        return operation
+
+    shown = (
+        Problem.UNKNOWN_SURVEY,
+        Problem.UNKNOWN_EPOCH,
+        DeskProblem.UNKNOWN_SEGMENT,
+        DeskProblem.TOO_FEW,
+    )
+    asked = (
+        segment,
+        _query("level", "Of all intervals.", {"type": "number", "minimum": 0.5, "maximum": 0.9999}),
+        _query("against", "Another epoch, to compare with.", _TEXT),
+        _query("against_segment", "Another segment, to compare with.", _TEXT),
+        _query("low", "Of a range: above this. Left out: open.", end),
+        _query("high", "At most this. Left out: open.", end),
+        _query("quantiles", "Probabilities with commas between.", _TEXT),
+    )
+    content = {
+        media_type.partition(";")[0]: {
+            "schema": _reference("Result")
+            if form_name == "json"
+            else {"type": "string", **({"format": "binary"} if form_name == "png" else {})}
+        }
+        for form_name, media_type in MEDIA_TYPES.items()
+    }
+    return {
+        "/v1/surveys": {
+            "get": analyst(
+                "All surveys",
+                {200: _json("A row each.", _object({"surveys": _list(_reference("Row"))}))},
+            )
+        },
+        "/v1/surveys/{survey}/state": {
+            "parameters": [survey],
+            "get": analyst(
+                "How many reports there are",
+                {200: _json("By epoch and segment.", _reference("State"))},
+                Problem.UNKNOWN_SURVEY,
+            ),
+        },
+        "/v1/surveys/{survey}/tallies/{epoch}": {
+            "parameters": [survey, epoch],
+            "get": analyst(
+                "The tally, for every decoder",
+                {200: _json("A tally's document.", {"type": "object"})},
+                *shown,
+                query=(segment,),
+            ),
+        },
+        "/v1/surveys/{survey}/results/{epoch}": {
+            "parameters": [survey, form],
+            "get": analyst(
+                "What the reports say",
+                {200: {"description": "A result.", "content": content}},
+                *shown,
+                DeskProblem.CANNOT_BE_SAID,
+                DeskProblem.NO_RESULT,
+                query=asked,
+            ),
+        },
+    }
+
+
+def _schemas() -> Document:
+    guarantee = {"type": "object", "description": "What one report promises its sender."}
+    epoch = {
+        "name": _EPOCH_NAME,
+        "opens": _MOMENT,
+        "closes": _MOMENT,
+        "grace_until": _MOMENT,
+        "state": {"enum": ["planned", "open", "grace", "closed"]},
+    }
+    count = {
+        "reports": {"type": ["integer", "null"], "description": "null: too few to be shown."},
+        "text": _TEXT,
+    }
+    reasons = {"type": "object", "additionalProperties": _COUNT}
+    terms = {
+        "survey": _FINGERPRINT,
+        "state": {"enum": ["draft", "published", "retired"]},
+        "minimum": {"type": "integer", "minimum": 1},
+        "upload": {"enum": ["open", "tokens"]},
+        "retention_days": {"type": ["integer", "null"]},
+    }
+    row = {
+        **terms,
+        "name": _TEXT,
+        "randomizer": _TEXT,
+        "guarantee": guarantee,
+        "guarantee_text": _TEXT,
+        "answers": {"enum": ["fresh", "remembered report", "remembered round"]},
+        "segments": _list(_TEXT),
+        "segment_minimum": {"type": ["integer", "null"]},
+    }
+    counted = _object({**epoch, **count, "refused": reasons}, required=[*epoch, *count, "refused"])
+    counted["properties"]["segments"] = _list(_object({"segment": _TEXT, **count}))
+    tokens = {
+        "anyOf": [{"type": "null"}, _object({"unused": _COUNT, "used": _COUNT})],
+    }
+    return {
+        "Batch": _object(
+            {
+                "survey": _FINGERPRINT,
+                "segment": {"type": ["string", "null"]},
+                "reports": {
+                    "type": "array",
+                    "items": {"type": "string", "pattern": "^([0-9a-f]{2})+$"},
+                    "minItems": 1,
+                    "maxItems": MOST_REPORTS,
+                },
+            },
+            required=["survey", "reports"],
+        ),
+        "Stored": _object(
+            {
+                "batch": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+                "reports": {"type": "integer", "minimum": 1},
+                "state": {"enum": ["stored", "already stored"]},
+            }
+        ),
+        "Epoch": _object(epoch),
+        "Terms": _object(terms),
+        "Row": _object({**row, "epochs": _list(_reference("Epoch"))}),
+        "State": _object(
+            {**row, "upload_tokens": tokens, "epochs": _list(counted), "refused": reasons}
+        ),
+        "Result": {
+            "type": "object",
+            "required": ["survey", "epoch", "kind", "level", "reports", "warnings"],
+            "properties": {
+                "survey": _FINGERPRINT,
+                "name": _TEXT,
+                "epoch": _EPOCH_NAME,
+                "segment": {"type": ["string", "null"]},
+                "kind": {"enum": ["numbers", "labels", "heavy-hitters", "difference"]},
+                "level": {"type": "number"},
+                "reports": _COUNT,
+                "curve": {
+                    "type": ["object", "null"],
+                    "description": "Columns of one length, a row for each bin, with the band.",
+                },
+                "quantiles": _list({"type": "object"}),
+                "mean": {"type": "object"},
+                "atoms": _list({"type": "object"}),
+                "ranges": _list({"type": "object"}),
+                "shares": _list({"type": "object"}),
+                "values": _list({"type": "object"}),
+                "threshold": {"type": "number"},
+                "share_in_band": _NUMBER_OR_NONE,
+                "missing_share": {"type": "number"},
+                "differ": {"type": ["boolean", "null"]},
+                "warnings": _list(_TEXT),
+            },
+        },
+        "Problem": {
+            "type": "object",
+            "description": "RFC 9457. No text repeats a value that was sent.",
+            "required": ["type", "title", "status", "detail"],
+            "properties": {
+                "type": {"type": "string", "pattern": "^urn:lapwing:problem:[a-z-]+$"},
+                "title": _TEXT,
+                "status": {"type": "integer"},
+                "detail": _TEXT,
+                "reports": _list(_object({"position": _COUNT, "reason": _TEXT})),
+                "minimum": {"type": "integer"},
+            },
+        },
+    }
+
+
+def _operation(summary: str, tag: str, answers: Answers, *, description: str = "") -> Document:
+    found: Document = {
+        "summary": summary,
+        "tags": [tag],
+        "responses": {str(status): answer for status, answer in sorted(answers.items())},
+    }
+    return {**found, "description": description} if description else found
+
+
+def _problems(*problems: AnyProblem) -> Answers:
+    """Return the answers of problems, those of one status together."""
+    by_status: dict[int, list[AnyProblem]] = {}
+    for problem in problems:
+        by_status.setdefault(int(problem.status), []).append(problem)
+    return {
+        status: _answer(
+            "; ".join(f"{each.value}: {each.sentence}" for each in dict.fromkeys(same)) + ".",
+            "application/problem+json",
+            _reference("Problem"),
+        )
+        for status, same in by_status.items()
+    }
+
+
+def _answer(description: str, media_type: str, schema: Document) -> Document:
+    return {"description": description, "content": {media_type: {"schema": schema}}}
+
+
+def _json(description: str, schema: Document) -> Document:
+    return _answer(description, "application/json", schema)
+
+
+def _object(properties: Document, *, required: list[str] | None = None) -> Document:
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties) if required is None else required,
+        "additionalProperties": False,
+    }
+
+
+def _list(items: Document) -> Document:
+    return {"type": "array", "items": items}
+
+
+def _reference(name: str) -> Document:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _parameter(name: str, description: str, schema: Document) -> Document:
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": schema,
+    }
+
+
+def _query(name: str, description: str, schema: Document) -> Document:
+    return {"name": name, "in": "query", "description": description, "schema": schema}

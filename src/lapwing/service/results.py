@@ -269,8 +269,8 @@ class Results:
                         materials[key] = Material(kept.stored.document, tally)
                 case RefusedOrder(reason):
                     raise ProblemError(DeskProblem.CANNOT_BE_SAID, reason)
-                case Defect(error, place):
-                    raise RuntimeError(f"a decode ended in {error} at {place}")
+                case Defect(kind, place):
+                    raise RuntimeError(f"a decode ended in {kind} at {place}")
                 case _:
                     raise RuntimeError("the decoding process asks for what it was given")
 

@@ -1,8 +1,8 @@
-"""The way of an upload, from its first byte to its answer: written by hand, because it is walked
-by every report.
+"""The way of an upload, from its first byte to its answer.
 
-It stands before the framework, which would take as much time as all the rest. What became of a
-batch is answered after it is on disk.
+It is written by hand, because every report walks it, and stands before the framework,
+which would take as much time as all the rest. What became of a batch is answered after it is on
+disk.
 """
 
 from __future__ import annotations
@@ -119,9 +119,9 @@ class UploadPath:
             return
         except Exception as error:
             self._log.defect(error)
-            problem = ProblemError(DeskProblem.DEFECT, "please report it; keep the batch")
-            self._counters.uploads[500, problem.problem.value] += 1
-            await send_problem(send, problem, OPEN_TO_ALL)
+            defect = ProblemError(DeskProblem.DEFECT, "please report it; keep the batch")
+            self._counters.uploads[500, defect.problem.value] += 1
+            await send_problem(send, defect, OPEN_TO_ALL)
             return
         new = outcome.verdict is Verdict.STORED
         status = 201 if new else 200
