@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
+from lapwing.errors import StoreError
+
 Value = int | str | bytes | None
 
 
@@ -77,5 +79,5 @@ class Driver(Protocol):
         ...
 
 
-class ConflictError(Exception):
-    """Another collector stored the same batch at the same moment: begin the transaction anew."""
+class ConflictError(StoreError):
+    """Another collector changed the same at the same moment: begin the transaction anew."""

@@ -74,7 +74,11 @@ class SqlStore:
         self._ready: dict[str, Counting] = {}
         self._ready_lock = Lock()
         self._pending = Pending()
-        with driver.reading() as transaction:
+        self._look()
+
+    def _look(self) -> None:
+        """Note what waits to be folded or dropped."""
+        with self._driver.reading() as transaction:
             waiting = transaction.rows(
                 "SELECT epoch, segment, COUNT(*), SUM(LENGTH(body)) FROM deltas"
                 " GROUP BY epoch, segment"
@@ -334,7 +338,8 @@ class SqlStore:
                 for (epoch,) in waiting:
                     drop_batches(transaction, epoch)
             self._dropping = bool(waiting)
-            return self._dropping
+            if waiting:
+                return True
         if everything:
             self._driver.rest()
         return False
@@ -347,7 +352,9 @@ class SqlStore:
     def import_(self, chunks: Iterable[bytes]) -> str:
         """Keep what :meth:`export` yielded, all or nothing; see :class:`Store`."""
         with self._driver.writing() as transaction:
-            return imported(transaction, chunks)
+            survey = imported(transaction, chunks)
+        self._look()
+        return survey
 
     def backup(self, path: Path) -> None:
         """Write a copy of everything, as of one moment, while reports keep coming."""
