@@ -7,11 +7,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
-from lapwing.errors import LapwingError, StoreError
+from lapwing.errors import LapwingError, NotStoredError, StoreError
 from lapwing.service.catalogue import Catalogue
 from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
+from lapwing.service.problem_answers import ProblemError, problem_of
 from lapwing.service.receiving import Receiving
 from lapwing.service.refusals import Refusals
 from lapwing.service.results import Results
@@ -21,6 +24,8 @@ from lapwing.service.storage.store import AccessToken, Store
 from lapwing.service.storage.writer import Writer
 from lapwing.service.survey_life import SurveyLife
 from lapwing.service.upload_path import UploadPath
+
+Found = TypeVar("Found")
 
 READERS = 2
 """Threads that ask the store what is not an upload."""
@@ -90,7 +95,8 @@ class Collector:
 
     async def start(self) -> None:
         """Begin what goes on beside the requests."""
-        await self.life.tick()
+        with suppress(ProblemError):  # the store cannot now; the next tick tries again
+            await self.life.tick()
         self.results.start()
         self._beside = asyncio.create_task(self._go_on())
         self.log.write("started", surveys=len(list(self.catalogue)))
@@ -112,15 +118,14 @@ class Collector:
         """Do what is due: the clock's changes of epochs, refusals to the disk, the hour's log."""
         self.log.tick()
         await self.life.tick()
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self.readers, self.refusals.store, self.store)
+        await self.asked(partial(self.refusals.store, self.store))
 
     async def _go_on(self) -> None:
         while True:
             try:
                 await self.tick()
                 trouble = self.writer.trouble
-            except StoreError as error:
+            except (StoreError, ProblemError) as error:
                 trouble = type(error).__name__
             except Exception as error:
                 self.log.defect(error)
@@ -147,10 +152,16 @@ class Collector:
         """Whether it can store, as far as it knows."""
         return self._trouble is None
 
+    async def asked(self, work: Callable[[], Found]) -> Found:
+        """Return what the store answers, asked in a thread; a ProblemError when it cannot."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.readers, work)
+        except (StoreError, NotStoredError) as error:
+            raise problem_of(error, retry_seconds=self.settings.retry_seconds) from None
+
     async def add_token(self, token: AccessToken) -> None:
         """Let a token open a role, from now on and after a restart."""
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self.readers, self.store.add_access_token, token)
+        await self.asked(partial(self.store.add_access_token, token))
         self.roles.add(token.digest, token.role)
         self.log.write("token made", role=token.role)
 

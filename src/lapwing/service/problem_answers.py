@@ -13,6 +13,13 @@ from typing import Any
 
 import msgspec
 
+from lapwing.errors import (
+    LapwingError,
+    NotStoredError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+)
 from lapwing.protocol.messages.problems import PREFIX, Problem
 
 MEDIA_TYPE = b"application/problem+json"
@@ -124,3 +131,31 @@ class ProblemError(Exception):
         if self.status == HTTPStatus.UNAUTHORIZED:
             found.append((b"www-authenticate", b"Bearer"))
         return found
+
+
+def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
+    """Return how an error of the store is answered.
+
+    Parameters
+    ----------
+    error : StoreError, NotStoredError or ArgumentError
+    retry_seconds : int
+        What is told whoever may try again.
+    """
+    if isinstance(error, NotStoredError):
+        return ProblemError(Problem.UNKNOWN_EPOCH, "the survey or epoch was deleted meanwhile")
+    if isinstance(error, StoreBusyError):
+        return ProblemError(
+            Problem.BUSY,
+            "too many uploads wait; send the same bytes again later",
+            retry_after=retry_seconds,
+        )
+    if isinstance(error, StoreFullError):
+        return ProblemError(
+            Problem.FULL, "the disk is full; try again later", retry_after=10 * retry_seconds
+        )
+    if isinstance(error, StoreError):
+        return ProblemError(
+            Problem.NOT_READY, "the database cannot do it now; try again", retry_after=retry_seconds
+        )
+    return ProblemError(DeskProblem.STATE, str(error))

@@ -14,7 +14,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from lapwing.errors import NotStoredError
+from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.service.catalogue import KeptSurvey
@@ -31,7 +31,7 @@ from lapwing.service.decoding_process import (
     Order,
     RefusedOrder,
 )
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.result_documents import PROBABILITIES
 from lapwing.service.settings import Settings
 from lapwing.service.shown_counts import shown_segments
@@ -153,10 +153,8 @@ class Results:
     async def _apart(self, work: Callable[[], Found]) -> Found:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._pool, work)
-        except NotStoredError:
-            raise ProblemError(
-                Problem.UNKNOWN_EPOCH, "the survey or epoch was deleted meanwhile"
-            ) from None
+        except (StoreError, NotStoredError) as error:
+            raise problem_of(error, retry_seconds=self._retry) from None
 
     async def _made(self, kept: KeptSurvey, question: Question, form: Form) -> tuple[Order, Made]:
         order = await self._order(kept, question, form)

@@ -7,15 +7,22 @@ import re
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from lapwing.documents import canonical, nearest, quoted, shown
-from lapwing.errors import ArgumentError, FormatError, LapwingError
+from lapwing.errors import (
+    ArgumentError,
+    FormatError,
+    LapwingError,
+    NotStoredError,
+    StoreError,
+)
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalogue import Catalogue, KeptSurvey
 from lapwing.service.epoch_clock import kept_until, state_at, to_moment
 from lapwing.service.logs import Log
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey
 from lapwing.survey.survey import Survey
@@ -32,6 +39,8 @@ LONGEST_GRACE = 366 * 86_400
 LONGEST_RETENTION = 36_525
 
 USUAL_MINIMUM = 1000
+
+RETRY_SECONDS = 5
 
 
 class SurveyLife:
@@ -65,7 +74,10 @@ class SurveyLife:
         self._turn = asyncio.Lock()
 
     async def _apart(self, work: Callable[[], Found]) -> Found:
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        except (StoreError, NotStoredError, ArgumentError) as error:
+            raise problem_of(error, retry_seconds=RETRY_SECONDS) from None
 
     async def _change(self, event: str, work: Callable[[], Found], **facts: str | int) -> Found:
         """Do one change of the store, and read the catalogue anew."""
@@ -200,14 +212,12 @@ class SurveyLife:
         self._forward(fingerprint, epoch.name)
         return new
 
-    def _forward(self, fingerprint: str, name: str) -> str | None:
-        """Bring an epoch to the state that the clock says; return it when it is another one."""
+    def _forward(self, fingerprint: str, name: str) -> None:
+        """Bring an epoch to the state that the clock says."""
         (epoch,) = (each for each in self._store.epochs(fingerprint) if each.name == name)
         state = state_at(epoch, self._clock())
-        if state == epoch.state:
-            return None
-        self._store.set_epoch_state(fingerprint, name, state)
-        return state
+        if state != epoch.state:
+            self._store.set_epoch_state(fingerprint, name, state)
 
     async def open_epoch(self, fingerprint: str, name: str) -> None:
         """Open an epoch now; nothing happens to one that is open."""
@@ -217,8 +227,10 @@ class SurveyLife:
                 raise ProblemError(
                     DeskProblem.STATE, "what was closed is not opened again; plan another epoch"
                 )
+            now = int(self._clock())
+            if epoch.closes is not None and epoch.closes <= now:
+                raise ProblemError(DeskProblem.STATE, "the epoch was to close before now")
             if epoch.state == "planned":
-                now = int(self._clock())
 
                 def work() -> None:
                     self._store.put_epoch(fingerprint, replace(epoch, opens=now))
@@ -232,13 +244,8 @@ class SurveyLife:
             epoch = self.epoch(fingerprint, name)
             if epoch.state == "closed":
                 return
-            now = int(self._clock())
-            last = epoch.state == "grace" or epoch.grace_seconds == 0
-            if last:
-                closes = now if epoch.closes is None else min(epoch.closes, now)
-                ended = replace(epoch, closes=closes, grace_seconds=max(0, now - closes))
-            else:
-                ended = replace(epoch, closes=now)
+            last = epoch.state != "open" or epoch.grace_seconds == 0
+            ended = _ended(epoch, int(self._clock()), last=last)
 
             def work() -> None:
                 self._store.put_epoch(fingerprint, ended)
@@ -276,7 +283,10 @@ class SurveyLife:
         return tokens
 
     async def tick(self) -> None:
-        """Do what the clock says: open, close, and delete what was kept long enough."""
+        """Do what the clock says: open, close, and delete what was kept long enough.
+
+        A ProblemError says that the store could not; the next tick tries again.
+        """
         async with self._turn:
             now = self._clock()
             for kept in self._catalogue:
@@ -287,18 +297,28 @@ class SurveyLife:
                     if ends is not None and ends <= now:
                         await self._change(
                             "epoch deleted",
-                            lambda f=fingerprint, n=name: self._store.delete_epoch(f, n),  # type: ignore[misc]
+                            partial(self._store.delete_epoch, fingerprint, name),
                             survey=fingerprint,
                             epoch=name,
                         )
                     elif state_at(epoch, now) != epoch.state:
-                        state = await self._change(
+                        await self._change(
                             "epoch moved on",
-                            lambda f=fingerprint, n=name: self._forward(f, n),  # type: ignore[misc]
+                            partial(self._forward, fingerprint, name),
                             survey=fingerprint,
                             epoch=name,
                         )
-                        del state
+
+
+def _ended(epoch: StoredEpoch, now: int, *, last: bool) -> StoredEpoch:
+    """Return an epoch that closes now; when it is the last of it, its grace is over, too."""
+    # One that was to open later never did.
+    opens = None if epoch.opens is not None and epoch.opens > now else epoch.opens
+    closes = now if epoch.closes is None else min(epoch.closes, now)
+    if opens is not None:
+        closes = max(closes, opens + 1)
+    grace = max(0, now - closes) if last else epoch.grace_seconds
+    return replace(epoch, opens=opens, closes=closes, grace_seconds=grace)
 
 
 def check_keys(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
+from functools import partial
 from typing import Any
 
 from lapwing.service.catalogue import Catalogue, KeptSurvey
@@ -51,17 +51,13 @@ async def state_document(collector: Collector, kept: KeptSurvey) -> dict[str, An
     kept : KeptSurvey
     """
     fingerprint, store = kept.stored.fingerprint, collector.store
-    loop = asyncio.get_running_loop()
     # What was refused a moment ago is part of it.
-    await loop.run_in_executor(collector.readers, collector.refusals.store, store)
-    totals, refused, tokens = await loop.run_in_executor(
-        collector.readers,
-        lambda: (
-            store.totals(fingerprint),
-            store.refused(fingerprint),
-            store.upload_tokens(fingerprint) if kept.invited_only else None,
-        ),
-    )
+    await collector.asked(partial(collector.refusals.store, store))
+    totals = await collector.asked(partial(store.totals, fingerprint))
+    refused = await collector.asked(partial(store.refused, fingerprint))
+    tokens = None
+    if kept.invited_only:
+        tokens = await collector.asked(partial(store.upload_tokens, fingerprint))
     counts: dict[str, Counter[str]] = {}
     for each in totals:
         counts.setdefault(each.epoch, Counter())[each.segment] += each.reports

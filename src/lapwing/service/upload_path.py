@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from lapwing.errors import BatchError, StoreBusyError, StoreError, StoreFullError
+from lapwing.errors import BatchError, StoreError
 from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE, Batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalogue import Catalogue, KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
-from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send
 from lapwing.service.refusals import Refusals
 from lapwing.service.security import UPLOAD_PREFIX, bearer, hash_of
@@ -182,24 +182,8 @@ class UploadPath:
         upload = Upload(address.survey, address.epoch, batch_id, batch, token_hash)
         try:
             outcome = await self._writer.submit(upload)
-        except StoreBusyError:
-            raise ProblemError(
-                Problem.BUSY,
-                "too many uploads wait; send the same bytes later",
-                retry_after=self._retry,
-            ) from None
-        except StoreFullError:
-            raise ProblemError(
-                Problem.FULL,
-                "the disk is full; send the same bytes later",
-                retry_after=10 * self._retry,
-            ) from None
-        except StoreError:
-            raise ProblemError(
-                Problem.NOT_READY,
-                "the database cannot store now; send the same bytes later",
-                retry_after=self._retry,
-            ) from None
+        except StoreError as error:
+            raise problem_of(error, retry_seconds=self._retry) from None
         if outcome.verdict not in (Verdict.STORED, Verdict.ALREADY):
             raise _refused(outcome)
         return started, batch.reports, outcome
