@@ -1,6 +1,6 @@
 // Plays what a device does, step by step: a JSON object {options, surveys, file, steps} on standard
 // input, a JSON list of what each step gave on standard output. With `file` the memory is a file,
-// so that a test can kill the program and go on with the next one. The clock is moved, not waited for.
+// so that a test can kill the program and go on with the next one. The clock stands, and is moved.
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 
@@ -23,6 +23,7 @@ class FileStorage {
     const bytes = (key, value) => (value?.$bytes ? Uint8Array.from(value.$bytes) : value);
     const records = new Map(JSON.parse(text, bytes).map((record) => [record.key, record]));
     const { put = [], result } = update(new Map(records));
+    if (put.length === 0) return result;
     for (const record of put) records.set(record.key, record);
     const plain = (key, value) => (value instanceof Uint8Array ? { $bytes: [...value] } : value);
     writeFileSync(`${this.path}.new`, JSON.stringify([...records.values()], plain));
@@ -34,22 +35,20 @@ class FileStorage {
 }
 
 let shift = 0;
-const now = Date.now;
-Date.now = () => now() + shift;
-const later = globalThis.setTimeout;
+const start = Date.now();
+Date.now = () => start + shift;
 const paused = [];
-// Pauses pass at once and move the clock; what limits a request keeps its time, which no test meets.
-globalThis.setTimeout = (work, milliseconds) => {
-  if (milliseconds === 60_000) return later(work, milliseconds);
+
+/** Pauses pass at once and move the clock. */
+async function pause(milliseconds) {
   shift += milliseconds;
-  paused.push(Math.round(milliseconds));
-  return later(work, 0);
-};
+  paused.push(milliseconds);
+}
 
 const { options, surveys, file, steps } = JSON.parse(readFileSync(0, "utf8"));
 const storage = file ? new FileStorage(file) : new MemoryStorage();
 
-const device = () => new Device({ ...options, storage });
+const device = () => new Device({ ...options, storage, pause });
 const read = (name) => device().readSurvey(surveys[name]);
 
 const STEPS = {

@@ -31,13 +31,15 @@ export class Device {
   #mostEpsilon;
   #budget;
   #delay;
+  #pause;
 
   /**
    * `mostEpsilon` is the largest epsilon that a survey may ask for, `budget` what all answers of
    * this device, to all surveys, may cost together: both are the person's to set, so neither has a
-   * default. `delaySeconds`: a report waits a random part of it before it is first sent.
+   * default. `delaySeconds`: a report waits a random part of it before it is first sent. `storage`,
+   * `fetch` and `pause` replace what the platform has.
    */
-  constructor({ mostEpsilon, budget, delaySeconds = 0, storage, fetch } = {}) {
+  constructor({ mostEpsilon, budget, delaySeconds = 0, storage, fetch, pause } = {}) {
     this.#mostEpsilon = amount(mostEpsilon, "mostEpsilon");
     this.#budget = amount(budget, "budget");
     if (!(delaySeconds >= 0 && delaySeconds <= LONGEST_DELAY)) {
@@ -46,6 +48,7 @@ export class Device {
     this.#delay = delaySeconds * SECOND;
     this.#storage = storage ?? new BrowserStorage();
     this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request));
+    this.#pause = pause ?? paused;
   }
 
   /** Return the survey in a text, as `readSurvey` does; PrivacyError above this device's largest epsilon. */
@@ -167,7 +170,7 @@ export class Device {
       const waiting = await this.#waiting();
       if (waiting.length === 0) return;
       const next = Math.min(...waiting.map(({ due }) => due)) - Date.now();
-      await pause(Math.min(Math.max(next, 0), LONGEST_PAUSE), signal);
+      await this.#pause(Math.min(Math.max(next, 0), LONGEST_PAUSE), signal);
     }
   }
 
@@ -300,7 +303,7 @@ function random() {
   return globalThis.crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32;
 }
 
-function pause(milliseconds, signal) {
+function paused(milliseconds, signal) {
   return new Promise((resolve, reject) => {
     const stop = () => {
       clearTimeout(timer);
