@@ -53,7 +53,7 @@ CONFINED: dict[str, tuple[str, ...]] = {
     "uvicorn": ("service/",),
     "jinja2": ("service/",),
     "asyncpg": ("service/",),
-    "sqlite3": ("service/storage/",),
+    "sqlite3": ("service/storage/", "client/"),
     "httpx": ("client/",),
 }
 """Packages that only these import: folders, and files whose names end so."""

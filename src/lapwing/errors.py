@@ -18,6 +18,8 @@
     │   ├── StoreFullError                ... because its disk is full
     │   └── StoreBusyError                ... because too much waits already
     ├── NotStoredError (LookupError)      a survey or an epoch that the collector does not have
+    ├── DeviceError (OSError)             a device's file cannot be used now
+    ├── CollectorError (OSError)          a collector cannot be reached, or does not answer as one
     └── MissingExtraError (ImportError)   an optional dependency is not installed
 
     LapwingWarning (UserWarning)
@@ -160,6 +162,14 @@ class StoreBusyError(StoreError):
 
 class NotStoredError(LapwingError, LookupError):
     """A survey or an epoch that the collector does not have."""
+
+
+class DeviceError(LapwingError, OSError):
+    """The file of a device, which holds what was spent, cannot be used now; nothing was changed."""
+
+
+class CollectorError(LapwingError, OSError):
+    """A collector cannot be reached, has not what was asked for, or does not answer as one."""
 
 
 class MissingExtraError(LapwingError, ImportError):

@@ -37,9 +37,9 @@ from lapwing import (
     UnaryEncoding,
     Wavelet,
 )
-from lapwing.documents import fingerprint
 from lapwing.errors import DomainError
 from lapwing.privacy.sampling.randomness import iterate, seeded
+from tests.vectors.bad_answers import bad_answers
 from tests.vectors.closed_sides import closed_sides
 from tests.vectors.edge_words import edges
 
@@ -349,33 +349,6 @@ def _bad_hashes() -> list[dict[str, Any]]:
     return _refused(cases)
 
 
-def _bad_answers() -> list[tuple[str, Any]]:
-    """Documents with the fingerprint of their own bytes, which must not save them."""
-    good = SEGMENTED.to_document()
-
-    def with_changes(**changes: Any) -> dict[str, Any]:
-        document = {key: value for key, value in {**good, **changes}.items() if value is not None}
-        del document["fingerprint"]
-        return {**document, "fingerprint": fingerprint(document)}
-
-    return [
-        ("a segment that is the word for none of them", with_changes(segments=["north", "other"])),
-        ("a segment twice", with_changes(segments=["north", "north"])),
-        ("a segment that is no text", with_changes(segments=["north", 1])),
-        ("a segment without characters", with_changes(segments=["north", ""])),
-        ("segments that are one text", with_changes(segments="north")),
-        ("no segments, but the key", with_changes(segments=[])),
-        ("more than 1000 segments", with_changes(segments=[str(i) for i in range(1001)])),
-        ("segments without their minimum", with_changes(segment_minimum=None)),
-        ("a minimum without segments", with_changes(segments=None)),
-        ("a minimum of 0", with_changes(segment_minimum=0)),
-        ("a minimum that is a text", with_changes(segment_minimum="500")),
-        ("answers kept in a way that nobody knows", with_changes(answers="for a year")),
-        ("fresh answers, which are not said", with_changes(answers="fresh")),
-        ("answers that are true", with_changes(answers=True)),
-    ]
-
-
 def _bad_surveys() -> list[dict[str, Any]]:
     good = LINEAR.to_document()
     randomizer, derived, domain = good["randomizer"], good["derived"], good["randomizer"]["domain"]
@@ -420,7 +393,7 @@ def _bad_surveys() -> list[dict[str, Any]]:
         ("the fingerprint is absent", {k: v for k, v in good.items() if k != "fingerprint"}),
         ("no name", {**good, "name": ""}),
         ("a list", [good]),
-        *_bad_answers(),
+        *bad_answers(SEGMENTED),
     ]
     texts = [(why, json.dumps(document)) for why, document in documents]
     whole = json.dumps(good)
