@@ -23,9 +23,12 @@ class Scripted:
         Of (status, headers, body) or LOST, one for each upload; 201 when none is left.
     pages : dict
         Of address to (media type, body), for what is fetched.
+    policy : str
+        Content-Security-Policy of these pages.
     """
 
     address: str = ""
+    policy: str = ""
     answers: list[Any] = field(default_factory=list)
     pages: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     uploads: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
@@ -63,7 +66,10 @@ def _handler(script: Scripted) -> type[BaseHTTPRequestHandler]:
             script.fetched.append((self.path, self._headers()))
             media, body = script.pages.get(self.path, ("text/plain", b""))
             status = 200 if self.path in script.pages else 404
-            self._answer(status, {"content-type": media}, body)
+            headers = {"content-type": media}
+            if script.policy:
+                headers["content-security-policy"] = script.policy
+            self._answer(status, headers, body)
 
         def do_PUT(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
