@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
-from lapwing import Survey
+from lapwing import Categories, GeneralizedRandomizedResponse, Rappor, Survey, seeded
+from lapwing.errors import WeakAnswerWarning
 from tests.cli.running import Program
 
 NEW = ("--name", "colour", "--randomizer", "generalized-randomized-response", "--epsilon", "1")
@@ -44,3 +46,24 @@ def test_what_does_not_fit_is_refused(lapwing: Program, tmp_path: Path) -> None:
     ):
         refused = lapwing("new", "-o", path, *NEW, *LABELS, *parts)
         assert refused.code == 2 and says in refused.complaint and not path.exists()
+
+
+def test_a_difference_says_what_it_cannot_tell(lapwing: Program, tmp_path: Path) -> None:
+    colours = Categories(["red", "green"])
+    fresh = Survey("colour", GeneralizedRandomizedResponse(colours, 1))
+    kept = Survey("colour", fresh.randomizer, remembered=True)
+    habit = Survey("habit", Rappor(colours, 1))
+    files: list[list[Path]] = []
+    for place, survey in enumerate((fresh, kept, habit)):
+        files.append([tmp_path / f"{place}-{period}.json" for period in (1, 2)])
+        for period, path in enumerate(files[-1]):
+            reports = survey.randomize(["red", "green", "red"] * 300, rng=seeded(period))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", WeakAnswerWarning)
+                path.write_text(survey.decode(survey.tally(reports)).to_json())
+    refused = lapwing("difference", *files[1])
+    assert refused.code == 4 and "who came and who left" in refused.complaint
+    assert lapwing("difference", *files[1], "--people", "different").code == 0
+    assert "permanent round" in lapwing("difference", *files[2], "--json").document["caution"]
+    assert "permanent round" in " ".join(lapwing("difference", *files[2]).out.split())
+    assert "caution" not in lapwing("difference", *files[0], "--json").document

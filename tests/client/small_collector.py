@@ -82,6 +82,11 @@ class SmallCollector:
         ids = {asked.batch for asked in self.uploads if asked.epoch == epoch}
         return [Batch.from_bytes(self.stored[i]).records for i in ids if i in self.stored]
 
+    def settled(self) -> None:
+        """Wait until the request that is being taken has been."""
+        with self._lock:
+            pass
+
     def take(self, asked: Asked) -> tuple[int, dict[str, str], bytes]:
         with self._lock:
             self.asked.append(asked)

@@ -53,7 +53,8 @@ def difference(
 
     Shows how quantiles and the mean are shifted, or how shares differ, for the people who
     reported, and whether the two differ at all: whether the band of the whole curve leaves zero
-    somewhere. Both must be on the same domain.
+    somewhere. Both must be on the same domain. Two periods of a survey with remembered
+    reports are refused: they show no changes.
     """
     check_level(level)
     if people not in PEOPLE:
@@ -96,6 +97,7 @@ def difference_document(made: Difference, *, level: float) -> dict[str, Any]:
         "people": made.people,
         "reports": [made.first.reports, made.second.reports],
         "guarantee": made.guarantee.to_document() if made.guarantee else None,
+        **({} if made.caution is None else {"caution": made.caution}),
         "level": level,
         "differ": None if whole is None else whole.leaves_zero,
     }
@@ -163,6 +165,8 @@ def _tables(
     }
     if made.guarantee:
         rows["promise of both"] = str(made.guarantee)
+    if made.caution:
+        rows["mind"] = made.caution
     rows["the two differ"] = {
         None: "not known: one of them has no error law",
         True: "yes: the band of the whole curve leaves zero",
