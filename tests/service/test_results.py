@@ -31,7 +31,8 @@ from tests.service.one_collector import Site, batch_of, labels_survey, problem, 
 NUMBERS = lw.Survey("hours", lw.SquareWave(lw.Interval(0, 80, bins=32), epsilon=3))
 LABELS = labels_survey(segments=["north", "south"], segment_minimum=50)
 DAYS = lw.Survey(
-    "births", lw.SquareWave(lw.Interval("2026-01-01", "2026-12-31", bins=13, unit="date"), epsilon=3)
+    "births",
+    lw.SquareWave(lw.Interval("2026-01-01", "2026-12-31", bins=13, unit="date"), epsilon=3),
 )
 VALUES = np.random.default_rng(5).normal(38, 8, 3000)
 
@@ -245,8 +246,6 @@ def test_dates_are_told_and_asked_as_dates() -> None:
     assert document["ranges"][0]["share"] < document["ranges"][1]["share"]
     change = difference_document(found.difference(found), Asked())
     assert change["differ"] is False and change["mean"]["shift"] == 0
-
-
 
 
 def test_frequent_values_of_a_huge_domain(tmp_path: Path) -> None:

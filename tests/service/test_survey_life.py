@@ -96,9 +96,7 @@ def test_a_retired_survey_takes_no_reports_and_keeps_its_results(tmp_path: Path)
         (b'{"survey": {}, "minimun": 1}', 400, "malformed-request"),
     ],
 )
-def test_what_is_no_survey_is_refused(
-    tmp_path: Path, body: bytes, status: int, word: str
-) -> None:
+def test_what_is_no_survey_is_refused(tmp_path: Path, body: bytes, status: int, word: str) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
             assert await said(here, "PUT", PATH, content=body) == (status, word)

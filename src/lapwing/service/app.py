@@ -118,6 +118,8 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
+        if address_of(request.url.path) is not None:
+            allowed += ", POST, PUT"  # they stand before the framework
         return _answer(
             ProblemError(
                 DeskProblem.METHOD,
