@@ -196,7 +196,7 @@ def test_a_body_that_breaks_off_is_not_counted(collector: ServedCollector, tmp_p
 
 
 def test_slow_and_large_bodies_end(tmp_path: Path) -> None:
-    with served(tmp_path, LAPWING_BODY_SECONDS="0.2", LAPWING_LARGEST_BODY="2048") as here:
+    with served(tmp_path, LAPWING_BODY_SECONDS="4", LAPWING_LARGEST_BODY="2048") as here:
         open_survey(here.address, labels_survey())
         with connect(here) as link:
             link.sendall(request(batch_path(), b"LWUPLOAD", length=100))
