@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -33,7 +32,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
     from lapwing.service.storage.postgres_store import PostgresStore
 
     server: PostgresServer = request.getfixturevalue("postgres_server")
-    address = asyncio.run(server.new_database())
+    address = server.new_database()
     return lambda: PostgresStore(address)
 
 
