@@ -1,9 +1,9 @@
-"""A device that is killed at every line of the client, and started again: run by test_killed.py.
+"""A device that is killed at every line of the client, and started again.
 
-``python -m tests.client.killed_device FOLDER SURVEY URL``. For each k a child opens a device of its
-own, answers epoch ``k<k>`` and sends; it ends, without any tidying up, when it comes to the k-th line
-of the client. A second child does the same in one go, with another value. One line of JSON for
-each k says what the ledger holds then. The last k is one that nothing killed.
+``python -m tests.client.killed_device FOLDER SURVEY URL FIRST STEP``. For each k a child opens a
+device of its own, answers epoch ``k<k>`` and sends; it ends, without any tidying up, when it comes
+to the k-th line of the client. A second child does the same in one go, with another value. One line
+of JSON for each k says what the ledger holds then. The last k is one that nothing killed.
 """
 
 from __future__ import annotations

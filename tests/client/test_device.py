@@ -103,7 +103,13 @@ def test_every_epoch_and_survey_costs(tmp_path: Path) -> None:
 
 def test_segments_stand_beside_a_report(tmp_path: Path) -> None:
     device = opened(tmp_path)
-    for epoch, label in (("n", "north"), ("s", "south"), ("o", "west"), ("x", None), ("y", "other")):
+    for epoch, label in (
+        ("n", "north"),
+        ("s", "south"),
+        ("o", "west"),
+        ("x", None),
+        ("y", "other"),
+    ):
         device.answer(COLOUR, "red", epoch=epoch, segment=label)
     numbers = {epoch: batch.segment for epoch, batch in stored(device).items()}
     assert numbers == {"n": 1, "s": 2, "o": 0, "x": 0, "y": 0}
@@ -245,7 +251,10 @@ def test_a_device_is_opened_with_its_budget(tmp_path: Path) -> None:
     for other in (2, "3.5", Guarantee(3, "1e-6", "replace-one", "local")):
         with pytest.raises(MismatchError, match="stays so"):
             opened(tmp_path, budget=other)
-    for wrong in (Guarantee(3, 0, "replace-one", "central"), Guarantee(3, 0, "add-or-remove-one", "local")):
+    for wrong in (
+        Guarantee(3, 0, "replace-one", "central"),
+        Guarantee(3, 0, "add-or-remove-one", "local"),
+    ):
         with pytest.raises(MismatchError, match="local model"):
             opened(tmp_path, budget=wrong)
     for cap in (0, -1, 25, "much", True):
@@ -253,7 +262,9 @@ def test_a_device_is_opened_with_its_budget(tmp_path: Path) -> None:
             opened(tmp_path, cap=cap, budget=3)
 
 
-@pytest.mark.parametrize("content", [b"", b"something else" * 100, b"SQLite format 3\0" + b"\0" * 90])
+@pytest.mark.parametrize(
+    "content", [b"", b"something else" * 100, b"SQLite format 3\0" + b"\0" * 90]
+)
 def test_a_damaged_file_is_never_replaced(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "device.lapwing"
     path.write_bytes(content)
@@ -329,7 +340,9 @@ def test_processes_share_a_device(tmp_path: Path) -> None:
     assert [process.returncode for process in running] == [0] * 4 and len(lines) == 32
     assert len({tuple(line.split()[:2]) for line in lines}) == 8
     assert sum(line.endswith("True") for line in lines) == 8
-    assert spent(opened(folder)) == 4 and [file.name for file in folder.iterdir()] == ["device.lapwing"]
+    assert spent(opened(folder)) == 4 and [file.name for file in folder.iterdir()] == [
+        "device.lapwing"
+    ]
 
 
 def test_nothing_of_the_value_is_kept(tmp_path: Path) -> None:

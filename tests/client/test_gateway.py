@@ -40,7 +40,9 @@ def test_a_pile_is_sent_whole_and_once(tmp_path: Path, collector: SmallCollector
             collector=collector.url,
         )
         assert (made.stored, made.refused, made.waiting) == (0 if again else 3, 0, 0)
-    batches = [Batch.from_bytes(body, segments=SURVEY.segments) for body in collector.stored.values()]
+    batches = [
+        Batch.from_bytes(body, segments=SURVEY.segments) for body in collector.stored.values()
+    ]
     assert sorted(batch.reports for batch in batches) == [3616, 8192, 8192]
     assert {batch.segment for batch in batches} == {2}
     parts = [SURVEY.tally(batch.to_reports(COLOURS.fingerprint)) for batch in batches]

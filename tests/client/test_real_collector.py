@@ -48,7 +48,9 @@ class Running:
         self._ask("PUT", path, created)
         self._ask("POST", f"{path}/publish")
         for epoch in epochs:
-            self._ask("PUT", f"{path}/epochs/{epoch}", {"opens": None, "closes": None, "grace_seconds": 0})
+            self._ask(
+                "PUT", f"{path}/epochs/{epoch}", {"opens": None, "closes": None, "grace_seconds": 0}
+            )
             self._ask("POST", f"{path}/epochs/{epoch}/open")
 
     def close(self, survey: Survey, epoch: str) -> None:

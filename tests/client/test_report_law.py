@@ -66,9 +66,7 @@ def test_fresh_answers_follow_the_channel(tmp_path: Path) -> None:
     silent[np.arange(ANSWERS), values] = False
     same = np.repeat(bits[:1], ANSWERS, axis=0)
     for broken in (silent, same):
-        assert not all(
-            accepts(tail) for tail in tails(broken, values, BITS.randomizer.thresholds)
-        )
+        assert not all(accepts(tail) for tail in tails(broken, values, BITS.randomizer.thresholds))
 
 
 def test_rounds_follow_the_channel_of_two_reports(tmp_path: Path) -> None:
@@ -89,7 +87,9 @@ def test_rounds_follow_the_channel_of_two_reports(tmp_path: Path) -> None:
     # A bit that is not the value's own is 0, and 1 in the permanent round with 1 - keep.
     law = [
         sum(
-            permanent * (again if first == held else 1 - again) * (again if second == held else 1 - again)
+            permanent
+            * (again if first == held else 1 - again)
+            * (again if second == held else 1 - again)
             for held, permanent in ((0, keep), (1, 1 - keep))
         )
         for first in (0, 1)

@@ -68,7 +68,9 @@ def test_a_request_tells_nothing_of_the_device(tmp_path: Path, collector: SmallC
     assert collector.uploads[0].headers["content-type"] == "application/vnd.lapwing.batch"
 
 
-def test_bytes_are_forgotten_when_they_have_arrived(tmp_path: Path, collector: SmallCollector) -> None:
+def test_bytes_are_forgotten_when_they_have_arrived(
+    tmp_path: Path, collector: SmallCollector
+) -> None:
     device = answered(tmp_path, "1", survey=BITS)
     device.send(collector.url)
     (records,) = collector.reports_of("1")
@@ -151,7 +153,10 @@ def test_retry_after_is_kept(tmp_path: Path, collector: SmallCollector) -> None:
 
 def test_a_retry_after_as_a_date(tmp_path: Path, collector: SmallCollector) -> None:
     device = answered(tmp_path, "1", "2")
-    for text, stays in (("Fri, 01 Jan 2100 00:00:00 GMT", True), ("Thu, 01 Jan 1970 00:00:00 GMT", False)):
+    for text, stays in (
+        ("Fri, 01 Jan 2100 00:00:00 GMT", True),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", False),
+    ):
         clock = Clock()
         collector.replies.append(Reply(503, None, {"retry-after": text}))
         made = device.send(collector.url, patience=clock.patience())
@@ -163,7 +168,9 @@ def test_a_retry_after_as_a_date(tmp_path: Path, collector: SmallCollector) -> N
 
 
 @pytest.mark.parametrize("text", ["soon", "-5", "1e3", "", "9" * 30, "٣"])
-def test_a_retry_after_that_says_nothing(tmp_path: Path, collector: SmallCollector, text: str) -> None:
+def test_a_retry_after_that_says_nothing(
+    tmp_path: Path, collector: SmallCollector, text: str
+) -> None:
     clock = Clock()
     device = answered(tmp_path, "1")
     # Headers are Latin-1 on their way.
@@ -275,7 +282,13 @@ def test_an_upload_token_travels_with_its_batch(tmp_path: Path, collector: Small
 
 @pytest.mark.parametrize(
     "numbers",
-    [{"first": -1}, {"first": float("nan")}, {"longest": "1"}, {"together": True}, {"together": 1e9}],
+    [
+        {"first": -1},
+        {"first": float("nan")},
+        {"longest": "1"},
+        {"together": True},
+        {"together": 1e9},
+    ],
 )
 def test_patience_is_checked(numbers: dict[str, float]) -> None:
     with pytest.raises(ArgumentError):

@@ -44,7 +44,10 @@ def test_two_periods_of_remembered_reports_are_refused() -> None:
 
 def test_other_pairs_are_as_they_were() -> None:
     """Two surveys, a survey that is not remembered, and a file that says nothing of it."""
-    kept, other = decoded(KEPT, seed=1), decoded(Survey("c", KEPT.randomizer, remembered=True), seed=2)
+    kept, other = (
+        decoded(KEPT, seed=1),
+        decoded(Survey("c", KEPT.randomizer, remembered=True), seed=2),
+    )
     fresh = decoded(FRESH, seed=3)
     silent = replace(kept, made={"class": "least-squares"})
     for pair in ((kept, other), (kept, fresh), (fresh, kept), (fresh, fresh), (kept, silent)):
@@ -64,7 +67,9 @@ def test_remembered_rounds_say_that_their_errors_cancel() -> None:
 def test_errors_of_a_permanent_round_do_cancel() -> None:
     """Exactly: two reports of a bit have a covariance that is positive, so adding is cautious."""
     assert isinstance(HABIT.randomizer, Rappor)
-    keep, again = (Fraction(HABIT.randomizer.thresholds[key], WORD) for key in ("permanent", "instantaneous"))
+    keep, again = (
+        Fraction(HABIT.randomizer.thresholds[key], WORD) for key in ("permanent", "instantaneous")
+    )
     one = keep * again + (1 - keep) * (1 - again)
     both = keep * again**2 + (1 - keep) * (1 - again) ** 2
     assert both - one**2 == (2 * again - 1) ** 2 * keep * (1 - keep) > 0

@@ -29,7 +29,11 @@ def killed_everywhere(
     """Run the device that is killed, and return what it says of each line."""
     path = folder / "survey.json"
     path.write_text(survey.to_json())
-    start = "import runpy, sys\n" + code + "\nrunpy.run_module('tests.client.killed_device', run_name='__main__')"
+    start = (
+        "import runpy, sys\n"
+        + code
+        + "\nrunpy.run_module('tests.client.killed_device', run_name='__main__')"
+    )
     arguments = [str(folder), str(path), url, str(first), str(step)]
     ran = subprocess.run(
         [sys.executable, "-c", start, *arguments],
