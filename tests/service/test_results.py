@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.planning.poisoning_alarm import poisoning_alarm
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import tally_from_document
 from lapwing.service.decoding_process import (
@@ -93,6 +94,11 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
             assert change["differ"] is True  # by five hours, of 3000 people with epsilon 3
             assert change["mean"]["low"] <= change["mean"]["shift"] <= change["mean"]["high"]
             await pictures_and_tables(here, f"{path}/results/f", f"{path}/results/f")
+
+            alarm = strict(await here.done("GET", f"{path}/alarms/e"))
+            told = poisoning_alarm(NUMBERS.randomizer, tally)
+            assert alarm["sounds"] is told.sounds and alarm["sentence"] == told.sentence
+            assert alarm["p_value"] == pytest.approx(told.p_value)
 
             # Reports that come later are in the next answer.
             await fill(here, NUMBERS, VALUES[:500])
@@ -263,5 +269,7 @@ def test_frequent_values_of_a_huge_domain(tmp_path: Path) -> None:
             rows = list(csv.DictReader(io.StringIO(table.text)))
             assert len(rows) == found["listed"]
             await here.done("GET", f"{path}/results/e.svg")
+            answer = await here.ask("GET", f"{path}/alarms/e")
+            assert (answer.status_code, problem(answer)) == (422, "cannot-be-said")
 
     asyncio.run(run())

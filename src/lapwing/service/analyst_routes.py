@@ -40,6 +40,7 @@ def routes() -> list[Route]:
         at(survey + "/state", {"GET": show_state}),
         at(survey + "/tallies/{epoch}", {"GET": show_tally}),
         at(survey + "/results/{epoch}", {"GET": show_result}),
+        at(survey + "/alarms/{epoch}", {"GET": show_alarm}),
     ]
 
 
@@ -78,6 +79,15 @@ async def show_result(request: Request) -> Response:
     if form == "svg":  # opened by itself it is a page, in which nothing may run
         headers["content-security-policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     return Response(content, headers=headers, media_type=MEDIA_TYPES[form])
+
+
+async def show_alarm(request: Request) -> Response:
+    """Return whether honest devices can have sent the reports."""
+    collector, kept = _found(request)
+    check_query(request, ("segment",))
+    segment = request.query_params.get("segment")
+    epoch = request.path_params["epoch"]
+    return json_answer(await collector.results.alarm(kept, epoch, segment))
 
 
 def _found(request: Request) -> tuple[Collector, KeptSurvey]:

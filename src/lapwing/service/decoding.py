@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, assert_never
 
 from lapwing.errors import ArgumentError
+from lapwing.planning.poisoning_alarm import poisoning_alarm
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
@@ -54,9 +55,12 @@ def carried_out(
         How many are kept.
     """
     keys = [order.key, *([] if order.against is None else [order.against])]
-    missing = tuple(key for key in keys if key not in kept and key not in materials)
+    tallied = order.form == "alarm"  # which is about the reports, not about a result
+    missing = tuple(key for key in keys if (tallied or key not in kept) and key not in materials)
     if missing:
         return Missing(missing)
+    if tallied:
+        return _alarm(materials[order.key])
     found = [_result(key, materials, kept) for key in keys]
     while len(kept) > most:
         kept.popitem(last=False)
@@ -75,8 +79,24 @@ def carried_out(
             return result_table(shown, asked)
         case "svg" | "png":
             return written(_figure(shown, order), order.form)
+        case "alarm":
+            raise AssertionError("it needs no result")
         case _:
             assert_never(order.form)
+
+
+def _alarm(material: Material) -> dict[str, Any]:
+    survey = Survey.from_json(material.document)
+    found = poisoning_alarm(survey.randomizer, material.tally)
+    mean, deviation = found.honest
+    return {
+        "sounds": found.sounds,
+        "sentence": found.sentence,
+        "p_value": found.p_value,
+        "chi_square": found.chi_square,
+        "honest": {"mean": mean, "deviation": deviation},
+        "visible": found.visible,
+    }
 
 
 def _result(key: Key, materials: Mapping[Key, Material], kept: Kept) -> Result:

@@ -26,6 +26,9 @@ from lapwing.protocol.messages.tally import Tally
 
 Form = Literal["json", "csv", "svg", "png"]
 
+Wanted = Literal["json", "csv", "svg", "png", "alarm"]
+"""A result in one of its forms, or whether honest devices can have sent the reports."""
+
 MEDIA_TYPES: Mapping[Form, str] = {
     "json": "application/json",
     "csv": "text/csv; charset=utf-8",
@@ -59,7 +62,7 @@ class Order(NamedTuple):
     key: Key
     against: Key | None
     people: Literal["same", "different"]
-    form: Form
+    form: Wanted
     level: float
     ranges: tuple[tuple[str, str], ...]
     probabilities: tuple[float, ...]

@@ -8,20 +8,23 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
-from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_BATCH, MEDIA_TYPE, MOST_REPORTS
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_BATCH, MEDIA_TYPE
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.decoding_process import MEDIA_TYPES
+from lapwing.service.openapi_schemas import (
+    EPOCH_NAME,
+    FINGERPRINT,
+    MOMENT,
+    TEXT,
+    Document,
+    list_of,
+    object_of,
+    reference,
+    schemas,
+)
 from lapwing.service.problem_answers import AnyProblem, DeskProblem
 
-Document = dict[str, Any]
 Answers = dict[int, Document]
-
-_FINGERPRINT = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
-_EPOCH_NAME = {"type": "string", "pattern": "^[a-z0-9][a-z0-9.-]{0,63}$"}
-_MOMENT = {"type": ["string", "null"], "format": "date-time"}
-_TEXT = {"type": "string"}
-_COUNT = {"type": "integer", "minimum": 0}
-_NUMBER_OR_NONE = {"type": ["number", "null"]}
 
 
 def openapi_document() -> Document:
@@ -46,13 +49,13 @@ def openapi_document() -> Document:
                 "role": {"type": "http", "scheme": "bearer", "description": "lwa_..."},
                 "invitation": {"type": "http", "scheme": "bearer", "description": "lwu_..."},
             },
-            "schemas": _schemas(),
+            "schemas": schemas(),
         },
     }
 
 
 def _operations() -> Document:
-    health = _object({"status": _TEXT})
+    health = object_of({"status": TEXT})
     return {
         "/healthz": {
             "get": _operation(
@@ -65,7 +68,7 @@ def _operations() -> Document:
             "get": _operation(
                 "Counters for Prometheus",
                 "operations",
-                {200: _answer("Counters.", "text/plain", _TEXT)},
+                {200: _answer("Counters.", "text/plain", TEXT)},
             )
         },
         "/openapi.json": {
@@ -77,10 +80,10 @@ def _operations() -> Document:
 
 
 def _devices() -> Document:
-    survey = _parameter("survey", "Fingerprint of the survey.", _FINGERPRINT)
-    epoch = _parameter("epoch", "Name of the epoch.", _EPOCH_NAME)
+    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
     batch = _parameter("batch", "16 random bytes.", {"type": "string", "pattern": "^[0-9a-f]{32}$"})
-    stored = _json("Stored.", _reference("Stored"))
+    stored = _json("Stored.", reference("Stored"))
     upload: Document = {
         **_operation(
             "Store a batch of reports, whole or not at all",
@@ -100,7 +103,7 @@ def _devices() -> Document:
                 MEDIA_TYPE: {
                     "schema": {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH}
                 },
-                JSON_MEDIA_TYPE: {"schema": _reference("Batch")},
+                JSON_MEDIA_TYPE: {"schema": reference("Batch")},
             },
         },
     }
@@ -114,7 +117,7 @@ def _devices() -> Document:
                 "When the survey is answered",
                 "devices",
                 {
-                    200: _json("The epochs.", _object({"epochs": _list(_reference("Epoch"))})),
+                    200: _json("The epochs.", object_of({"epochs": list_of(reference("Epoch"))})),
                     **_problems(Problem.UNKNOWN_SURVEY, DeskProblem.MALFORMED_REQUEST),
                 },
             ),
@@ -130,10 +133,10 @@ def _devices() -> Document:
 
 
 def _admins() -> Document:
-    survey = _parameter("survey", "Fingerprint of the survey.", _FINGERPRINT)
-    epoch = _parameter("epoch", "Name of the epoch.", _EPOCH_NAME)
-    terms = _json("Its terms.", _reference("Terms"))
-    moved = _json("The epoch as it is now.", _reference("Epoch"))
+    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
+    terms = _json("Its terms.", reference("Terms"))
+    moved = _json("The epoch as it is now.", reference("Epoch"))
     gone: Answers = {204: {"description": "It is forgotten, with all that was collected."}}
 
     def admin(summary: str, answers: Answers, *problems: AnyProblem, body: Any = None) -> Document:
@@ -156,7 +159,7 @@ def _admins() -> Document:
 
     unknown = Problem.UNKNOWN_SURVEY
     neither = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
-    create = _object(
+    create = object_of(
         {
             "survey": {"type": "object", "description": "A survey's document."},
             "minimum": {"type": "integer", "minimum": 1, "maximum": 10**12, "default": 1000},
@@ -165,16 +168,16 @@ def _admins() -> Document:
         },
         required=["survey"],
     )
-    plan = _object(
+    plan = object_of(
         {
-            "opens": {**_MOMENT, "description": "null: by hand."},
-            "closes": {**_MOMENT, "description": "null: by hand."},
+            "opens": {**MOMENT, "description": "null: by hand."},
+            "closes": {**MOMENT, "description": "null: by hand."},
             "grace_seconds": {"type": "integer", "minimum": 0, "maximum": 366 * 86_400},
         },
         required=[],
     )
-    tokens = _object({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})
-    role = _object(
+    tokens = object_of({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})
+    role = object_of(
         {
             "role": {"enum": ["admin", "analyst"]},
             "label": {"type": "string", "maxLength": 100},
@@ -186,8 +189,8 @@ def _admins() -> Document:
         304: {"description": "It is what the sender has."},
         **_problems(unknown, DeskProblem.MALFORMED_REQUEST),
     }
-    made: Answers = {201: _json("Shown this once.", _object({"tokens": _list(_TEXT)}))}
-    told: Answers = {201: _json("Shown this once.", _object({"token": _TEXT, "role": _TEXT}))}
+    made: Answers = {201: _json("Shown this once.", object_of({"tokens": list_of(TEXT)}))}
+    told: Answers = {201: _json("Shown this once.", object_of({"token": TEXT, "role": TEXT}))}
     return {
         "/v1/surveys/{survey}": {
             "parameters": [survey],
@@ -240,15 +243,15 @@ def _admins() -> Document:
 
 
 def _analysts() -> Document:
-    survey = _parameter("survey", "Fingerprint of the survey.", _FINGERPRINT)
-    epoch = _parameter("epoch", "Name of the epoch.", _EPOCH_NAME)
+    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
     form = _parameter(
         "epoch",
         "Name of the epoch; with .csv, .svg or .png behind it a table or a picture.",
         {"type": "string", "pattern": r"^[a-z0-9][a-z0-9.-]{0,63}(\.(csv|svg|png))?$"},
     )
     end = {"type": "string", "maxLength": 100}
-    segment = _query("segment", 'One of the survey\'s; "other" for who has none.', _TEXT)
+    segment = _query("segment", 'One of the survey\'s; "other" for who has none.', TEXT)
 
     def analyst(
         summary: str, answers: Answers, *problems: AnyProblem, query: tuple[Document, ...] = ()
@@ -271,15 +274,15 @@ def _analysts() -> Document:
     asked = (
         segment,
         _query("level", "Of all intervals.", {"type": "number", "minimum": 0.5, "maximum": 0.9999}),
-        _query("against", "Another epoch, to compare with.", _TEXT),
-        _query("against_segment", "Another segment, to compare with.", _TEXT),
+        _query("against", "Another epoch, to compare with.", TEXT),
+        _query("against_segment", "Another segment, to compare with.", TEXT),
         _query("low", "Of a range: above this. Left out: open.", end),
         _query("high", "At most this. Left out: open.", end),
-        _query("quantiles", "Probabilities with commas between.", _TEXT),
+        _query("quantiles", "Probabilities with commas between.", TEXT),
     )
     content = {
         media_type.partition(";")[0]: {
-            "schema": _reference("Result")
+            "schema": reference("Result")
             if form_name == "json"
             else {"type": "string", **({"format": "binary"} if form_name == "png" else {})}
         }
@@ -289,14 +292,14 @@ def _analysts() -> Document:
         "/v1/surveys": {
             "get": analyst(
                 "All surveys",
-                {200: _json("A row each.", _object({"surveys": _list(_reference("Row"))}))},
+                {200: _json("A row each.", object_of({"surveys": list_of(reference("Row"))}))},
             )
         },
         "/v1/surveys/{survey}/state": {
             "parameters": [survey],
             "get": analyst(
                 "How many reports there are",
-                {200: _json("By epoch and segment.", _reference("State"))},
+                {200: _json("By epoch and segment.", reference("State"))},
                 Problem.UNKNOWN_SURVEY,
             ),
         },
@@ -306,6 +309,17 @@ def _analysts() -> Document:
                 "The tally, for every decoder",
                 {200: _json("A tally's document.", {"type": "object"})},
                 *shown,
+                query=(segment,),
+            ),
+        },
+        "/v1/surveys/{survey}/alarms/{epoch}": {
+            "parameters": [survey, epoch],
+            "get": analyst(
+                "Whether honest devices can have sent the reports",
+                {200: _json("The alarm.", reference("Alarm"))},
+                *shown,
+                DeskProblem.CANNOT_BE_SAID,
+                DeskProblem.NO_RESULT,
                 query=(segment,),
             ),
         },
@@ -319,113 +333,6 @@ def _analysts() -> Document:
                 DeskProblem.NO_RESULT,
                 query=asked,
             ),
-        },
-    }
-
-
-def _schemas() -> Document:
-    guarantee = {"type": "object", "description": "What one report promises its sender."}
-    epoch = {
-        "name": _EPOCH_NAME,
-        "opens": _MOMENT,
-        "closes": _MOMENT,
-        "grace_until": _MOMENT,
-        "state": {"enum": ["planned", "open", "grace", "closed"]},
-    }
-    count = {
-        "reports": {"type": ["integer", "null"], "description": "null: too few to be shown."},
-        "text": _TEXT,
-    }
-    reasons = {"type": "object", "additionalProperties": _COUNT}
-    terms = {
-        "survey": _FINGERPRINT,
-        "state": {"enum": ["draft", "published", "retired"]},
-        "minimum": {"type": "integer", "minimum": 1},
-        "upload": {"enum": ["open", "tokens"]},
-        "retention_days": {"type": ["integer", "null"]},
-    }
-    row = {
-        **terms,
-        "name": _TEXT,
-        "randomizer": _TEXT,
-        "guarantee": guarantee,
-        "guarantee_text": _TEXT,
-        "answers": {"enum": ["fresh", "remembered report", "remembered round"]},
-        "segments": _list(_TEXT),
-        "segment_minimum": {"type": ["integer", "null"]},
-    }
-    counted = _object({**epoch, **count, "refused": reasons}, required=[*epoch, *count, "refused"])
-    counted["properties"]["segments"] = _list(_object({"segment": _TEXT, **count}))
-    tokens = {
-        "anyOf": [{"type": "null"}, _object({"unused": _COUNT, "used": _COUNT})],
-    }
-    return {
-        "Batch": _object(
-            {
-                "survey": _FINGERPRINT,
-                "segment": {"type": ["string", "null"]},
-                "reports": {
-                    "type": "array",
-                    "items": {"type": "string", "pattern": "^([0-9a-f]{2})+$"},
-                    "minItems": 1,
-                    "maxItems": MOST_REPORTS,
-                },
-            },
-            required=["survey", "reports"],
-        ),
-        "Stored": _object(
-            {
-                "batch": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
-                "reports": {"type": "integer", "minimum": 1},
-                "state": {"enum": ["stored", "already stored"]},
-            }
-        ),
-        "Epoch": _object(epoch),
-        "Terms": _object(terms),
-        "Row": _object({**row, "epochs": _list(_reference("Epoch"))}),
-        "State": _object(
-            {**row, "upload_tokens": tokens, "epochs": _list(counted), "refused": reasons}
-        ),
-        "Result": {
-            "type": "object",
-            "required": ["survey", "epoch", "kind", "level", "reports", "warnings"],
-            "properties": {
-                "survey": _FINGERPRINT,
-                "name": _TEXT,
-                "epoch": _EPOCH_NAME,
-                "segment": {"type": ["string", "null"]},
-                "kind": {"enum": ["numbers", "labels", "heavy-hitters", "difference"]},
-                "level": {"type": "number"},
-                "reports": _COUNT,
-                "curve": {
-                    "type": ["object", "null"],
-                    "description": "Columns of one length, a row for each bin, with the band.",
-                },
-                "quantiles": _list({"type": "object"}),
-                "mean": {"type": "object"},
-                "atoms": _list({"type": "object"}),
-                "ranges": _list({"type": "object"}),
-                "shares": _list({"type": "object"}),
-                "values": _list({"type": "object"}),
-                "threshold": {"type": "number"},
-                "share_in_band": _NUMBER_OR_NONE,
-                "missing_share": {"type": "number"},
-                "differ": {"type": ["boolean", "null"]},
-                "warnings": _list(_TEXT),
-            },
-        },
-        "Problem": {
-            "type": "object",
-            "description": "RFC 9457. No text repeats a value that was sent.",
-            "required": ["type", "title", "status", "detail"],
-            "properties": {
-                "type": {"type": "string", "pattern": "^urn:lapwing:problem:[a-z-]+$"},
-                "title": _TEXT,
-                "status": {"type": "integer"},
-                "detail": _TEXT,
-                "reports": _list(_object({"position": _COUNT, "reason": _TEXT})),
-                "minimum": {"type": "integer"},
-            },
         },
     }
 
@@ -448,7 +355,7 @@ def _problems(*problems: AnyProblem) -> Answers:
         status: _answer(
             "; ".join(f"{each.value}: {each.sentence}" for each in dict.fromkeys(same)) + ".",
             "application/problem+json",
-            _reference("Problem"),
+            reference("Problem"),
         )
         for status, same in by_status.items()
     }
@@ -460,23 +367,6 @@ def _answer(description: str, media_type: str, schema: Document) -> Document:
 
 def _json(description: str, schema: Document) -> Document:
     return _answer(description, "application/json", schema)
-
-
-def _object(properties: Document, *, required: list[str] | None = None) -> Document:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(properties) if required is None else required,
-        "additionalProperties": False,
-    }
-
-
-def _list(items: Document) -> Document:
-    return {"type": "array", "items": items}
-
-
-def _reference(name: str) -> Document:
-    return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _parameter(name: str, description: str, schema: Document) -> Document:

@@ -30,6 +30,7 @@ from lapwing.service.decoding_process import (
     Missing,
     Order,
     RefusedOrder,
+    Wanted,
 )
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.result_documents import PROBABILITIES
@@ -143,6 +144,19 @@ class Results:
         content: str | bytes = made.content
         return content.encode() if isinstance(content, str) else content
 
+    async def alarm(self, kept: KeptSurvey, epoch: str, segment: str | None) -> dict[str, Any]:
+        """Return whether honest devices can have sent the reports, as JSON values.
+
+        Raises
+        ------
+        ProblemError
+            As of :meth:`document`; also of a randomizer whose reports cannot be told from forged
+            ones ("cannot-be-said").
+        """
+        _, made = await self._made(kept, Question(epoch=epoch, segment=segment), "alarm")
+        found: dict[str, Any] = made.content
+        return found
+
     async def tally(self, kept: KeptSurvey, epoch: str, segment: str | None) -> Tally:
         """Return the tally of an epoch or a segment, where enough reported."""
         await self._key(kept, epoch, segment)
@@ -156,7 +170,7 @@ class Results:
         except (StoreError, NotStoredError) as error:
             raise problem_of(error, retry_seconds=self._retry) from None
 
-    async def _made(self, kept: KeptSurvey, question: Question, form: Form) -> tuple[Order, Made]:
+    async def _made(self, kept: KeptSurvey, question: Question, form: Wanted) -> tuple[Order, Made]:
         order = await self._order(kept, question, form)
         made = self._kept.get(order)
         if made is not None:
@@ -180,7 +194,7 @@ class Results:
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 
-    async def _order(self, kept: KeptSurvey, question: Question, form: Form) -> Order:
+    async def _order(self, kept: KeptSurvey, question: Question, form: Wanted) -> Order:
         key = await self._key(kept, question.epoch, question.segment)
         against, people = None, "same"
         if question.compares:
