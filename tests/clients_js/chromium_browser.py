@@ -77,10 +77,10 @@ def running_chromium(playwright: Playwright, profile: Path) -> Iterator[Running]
         text=True,
         start_new_session=True,
     )
+    addresses: queue.SimpleQueue[str] = queue.SimpleQueue()
+    reader = threading.Thread(target=_read, args=(process, addresses))
+    reader.start()
     try:
-        addresses: queue.SimpleQueue[str] = queue.SimpleQueue()
-        reader = threading.Thread(target=_read, args=(process, addresses))
-        reader.start()
         browser = playwright.chromium.connect_over_cdp(
             addresses.get(timeout=SECONDS), timeout=1000 * SECONDS
         )

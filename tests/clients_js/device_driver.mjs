@@ -53,7 +53,8 @@ const read = (name) => device().readSurvey(surveys[name]);
 
 const STEPS = {
   new: (more) => new Device({ storage, ...more }) && "made",
-  answer: (name, epoch, value, more) => device().answer(read(name), epoch, value, { ...options, ...more }),
+  answer: (name, epoch, value, more) =>
+    device().answer(read(name), epoch, value, { ...options, ...more }),
   send: () => device().send(),
   settle: async () => (await device().settle()) ?? paused.splice(0),
   withdraw: (name, epoch) => device().withdraw(read(name), epoch),
@@ -74,5 +75,6 @@ for (const [step, ...given] of steps) {
     made.push({ error: error.name, message: error.message });
   }
 }
-const shown = (key, value) => (value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value);
+const shown = (key, value) =>
+  value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
 process.stdout.write(JSON.stringify(made, shown));

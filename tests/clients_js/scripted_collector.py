@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from typing import Any
 LOST = "lost"
 """Instead of a status: the request is taken, and no answer comes."""
 
+STORED: tuple[int, dict[str, str], bytes] = (201, {}, b"")
+"""An answer without a body of its own names the batch, as a collector does."""
+
 
 @dataclass
 class Scripted:
@@ -20,7 +24,7 @@ class Scripted:
     Parameters
     ----------
     answers : list
-        Of (status, headers, body) or LOST, one for each upload; 201 when none is left.
+        Of (status, headers, body) or LOST, one for each upload; STORED when none is left.
     pages : dict
         Of address to (media type, body), for what is fetched.
     policy : str
@@ -33,6 +37,11 @@ class Scripted:
     pages: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     uploads: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     fetched: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+
+
+def _confirmation(path: str) -> bytes:
+    """Return what a collector says to a batch that it has stored."""
+    return json.dumps({"batch": path.rpartition("/")[2], "reports": 1, "state": "stored"}).encode()
 
 
 def _handler(script: Scripted) -> type[BaseHTTPRequestHandler]:
@@ -74,12 +83,13 @@ def _handler(script: Scripted) -> type[BaseHTTPRequestHandler]:
         def do_PUT(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             script.uploads.append((self.path, self._headers(), body))
-            answer = script.answers.pop(0) if script.answers else (201, {}, b"{}")
+            answer = script.answers.pop(0) if script.answers else STORED
             if answer == LOST:
                 self.close_connection = True
                 self.connection.close()
                 return
-            self._answer(*answer)
+            status, headers, said = answer
+            self._answer(status, headers, said or _confirmation(self.path))
 
     return Handler
 

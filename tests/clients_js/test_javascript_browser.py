@@ -128,9 +128,8 @@ def test_an_answer_reaches_its_own_origin_and_another_without_cookies(
 ) -> None:
     with scripted_collector() as other:
         page = device_page(running, collector)
-        # Cookies are of a host whatever its port, so a browser would send this one to both.
         page.evaluate("() => { document.cookie = 'who=me'; }")
-        addresses = [named(collector), named(other)]
+        addresses = [named(collector), other.address]
         answers = [
             page.evaluate(ANSWER, {**GIVEN, "collector": address, "epoch": f"epoch-{number}"})
             for number, address in enumerate(addresses)
@@ -150,7 +149,7 @@ def test_a_collector_that_fails_and_is_busy_gets_the_same_bytes(
     running: Running, collector: Scripted
 ) -> None:
     with scripted_collector() as other:
-        other.answers = [(503, {}, b""), (429, {"retry-after": "1000"}, b""), (200, {}, b"{}")]
+        other.answers = [(503, {}, b""), (429, {"retry-after": "1000"}, b""), (200, {}, b"")]
         page = device_page(running, collector)
         # The clock stands, and is moved.
         page.evaluate(

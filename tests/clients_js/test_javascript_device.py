@@ -96,12 +96,20 @@ def test_two_answers_at_once_are_one(collector: Scripted) -> None:
     assert both[0] == both[1] and ledger["spent"] == "1"
 
 
-KEPT = [LOST, *((status, {}, b"") for status in (408, 425, 429, 500, 502, 503, 507))]
+KEPT = [
+    LOST,
+    *((status, {}, b"") for status in (408, 425, 429, 500, 502, 503, 507)),
+    # Who says that it has stored something else, or nothing, is no collector.
+    *((200, {}, body) for body in (b"<html>Welcome to our network</html>", b"{}", b"null", b"[]")),
+    (201, {}, b'{"batch": "00000000000000000000000000000000"}'),
+    (202, {}, b""),
+    (302, {"location": "https://collector.example/"}, b""),
+]
 FINAL = [400, 401, 403, 404, 405, 409, 410, 411, 413, 415, 422, 431]
 
 
 def test_what_passes_is_sent_again_with_the_same_bytes(collector: Scripted) -> None:
-    collector.answers = [*KEPT, (200, {}, b"{}")]
+    collector.answers = [*KEPT, (200, {}, b"")]
     day = 86_400_000
     steps = [["send"] if turn % 2 else ["clock", day] for turn in range(2 * len(KEPT) + 2)]
     first, *_, ledger = _play(collector, ["answer", "income", "a", 0.5], *steps, ["ledger"])
@@ -122,7 +130,7 @@ def test_problems_that_pass_are_the_ones_that_python_keeps(collector: Scripted) 
 
 
 def test_what_is_refused_is_dropped_and_stays_spent(collector: Scripted) -> None:
-    bodies = [b"", b"not json", b'{"type": 5}', b'{"type": "https://elsewhere/"}', b"[]", b"null"]
+    bodies = [b"not json", b'{"type": 5}', b'{"type": "https://elsewhere/"}', b"[]", b"null"]
     collector.answers = [
         (status, {}, bodies[number % len(bodies)]) for number, status in enumerate(FINAL)
     ]
@@ -242,6 +250,14 @@ def test_an_answer_that_is_withdrawn_is_not_sent_and_stays_spent(collector: Scri
     assert again["state"] == "withdrawn" and again["body"] is None and ledger["spent"] == "1"
 
 
+def test_what_has_arrived_is_not_withdrawn(collector: Scripted) -> None:
+    *_, ledger = _play(
+        collector, ["answer", "colour", "a", "red"], ["send"], ["withdraw", "colour", "a"],
+        ["withdraw", "colour", "b"], ["ledger"],
+    )  # fmt: skip
+    assert [answer["state"] for answer in ledger["answers"]] == ["stored"]
+
+
 def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
     colour, kept = SURVEYS["colour"], SURVEYS["kept"]
     for asked, given in ((colour, colour), (kept, colour)):
@@ -285,8 +301,11 @@ def test_a_device_is_told_what_its_person_allows(
 
 @pytest.mark.parametrize(
     "address",
-    ["", "collector.example", "ftp://a/", "file:///etc", "https://a:b@c/", "https://a/?b", 5],
-)
+    [
+        "", "collector.example", "ftp://a/", "file:///etc", "https://a:b@c/", "https://a/?b", 5,
+        "http://collector.example", "http://127.0.0.1.example",
+    ],
+)  # fmt: skip
 def test_an_address_that_is_none_is_refused_before_anything_is_spent(
     collector: Scripted, address: Any
 ) -> None:

@@ -136,6 +136,60 @@ def test_sizes_that_are_off_by_one_are_refused() -> None:
         assert answer.get("error") in ("FormatError", "PrivacyError"), what
 
 
+def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> None:
+    """The promise is kept, but the document is not the one that was agreed."""
+    labels, line = lw.Categories(1000), lw.Interval(0, 1, bins=1024)
+    words = lw.HashedTexts(32)
+    circle = lw.Interval(0, 1, bins=1024, circular=True)
+    sets, wave = lw.SubsetSelection(labels, 1), lw.SquareWave(line, 1)
+    ladder = lw.MultiscaleWave(line, 1)
+    assert ladder.parts is not None
+    parts = [list(part) for part in ladder.parts]
+    wider = [[kind, size * 1.01 if kind == "wave" else size, share] for kind, size, share in parts]
+    pairs: list[tuple[Any, Any]] = [
+        (sets, lw.SubsetSelection(labels, 1, size=sets.members + 1)),
+        (sets, lw.SubsetSelection(labels, 1, size=sets.members - 1)),
+        (wave, lw.SquareWave(line, 1, width=(wave.half_window + 1) / 1024)),
+        (wave, lw.SquareWave(line, 1, width=(wave.half_window - 0.5) / 1024)),
+        (lw.SquareWave(circle, 1), lw.SquareWave(circle, 1, width=0.2)),
+        (lw.HadamardResponse(labels, 1), lw.HadamardResponse(labels, 1, blocks=2)),
+        (lw.HadamardResponse(labels, 4), lw.HadamardResponse(labels, 4, blocks=16)),
+        (lw.LinearHashing(labels, 2), lw.LinearHashing(labels, 2, hash_bits=4)),
+        (lw.PrefixHashing(words, 2), lw.PrefixHashing(words, 2, hash_bits=4)),
+        (ladder, lw.MultiscaleWave(line, 1, parts=[(k, s, w) for k, s, w in wider])),
+        (lw.Hierarchical(line, 1), lw.Hierarchical(line, 1, branching=2)),
+        (lw.Wavelet(line, 2), lw.Wavelet(line, 2, levels=9)),
+        (lw.Wavelet(line, 2), lw.Wavelet(line, 2, allocation="uniform")),
+    ]  # fmt: skip
+    texts = {}
+    for number, (stated, derived) in enumerate(pairs):
+
+        def change(document: dict[str, Any], derived: Any = derived) -> None:
+            document["derived"] = derived.derived
+
+        texts[f"{number}: {stated.name}"] = changed(survey_text(stated), change)
+    for what, answer in _read(texts).items():
+        assert answer.get("error") == "FormatError", (what, answer)
+
+
+@pytest.mark.parametrize("moved", [1, 2**20])
+def test_shares_that_do_not_follow_are_refused(moved: int) -> None:
+    texts = {}
+    for name, case in CASES.items():
+        if hasattr(case.randomizer, "groups") and len(case.randomizer.groups) > 2:
+
+            def change(document: dict[str, Any]) -> None:
+                # Not of the largest: its share is what the others leave.
+                groups = sorted(document["derived"]["groups"], key=lambda group: group["share"])
+                groups[0]["share"] += moved
+                groups[1]["share"] -= moved
+
+            texts[name] = changed(survey_text(case.randomizer), change)
+    assert len(texts) >= 6
+    for what, answer in _read(texts).items():
+        assert answer.get("error") == "FormatError", (what, answer)
+
+
 def test_a_smaller_epsilon_than_the_thresholds_keep_is_refused() -> None:
     def change(document: dict[str, Any]) -> None:
         document["randomizer"]["epsilon"] = "0.999999999999"

@@ -33,7 +33,9 @@ export class Batch {
   constructor({ survey, segment = 0, records, reports = 1 }) {
     const size = records.length;
     if (!/^[0-9a-f]{64}$/.test(survey) || !isWhole(segment, 0, 65_535)) {
-      throw new ArgumentError("a batch names its survey by 64 hex digits, and a segment in 0..65535");
+      throw new ArgumentError(
+        "a batch names its survey by 64 hex digits, and a segment in 0..65535",
+      );
     }
     if (!isWhole(reports, 1, MOST_REPORTS) || size < 1 || size > MOST_BYTES || size % reports) {
       throw new ArgumentError("a batch holds 1 to 65,536 reports of one width, at most 2^24 bytes");

@@ -51,25 +51,30 @@ export class Device {
     this.#pause = pause ?? paused;
   }
 
-  /** Return the survey in a text, as `readSurvey` does; PrivacyError above this device's largest epsilon. */
+  /** Return the survey in a text, as `readSurvey` does, up to this device's largest epsilon. */
   readSurvey(text, { fingerprint } = {}) {
     return readSurvey(text, { fingerprint, mostEpsilon: this.#mostEpsilon.toString() });
   }
 
   /** Return a collector's survey by its fingerprint, which says what it must be. */
   async fetchSurvey(collector, fingerprint) {
-    if (!/^[0-9a-f]{64}$/.test(fingerprint)) throw new ArgumentError("a fingerprint has 64 hex digits");
+    if (!/^[0-9a-f]{64}$/.test(fingerprint))
+      throw new ArgumentError("a fingerprint has 64 hex digits");
     const text = await this.#get(`${base(collector)}/v1/surveys/${fingerprint}`);
     return this.readSurvey(text, { fingerprint });
   }
 
-  /** Return the epochs of a survey as the collector lists them: name, opens, closes, grace_until, state. */
+  /** Return the epochs of a survey as the collector lists them: with their name and state. */
   async fetchEpochs(collector, survey) {
-    return JSON.parse(await this.#get(`${base(collector)}/v1/surveys/${survey.fingerprint}/epochs`)).epochs;
+    return JSON.parse(await this.#get(`${base(collector)}/v1/surveys/${survey.fingerprint}/epochs`))
+      .epochs;
   }
 
   async #get(address) {
-    const response = await this.#fetch(address, { credentials: "omit", referrerPolicy: "no-referrer" });
+    const response = await this.#fetch(address, {
+      credentials: "omit",
+      referrerPolicy: "no-referrer",
+    });
     if (!response.ok) throw new LapwingError(`the collector answered ${response.status}`);
     return response.text();
   }
@@ -77,7 +82,7 @@ export class Device {
   /**
    * Randomise a value for an epoch, charge it and keep the bytes; they wait to be sent.
    *
-   * Asked again for the epoch it returns the first answer, whatever the value is by now. Of a survey
+   * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
    * DomainError and BudgetError leave everything as it was.
    */
@@ -129,8 +134,8 @@ export class Device {
     const total = spent(records).plus(amount(survey.epsilon, "epsilon"));
     if (!total.isAtMost(this.#budget)) {
       throw new BudgetError(
-        `this device may spend an epsilon of ${this.#budget} in all, with this answer it would be ` +
-          `${total}; nothing was spent`,
+        `this device may spend an epsilon of ${this.#budget} in all, with this answer it would ` +
+          `be ${total}; nothing was spent`,
       );
     }
   }
@@ -174,7 +179,10 @@ export class Device {
     }
   }
 
-  /** Stop sending an answer. What it cost stays spent: to draw again until one likes it is no privacy. */
+  /**
+   * Stop sending an answer. What it cost stays spent: to draw again until somebody likes the report
+   * would be no privacy.
+   */
   async withdraw(survey, epoch) {
     await this.#finish(`${survey.fingerprint} ${epoch}`, "withdrawn", null);
   }
@@ -191,7 +199,9 @@ export class Device {
       if (signal?.aborted) throw error;
     }
     const status = response?.status ?? 0;
-    if (status >= 200 && status < 300) return this.#finish(record.key, "stored", null);
+    // A page for signing in to a network says 200 to everything; a collector names the batch.
+    const stored = [200, 201].includes(status) && (await batchOf(response)) === record.batch;
+    if (stored) return this.#finish(record.key, "stored", null);
     const final = status >= 400 && status < 500 && !PASSING.includes(status);
     if (final) return this.#finish(record.key, "refused", await problemOf(response));
     return this.#putOff(record.key, response?.headers.get("retry-after") ?? null);
@@ -203,17 +213,23 @@ export class Device {
     const timer = setTimeout(abort, PATIENCE);
     signal?.addEventListener("abort", abort);
     try {
-      return await this.#fetch(`${collector}/v1/surveys/${survey}/epochs/${epoch}/batches/${batch}`, {
-        method: "PUT",
-        body,
-        headers: { "content-type": MEDIA_TYPE, ...(token && { authorization: `Bearer ${token}` }) },
-        credentials: "omit",
-        referrerPolicy: "no-referrer",
-        cache: "no-store",
-        redirect: "error",
-        keepalive: body.length <= KEPT_ALIVE,
-        signal: stop.signal,
-      });
+      return await this.#fetch(
+        `${collector}/v1/surveys/${survey}/epochs/${epoch}/batches/${batch}`,
+        {
+          method: "PUT",
+          body,
+          headers: {
+            "content-type": MEDIA_TYPE,
+            ...(token && { authorization: `Bearer ${token}` }),
+          },
+          credentials: "omit",
+          referrerPolicy: "no-referrer",
+          cache: "no-store",
+          redirect: "error",
+          keepalive: body.length <= KEPT_ALIVE,
+          signal: stop.signal,
+        },
+      );
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort);
@@ -253,8 +269,14 @@ function base(collector) {
   } catch {
     throw new ArgumentError("collector must be the address of a collector, https://...");
   }
-  if (!["https:", "http:"].includes(address.protocol) || address.username || address.search || address.hash) {
-    throw new ArgumentError("collector must be an address of https or http and nothing more");
+  const here = ["localhost", "127.0.0.1", "[::1]"].includes(address.hostname);
+  const own = address.origin === globalThis.location?.origin;
+  const safe = address.protocol === "https:" || (address.protocol === "http:" && (here || own));
+  if (!safe || address.username || address.search || address.hash) {
+    throw new ArgumentError(
+      "collector must be an address that begins with https:// and has no name, query or " +
+        "fragment; plain http is for this very machine, and for the page's own origin",
+    );
   }
   return address.href.replace(/\/+$/, "");
 }
@@ -267,12 +289,24 @@ function requireModest(survey, mostEpsilon) {
 
 function spent(records) {
   const costs = [...records.values()].filter(({ epsilon }) => epsilon !== "0");
-  return costs.reduce((total, { epsilon }) => total.plus(amount(epsilon, "epsilon")), new Rational(0n));
+  return costs.reduce(
+    (total, { epsilon }) => total.plus(amount(epsilon, "epsilon")),
+    new Rational(0n),
+  );
 }
 
 /** What a program sees of a record. `body` is the bytes that are sent, null once they are gone. */
 function shown({ survey, epoch, epsilon, batch, body, state, problem, due }) {
-  return Object.freeze({ survey, epoch, epsilon, batch, body: body && body.slice(), state, problem, due });
+  return Object.freeze({
+    survey,
+    epoch,
+    epsilon,
+    batch,
+    body: body && body.slice(),
+    state,
+    problem,
+    due,
+  });
 }
 
 /** Whether it is time; a clock that was set back must not put a report off for years. */
@@ -284,8 +318,19 @@ function isDue({ due }) {
 /** Return the milliseconds that a Retry-After asks for, 0 where it asks for none. */
 function millisecondsIn(retryAfter) {
   if (retryAfter === null) return 0;
-  const wait = /^\d+$/.test(retryAfter) ? Number(retryAfter) * SECOND : Date.parse(retryAfter) - Date.now();
+  const wait = /^\d+$/.test(retryAfter)
+    ? Number(retryAfter) * SECOND
+    : Date.parse(retryAfter) - Date.now();
   return wait > 0 ? wait : 0;
+}
+
+/** Return the id of the batch that an answer confirms. */
+async function batchOf(response) {
+  try {
+    return (await response.json()).batch;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Return the stable word of a problem document, or the status where there is none. */

@@ -64,7 +64,11 @@ class Reader {
       return first === "{" ? this.object(level + 1) : this.list(level + 1);
     }
     if (first === '"') return this.string();
-    for (const [word, value] of [["true", true], ["false", false], ["null", null]]) {
+    for (const [word, value] of [
+      ["true", true],
+      ["false", false],
+      ["null", null],
+    ]) {
       if (this.text.startsWith(word, this.at)) {
         this.at += word.length;
         return value;
@@ -119,7 +123,8 @@ class Reader {
         this.at += 1;
       }
     }
-    if (/\p{Surrogate}/u.test(made)) this.refuse("a text has half of a character (a lone surrogate)");
+    if (/\p{Surrogate}/u.test(made))
+      this.refuse("a text has half of a character (a lone surrogate)");
     return made;
   }
 
@@ -135,8 +140,8 @@ class Reader {
 }
 
 /**
- * Return the canonical JSON of plain values: keys sorted by their UTF-16 code units, no white space,
- * numbers and texts as JSON.stringify writes them, which is what RFC 8785 asks for.
+ * Return the canonical JSON of plain values: keys sorted by their UTF-16 code units, no white
+ * space, numbers and texts as JSON.stringify writes them, which is what RFC 8785 asks for.
  */
 export function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
@@ -168,7 +173,7 @@ export function requireKeys(value, keys, optional, name) {
 }
 
 /** Refuse a condition that a document does not meet. */
-export function require(condition, message) {
+export function demand(condition, message) {
   if (!condition) throw new FormatError(message);
 }
 
@@ -185,5 +190,7 @@ export function quoted(word) {
 
 /** Return whether a text is a name for people: 1 to 200 characters, all of which can be printed. */
 export function isPrintable(text) {
-  return typeof text === "string" && [...text].length <= 200 && /^(?:[^\p{C}\p{Z}]| )+$/u.test(text);
+  return (
+    typeof text === "string" && [...text].length <= 200 && /^(?:[^\p{C}\p{Z}]| )+$/u.test(text)
+  );
 }

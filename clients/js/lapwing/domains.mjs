@@ -3,7 +3,7 @@
 // Arithmetic is that of 64-bit floats in the order of the report format, so that a value on an edge
 // is in the same bin on every device, bit for bit (of a logarithmic scale to the last places).
 
-import { isWhole, require, requireKeys } from "./documents.mjs";
+import { demand, isWhole, requireKeys } from "./documents.mjs";
 import { DomainError } from "./errors.mjs";
 import { sha256OfText } from "./sha256.mjs";
 
@@ -20,7 +20,7 @@ const TEXTS = {
 /** Return the domain that a document describes; FormatError when it describes none. */
 export function buildDomain(document) {
   const made = DOMAINS[document?.class];
-  require(made !== undefined, `a domain must be one of ${Object.keys(DOMAINS).join(", ")}`);
+  demand(made !== undefined, `a domain must be one of ${Object.keys(DOMAINS).join(", ")}`);
   return new made(document);
 }
 
@@ -31,7 +31,7 @@ class Domain {
 
   constructor(document, missing) {
     this.document = document;
-    require(
+    demand(
       document.missing === "refuse" || document.missing === missing,
       `missing must be refuse or ${missing}`,
     );
@@ -76,19 +76,19 @@ class Categories extends Domain {
     super(document, "category");
     const { labels, other } = document;
     if (Array.isArray(labels)) {
-      require(labels.length > 0, "there must be at least one label");
+      demand(labels.length > 0, "there must be at least one label");
       const legal = (label) => typeof label === "string" || Number.isSafeInteger(label);
-      require(labels.every(legal), "every label must be a text or a whole number");
+      demand(labels.every(legal), "every label must be a text or a whole number");
       this.numbers = new Map(labels.map((label, number) => [label, number]));
-      require(this.numbers.size === labels.length, "labels must all be different");
+      demand(this.numbers.size === labels.length, "labels must all be different");
       this.legal = labels.length;
     } else {
-      require(isWhole(labels, 1, 2 ** 40), "labels must be a list, or their number in 1..2^40");
+      demand(isWhole(labels, 1, 2 ** 40), "labels must be a list, or their number in 1..2^40");
       this.numbers = null;
       this.legal = labels;
     }
     this.other = Object.hasOwn(document, "other") ? this.#known(other) : -1;
-    require(this.other >= 0 || !Object.hasOwn(document, "other"), "other must be one of the labels");
+    demand(this.other >= 0 || !Object.hasOwn(document, "other"), "other must be one of the labels");
   }
 
   #known(value) {
@@ -108,7 +108,7 @@ class HashedTexts extends Domain {
   constructor(document) {
     requireKeys(document, ["class", "bits", "missing"], [], "a domain of hashed texts");
     super(document, "category");
-    require(isWhole(document.bits, 1, 40), "bits must be a whole number in 1..40");
+    demand(isWhole(document.bits, 1, 40), "bits must be a whole number in 1..40");
     this.legal = 2 ** document.bits;
   }
 
@@ -130,8 +130,8 @@ class Integers extends Domain {
     requireKeys(document, keys, [], "a domain of integers");
     super(document, "bin");
     const { low, high } = document;
-    require(Number.isSafeInteger(low) && Number.isSafeInteger(high), "low and high must be whole");
-    require(low <= high && high - low < MOST_BINS, "there must be 1..2^24 numbers from low to high");
+    demand(Number.isSafeInteger(low) && Number.isSafeInteger(high), "low and high must be whole");
+    demand(low <= high && high - low < MOST_BINS, "there must be 1..2^24 numbers from low to high");
     requireOutside(document);
     this.legal = high - low + 1;
   }
@@ -151,36 +151,65 @@ class Interval extends Domain {
   #pieces = null;
 
   constructor(document) {
-    const keys = ["class", "low", "high", "bins", "circular", "scale", "atoms", "outside", "missing", "unit"];
+    const keys = [
+      "class",
+      "low",
+      "high",
+      "bins",
+      "circular",
+      "scale",
+      "atoms",
+      "outside",
+      "missing",
+      "unit",
+    ];
     requireKeys(document, keys, ["closed", "edges"], "an interval");
     super(document, "bin");
     const { low, high, bins, scale, atoms, edges } = document;
     const numbers = (list) => Array.isArray(list) && list.every((one) => typeof one === "number");
     const rising = (list) => list.every((one, i) => i === 0 || list[i - 1] < one);
-    require(numbers([low, high]) && low < high && Number.isFinite(high - low),
-      "low and high must be finite numbers, low below high");
-    require(isWhole(bins, 1, MOST_BINS), "bins must be a whole number in 1..2^24");
-    require(typeof document.circular === "boolean", "circular must be true or false");
-    require(["linear", "log"].includes(scale), "scale must be linear or log");
-    require(scale === "linear" || (low > 0 && !document.circular && Number.isFinite(high / low)),
-      "a log scale needs low above 0 and no circle");
-    require(numbers(atoms) && rising(atoms) && atoms.every((one) => low <= one && one <= high),
-      "atoms must be increasing numbers from low to high");
-    require(!document.circular || !atoms.includes(high), "on a circle high is low, also of an atom");
+    demand(
+      numbers([low, high]) && low < high && Number.isFinite(high - low),
+      "low and high must be finite numbers, low below high",
+    );
+    demand(isWhole(bins, 1, MOST_BINS), "bins must be a whole number in 1..2^24");
+    demand(typeof document.circular === "boolean", "circular must be true or false");
+    demand(["linear", "log"].includes(scale), "scale must be linear or log");
+    demand(
+      scale === "linear" || (low > 0 && !document.circular && Number.isFinite(high / low)),
+      "a log scale needs low above 0 and no circle",
+    );
+    demand(
+      numbers(atoms) && rising(atoms) && atoms.every((one) => low <= one && one <= high),
+      "atoms must be increasing numbers from low to high",
+    );
+    demand(!document.circular || !atoms.includes(high), "on a circle high is low, also of an atom");
     requireOutside(document);
-    require(["number", "date", "datetime", "time-of-day"].includes(document.unit),
-      "unit must be number, date, datetime or time-of-day");
-    require(!Object.hasOwn(document, "closed") || document.closed === "right",
-      "closed must be right, or absent");
+    demand(
+      ["number", "date", "datetime", "time-of-day"].includes(document.unit),
+      "unit must be number, date, datetime or time-of-day",
+    );
+    demand(
+      !Object.hasOwn(document, "closed") || document.closed === "right",
+      "closed must be right, or absent",
+    );
     if (Object.hasOwn(document, "edges")) {
-      require(numbers(edges) && edges.length === bins + 1 && rising(edges) && scale === "linear" &&
-        edges[0] === low && edges[bins] === high, "edges must rise from low to high, one more than bins");
+      demand(
+        numbers(edges) &&
+          edges.length === bins + 1 &&
+          rising(edges) &&
+          scale === "linear" &&
+          edges[0] === low &&
+          edges[bins] === high,
+        "edges must rise from low to high, one more than bins",
+      );
     }
     this.circular = document.circular;
     this.right = document.closed === "right";
     this.bins = bins;
     this.edges = edges;
-    this.#ends = bins <= MOST_LISTED ? Float64Array.from({ length: bins + 1 }, (_, i) => this.edge(i)) : null;
+    this.#ends =
+      bins <= MOST_LISTED ? Float64Array.from({ length: bins + 1 }, (_, i) => this.edge(i)) : null;
     this.#requireWide();
     this.legal = this.#split() ? this.#pieces.symbols : bins;
   }
@@ -204,7 +233,7 @@ class Interval extends Domain {
       if (!(last < next)) break;
       last = next;
     }
-    require(last === high && wide, "the bins are too narrow for 64-bit floats");
+    demand(last === high && wide, "the bins are too narrow for 64-bit floats");
   }
 
   /** Return the lower end of bin i, or the end of all. */
@@ -287,7 +316,7 @@ const DOMAINS = Object.assign(Object.create(null), {
 });
 
 function requireOutside(document) {
-  require(["clip", "refuse"].includes(document.outside), "outside must be clip or refuse");
+  demand(["clip", "refuse"].includes(document.outside), "outside must be clip or refuse");
 }
 
 /** Return a number moved into [low, high], or refuse it. */
@@ -300,7 +329,8 @@ function inside(number, { low, high, outside }) {
 
 /** Return the number that a value is in a unit: itself, or of a Date or an ISO text; else NaN. */
 function asNumber(value, unit) {
-  if (typeof value === "number" || unit === "number") return typeof value === "number" ? value : NaN;
+  if (typeof value === "number" || unit === "number")
+    return typeof value === "number" ? value : NaN;
   return value instanceof Date ? ofDate(value, unit) : ofText(value, unit);
 }
 
@@ -330,4 +360,3 @@ function ofText(text, unit) {
   if (Number.isNaN(day.getTime()) || day.getUTCDate() !== Number(text.slice(8, 10))) return NaN;
   return unit === "date" ? milliseconds / (1000 * DAY) : milliseconds / 1000;
 }
-

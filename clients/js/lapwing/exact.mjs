@@ -1,4 +1,4 @@
-// Exact numbers: epsilon as the quotient that was written, rational bounds of e^epsilon, thresholds.
+// Exact numbers: epsilon as it was written, rational bounds of e^epsilon, thresholds.
 //
 // All of it is whole-number arithmetic, so a device finds the very thresholds that the survey's
 // maker found, and no rounding stands between what is promised and what is proved.
@@ -85,7 +85,9 @@ export function amount(given, name) {
 export function epsilonIn(text) {
   const epsilon = rationalIn(text);
   if (!epsilon) {
-    throw new FormatError('epsilon must be a text in its one spelling, such as "1", "0.1" or "1/3"');
+    throw new FormatError(
+      'epsilon must be a text in its one spelling, such as "1", "0.1" or "1/3"',
+    );
   }
   const { numerator, denominator } = epsilon;
   const large = numerator * 10n ** 12n >= denominator && denominator <= 10n ** 30n;
@@ -105,7 +107,7 @@ export function epsilonIn(text) {
 export function exponentialBelow(exponent) {
   const { numerator: p, denominator: q } = exponent;
   let [sum, term, below] = [1n, 1n, 1n]; // sum / below and term / below
-  for (let index = 0n; 2n * p > (index + 1n) * q || term << 210n > sum; ) {
+  for (let index = 0n; 2n * p > (index + 1n) * q || term << 210n > sum;) {
     index += 1n;
     term *= p;
     below *= q * index;

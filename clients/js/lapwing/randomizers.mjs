@@ -4,7 +4,7 @@
 // value before a word is drawn: how many words a report takes does not depend on the value, but for
 // the rare word that a bounded draw rejects.
 
-import { isWhole, quoted, require, requireKeys } from "./documents.mjs";
+import { demand, isWhole, requireKeys } from "./documents.mjs";
 import { PrivacyError, ReportError } from "./errors.mjs";
 import { WORD } from "./exact.mjs";
 import { halves } from "./words.mjs";
@@ -52,22 +52,26 @@ function countBits(bytes, at, bits) {
 
 // What a survey derives, held against what follows.
 
+/** Refuse what a survey derives unless it is what follows. */
+export function demandFollowing(condition, name) {
+  demand(
+    condition,
+    `what the survey derives (${name}) does not follow from its epsilon and domain; the document ` +
+      "was changed or made by other software, and its promise cannot be trusted",
+  );
+}
+
 /** Refuse what a survey derives unless it has just these sizes, and thresholds of these names. */
 function requireSizes(derived, names, sizes, kind) {
-  requireKeys(derived, ["thresholds", "report_width", ...Object.keys(sizes)], [], `what ${kind} derives`);
+  const keys = ["thresholds", "report_width", ...Object.keys(sizes)];
+  requireKeys(derived, keys, [], `what ${kind} derives`);
   requireKeys(derived.thresholds, names, [], "the thresholds");
-  for (const [name, size] of Object.entries(sizes)) {
-    require(
-      derived[name] === size,
-      `what the survey derives (${quoted(name)}) does not follow from its epsilon and domain; the ` +
-        "document was changed or made by other software, and its promise cannot be trusted",
-    );
-  }
+  for (const [name, size] of Object.entries(sizes)) demandFollowing(derived[name] === size, name);
 }
 
 function thresholdIn(derived, name) {
   const text = derived.thresholds[name];
-  require(
+  demand(
     typeof text === "string" && /^0x[0-9a-f]{16}$/.test(text),
     "a threshold must be 0x and 16 lower-case hexadecimal digits",
   );
@@ -81,23 +85,19 @@ function thresholdIn(derived, name) {
  */
 function requirePromise(odds, more, less, follows) {
   if (!odds.bounds(more, less)) {
-    const kept = less > 0n ? Math.log(Number((more << 64n) / less) / 2 ** 64).toPrecision(4) : "none";
+    const ratio = less > 0n ? Number((more << 64n) / less) / 2 ** 64 : Infinity;
     throw new PrivacyError(
-      `the thresholds must keep the promised epsilon of ${odds.epsilon}, these keep ${kept}; this ` +
-        "survey says more than is true, do not answer it",
+      `the thresholds must keep the promised epsilon of ${odds.epsilon}, these keep ` +
+        `${Math.log(ratio).toPrecision(4)}; this survey says more than is true, do not answer it`,
     );
   }
-  require(more > less, "near outputs must be more likely than others; reports would say nothing");
-  require(
-    follows,
-    "what the survey derives (thresholds) does not follow from its epsilon and domain; the document " +
-      "was changed or made by other software, and its promise cannot be trusted",
-  );
+  demand(more > less, "near outputs must be more likely than others, or reports would say nothing");
+  demandFollowing(follows, "thresholds");
 }
 
 /** Return the threshold of two levels, near and far, as the halves that a coin compares. */
 function nearThreshold(derived, name, odds, near, far) {
-  require(near >= 1 && far >= 1, "near sets must hold an output and leave one out");
+  demand(near >= 1 && far >= 1, "near sets must hold an output and leave one out");
   const threshold = thresholdIn(derived, name);
   const more = threshold * BigInt(far);
   const less = (WORD - threshold) * BigInt(near);
@@ -110,7 +110,7 @@ function nearThreshold(derived, name, odds, near, far) {
 /** Two levels: near with the threshold's probability, then uniform inside or outside. */
 class TwoLevel {
   constructor(kind, derived, odds, { points, near, outputs, ...more }) {
-    require(outputs <= MOST_OUTPUTS, `at most 2^26 outputs can be counted, got ${outputs}`);
+    demand(outputs <= MOST_OUTPUTS, `at most 2^26 outputs can be counted, got ${outputs}`);
     const width = codeWidth(outputs);
     requireSizes(derived, ["near"], { points, near, outputs, ...more, report_width: width }, kind);
     this.threshold = nearThreshold(derived, "near", odds, near, outputs - near);
@@ -145,7 +145,11 @@ export class RandomizedResponse extends TwoLevel {
 /** A window about the value on a line of points that is longer by half a window at both ends. */
 export class LineWave extends TwoLevel {
   constructor(derived, odds, points, half) {
-    super("a square wave", derived, odds, { points, near: 2 * half + 1, outputs: points + 2 * half });
+    super("a square wave", derived, odds, {
+      points,
+      near: 2 * half + 1,
+      outputs: points + 2 * half,
+    });
   }
 
   locate(point, near, offset) {
@@ -363,10 +367,10 @@ export class Mixture {
     this.symbols = symbols;
     this.parts = parts;
     this.width = 1 + Math.max(...parts.map((part) => part.made.width));
-    require(derived.report_width === this.width, "the report width does not follow from the groups");
+    demand(derived.report_width === this.width, "the report width does not follow from the groups");
     let end = 0;
     this.ends = parts.map((part) => (end += part.share));
-    require(end === 2 ** 32, "the shares of the groups must sum to 2^32");
+    demand(end === 2 ** 32, "the shares of the groups must sum to 2^32");
   }
 
   write(symbol, words, bytes, at) {
@@ -401,11 +405,13 @@ function cellOf(symbol, cells, symbols) {
 export function groupsOf(derived, count) {
   requireKeys(derived, ["report_width", "groups"], [], "what a mixture derives");
   const { groups } = derived;
-  require(Array.isArray(groups) && groups.length === count && count <= 255,
-    "what the survey derives (\"groups\") does not follow from its epsilon and domain");
+  demand(
+    Array.isArray(groups) && groups.length === count && count <= 255,
+    'what the survey derives ("groups") does not follow from its epsilon and domain',
+  );
   for (const group of groups) {
     requireKeys(group, ["share", "randomizer", "cells", "derived"], [], "a group");
-    require(isWhole(group.share, 1, 2 ** 32), "a share must be a whole number in 1..2^32");
+    demand(isWhole(group.share, 1, 2 ** 32), "a share must be a whole number in 1..2^32");
   }
   return groups;
 }
@@ -413,4 +419,3 @@ export function groupsOf(derived, count) {
 function requireReport(condition, must) {
   if (!condition) throw new ReportError(`a report must ${must}, this one does not`);
 }
-

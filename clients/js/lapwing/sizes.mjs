@@ -36,9 +36,10 @@ const divisor = (a, b) => (b ? divisor(b, a % b) : a);
 
 /** Points of a square wave's window on either side of its centre. */
 export function halfWindows(points, epsilon, width, circular) {
-  const found = width === null
-    ? wholeParts(informationWidth(epsilon, circular) * points)
-    : [Math.floor(width * points)];
+  const found =
+    width === null
+      ? wholeParts(informationWidth(epsilon, circular) * points)
+      : [Math.floor(width * points)];
   if (!circular) return found;
   // A window whose length shares a divisor with the circle's could not be told from others.
   return found.map((half) => {

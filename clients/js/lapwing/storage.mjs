@@ -10,7 +10,8 @@ import { LapwingError } from "./errors.mjs";
 /**
  * IndexedDB, of the page's origin. It is the only storage of browsers with transactions that hold
  * across pages, and this is what keeps two open tabs from answering twice. There is deliberately no
- * fallback to localStorage: where IndexedDB is refused, a device cannot remember, and must not answer.
+ * fallback to localStorage: where IndexedDB is refused, a device cannot remember, and must not
+ * answer.
  */
 export class BrowserStorage {
   #name;
