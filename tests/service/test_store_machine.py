@@ -15,14 +15,12 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-import lapwing as lw
 from lapwing.service.storage.sql_store import SqlStore
 from lapwing.service.storage.sqlite_store import SqliteStore
 from lapwing.service.storage.store import StoredEpoch, Upload, Verdict
 from tests.service.postgres_server import PostgresServer
-from tests.service.uploading import HASHED, batch, codes, counts, fold, new_id, publish
+from tests.service.uploading import COUNTED, HASHED, batch, codes, counts, fold, new_id, publish
 
-COUNTED = lw.Survey("counted", lw.GeneralizedRandomizedResponse(lw.Categories(8192), 1))
 EPOCHS = ("w1", "w2")
 KINDS = st.sampled_from(["new", "new", "new", "again", "changed", "same id twice", "wrong"])
 
@@ -138,7 +136,9 @@ class StoreMachine(RuleBasedStateMachine):
                 assert np.repeat(np.arange(found.size), found).tolist() == truth
             else:
                 assert codes(self.store, self.survey, epoch=epoch) == truth
-            totals = {total.epoch: total.reports for total in self.store.totals(self.survey.fingerprint)}
+            totals = {
+                total.epoch: total.reports for total in self.store.totals(self.survey.fingerprint)
+            }
             assert totals.get(epoch, 0) == len(truth)
 
     def teardown(self) -> None:

@@ -16,6 +16,7 @@ from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey, Uplo
 
 LABELS = lw.Survey("labels", lw.GeneralizedRandomizedResponse(lw.Categories(64), 1))
 LARGE = lw.Survey("large", lw.GeneralizedRandomizedResponse(lw.Categories(65_536), 1))
+COUNTED = lw.Survey("counted", lw.GeneralizedRandomizedResponse(lw.Categories(8192), 1))
 SEGMENTED = lw.Survey(
     "by country", lw.GeneralizedRandomizedResponse(lw.Categories(300), 1), segments=["DE", "FR"]
 )

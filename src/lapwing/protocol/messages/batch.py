@@ -20,6 +20,7 @@ import json
 import re
 import struct
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -224,8 +225,8 @@ def _records(written: list[object]) -> bytes:
             raise BatchError(f"a batch holds at most {MOST_BYTES} bytes of reports; send several")
         if _HEX.fullmatch(digits):
             return bytes.fromhex(digits)
-    first = written[0]
-    size = len(first) if isinstance(first, str) else 0
+    # What most of them are is taken for what all should be.
+    size = Counter(map(len, texts)).most_common(1)[0][0] if texts else 0
     refused = [
         (position, reason)
         for position, text in enumerate(written)

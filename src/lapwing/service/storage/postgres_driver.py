@@ -35,7 +35,13 @@ _MOST_IDLE = 4
 _MIGRATING = 0x4C574331
 """Number of the lock that one collector holds while it changes the tables."""
 
-_ABROAD = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, asyncio.TimeoutError)
+_UNREACHED = (
+    asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # when the connection breaks between two messages
+    OSError,
+    asyncio.TimeoutError,
+)
+_ABROAD = (asyncpg.PostgresError, *_UNREACHED)
 
 
 @memoized(most=256)
