@@ -25,6 +25,11 @@ _PAGES = {
         "otherwise. Works that are compared ran in turn in one process; figures are medians, in "
         "brackets the fastest and the slowest repeat, then ± the standard error of the mean.",
     ),
+    "service": (
+        "# Service and clients",
+        "The collector and the devices that report to it, on one machine. Figures are medians, in "
+        "brackets the fastest and the slowest repeat, then ± the standard error of the mean.",
+    ),
 }
 
 

@@ -260,4 +260,5 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "speed/starting": {"pairs": 2, "commands": 1, "bins": 16},
     "speed/streaming": {"reports": 1000, "bins": 16},
+    "service/javascript_reports": {"reports": 200, "rounds": 2},
 }
