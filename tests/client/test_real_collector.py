@@ -153,6 +153,31 @@ def test_other_ways_to_answer(running: Running, tmp_path: Path) -> None:
     assert one == two
 
 
+def test_two_epochs_of_remembered_answers(running: Running, tmp_path: Path) -> None:
+    """Their difference is refused, or says what it cannot tell; that of fresh ones says nothing."""
+    surveys = [
+        Survey("remembered", COLOURS, remembered=True),
+        Survey("rounds", Rappor(Categories(3), 1)),
+        Survey("fresh", COLOURS),
+    ]
+    gateway = Gateway.open(tmp_path / "gateway.lapwing")
+    for survey in surveys:
+        running.publish(survey, "1", "2")
+        values = [*survey.randomizer.domain.listed] * 200  # type: ignore[attr-defined]
+        for epoch in ("1", "2"):
+            reports = survey.randomize(values, rng=seeded(int(epoch)))
+            gateway.put(survey, reports, epoch=epoch, pile="a")
+    assert gateway.send(running.url).waiting == 0
+    refused, rounds, fresh = (
+        running.admin.get(f"/v1/surveys/{survey.fingerprint}/results/1", params={"against": "2"})
+        for survey in surveys
+    )
+    assert 400 <= refused.status_code < 500 and "who came and who left" in refused.text
+    assert rounds.status_code == fresh.status_code == 200
+    assert "share a permanent round" in rounds.json()["caution"]
+    assert fresh.json()["caution"] is None
+
+
 def test_a_gateway_is_counted_once(running: Running, tmp_path: Path) -> None:
     survey = Survey("gateway", COLOURS)
     running.publish(survey, "1")

@@ -236,6 +236,7 @@ def difference_document(made: Difference, asked: Asked) -> dict[str, Any]:
         "people": made.people,
         "guarantee": guarantee.to_document() if guarantee else None,
         "guarantee_text": str(guarantee) if guarantee else None,
+        "caution": made.caution,
         "differ": None if whole is None else whole.leaves_zero,
         "unit": made.first.domain.unit,
     }

@@ -208,11 +208,11 @@ class Results:
                     DeskProblem.MALFORMED_REQUEST,
                     "what is compared must be another epoch or another segment",
                 )
-            if epoch != question.epoch and kept.survey.answers != "fresh":
+            if epoch != question.epoch and kept.survey.answers == "remembered report":
                 raise ProblemError(
                     DeskProblem.CANNOT_BE_SAID,
-                    "devices of this survey send what they remember, so the reports of two epochs "
-                    "share their noise, and a difference would have no honest interval",
+                    "devices of this survey send their first report in every epoch, whatever the "
+                    "value has become, so a difference would say only who came and who left",
                 )
             # Nobody is in two segments of one epoch; in two epochs anybody may be.
             if epoch == question.epoch:
