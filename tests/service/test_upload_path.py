@@ -12,7 +12,7 @@ import pytest
 from lapwing.errors import StoreError, StoreFullError
 from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE
 from lapwing.protocol.messages.problems import Problem
-from lapwing.service.receiving import Receiving
+from lapwing.service.receiving import ClientGoneError, Receiving
 from lapwing.service.settings import Settings
 from lapwing.service.upload_path import address_of
 from tests.service.one_collector import batch_of, labels_survey, new_id, problem, site
@@ -304,6 +304,33 @@ def test_a_body_that_does_not_end_is_given_up() -> None:
         with pytest.raises(Exception, match=Problem.NOT_READY.value) as caught:
             await receiving.body(never, [])
         assert caught.value.retry_after == 3  # type: ignore[attr-defined]
+
+    asyncio.run(run())
+
+
+def test_a_body_that_comes_in_pieces_is_read_whole_and_one_that_is_given_up_ends() -> None:
+    async def run() -> None:
+        receiving = Receiving(largest=100, seconds=60, together=1000, retry_seconds=3)
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        reading = asyncio.create_task(receiving.body(queue.get, []))
+        await asyncio.sleep(0)
+        queue.put_nowait({"type": "http.request", "body": b"ab", "more_body": True})
+        await asyncio.sleep(0)
+        queue.put_nowait({"type": "http.request", "body": b"cd"})
+        assert await reading == b"abcd"
+        queue.put_nowait({"type": "http.request", "body": b"all at once"})
+        assert await receiving.body(queue.get, []) == b"all at once"
+        waiting = asyncio.create_task(receiving.body(queue.get, []))
+        await asyncio.sleep(0)
+        queue.put_nowait({"type": "http.disconnect"})
+        with pytest.raises(ClientGoneError):
+            await waiting
+        cancelled = asyncio.create_task(receiving.body(queue.get, []))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        assert receiving.held == 0
 
     asyncio.run(run())
 

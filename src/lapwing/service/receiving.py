@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Generator, Iterable, MutableMapping
 from typing import Any
 
 from lapwing.protocol.messages.problems import Problem
@@ -19,6 +19,49 @@ _CLOSE = ((b"connection", b"close"),)
 
 class ClientGoneError(Exception):
     """Whoever sent the request has left before its end."""
+
+
+class Begun:
+    """A wait for a message that has begun: over already where nothing had to be waited for.
+
+    Most bodies come together with their headers. For them no timer is set, which would take as
+    much time as reading the batch.
+
+    Parameters
+    ----------
+    waiting : awaitable of Message
+        What a server's `receive` returned.
+
+    Attributes
+    ----------
+    message : Message or None
+        None while it is still waited for.
+    """
+
+    def __init__(self, waiting: Awaitable[Message]) -> None:
+        self._steps: Any = waiting.__await__()
+        self.message: Message | None = None
+        try:
+            self._waited = next(self._steps)
+        except StopIteration as end:
+            self.message = end.value
+
+    def __await__(self) -> Generator[Any, Any, Message]:
+        """Go on waiting where it stopped: what the loop sends or throws goes to the steps."""
+        if self.message is not None:
+            return self.message
+        waited = self._waited
+        while True:
+            try:
+                given = yield waited
+                step = self._steps.send
+            except BaseException as error:
+                given, step = error, self._steps.throw
+            try:
+                waited = step(given)
+            except StopIteration as end:
+                message: Message = end.value
+                return message
 
 
 class Receiving:
@@ -71,16 +114,14 @@ class Receiving:
         stated = next((value for name, value in headers if name == b"content-length"), None)
         if stated is not None and (not stated.isdigit() or int(stated) > limit):
             raise self._too_large(limit)
+        first = Begun(receive())
+        if first.message is not None and not first.message.get("more_body", False):
+            return self._part(first.message, limit)
         try:
-            # Most bodies come with their headers, so that nothing is waited for.
             async with asyncio.timeout(self._seconds):
-                message = await receive()
-                if message["type"] != "http.request":
-                    raise ClientGoneError
-                body: bytes = message.get("body", b"")
+                message = await first
+                body = self._part(message, limit)
                 if not message.get("more_body", False):
-                    if len(body) > limit:
-                        raise self._too_large(limit)
                     return body
                 return await self._rest(receive, body, limit)
         except TimeoutError:
@@ -91,6 +132,14 @@ class Receiving:
                 retry_after=self._retry,
                 headers=_CLOSE,
             ) from None
+
+    def _part(self, message: Message, limit: int) -> bytes:
+        if message["type"] != "http.request":
+            raise ClientGoneError
+        body: bytes = message.get("body", b"")
+        if len(body) > limit:
+            raise self._too_large(limit)
+        return body
 
     async def _rest(self, receive: Receive, first: bytes, limit: int) -> bytes:
         parts = [first]

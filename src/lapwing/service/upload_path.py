@@ -30,7 +30,6 @@ OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
 _PACKED = MEDIA_TYPE.encode()
 _JSON = JSON_MEDIA_TYPE.encode()
 _TYPE_JSON = (b"content-type", b"application/json")
-_NOT_KEPT = (b"cache-control", b"no-store")
 
 _DETAILS = {
     Verdict.CHANGED: "an id stands for one batch; send a retry with the same bytes, and another "
@@ -133,7 +132,7 @@ class UploadPath:
             f'{{"batch":"{address.id}","reports":{reports},"state":"{outcome.verdict}"}}'.encode()
         )
         length = (b"content-length", str(len(body)).encode())
-        headers = [_TYPE_JSON, length, _NOT_KEPT, OPEN_TO_ALL]
+        headers = [_TYPE_JSON, length, OPEN_TO_ALL]
         await send({"type": "http.response.start", "status": status, "headers": headers})
         await send({"type": "http.response.body", "body": body})
 
