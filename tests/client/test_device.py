@@ -298,6 +298,33 @@ def test_a_file_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="needs a folder"):
+        opened(tmp_path / "away")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DeviceError, match="needs a folder"):
+        opened(tmp_path / "file")
+
+
+def test_what_is_written_is_on_the_disk_and_what_is_gone_is_overwritten(tmp_path: Path) -> None:
+    """EXTRA is FULL, with the end of a transaction on the disk too; cut in another test."""
+    with opened(tmp_path).file.transaction() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone()[0] == 3
+        assert connection.execute("PRAGMA secure_delete").fetchone()[0] == 1
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+
+
+def test_what_cannot_be_paid_is_not_remembered(tmp_path: Path) -> None:
+    device = opened(tmp_path, budget="0.5")
+    for survey in (KEPT, HABIT):
+        with pytest.raises(BudgetError):
+            device.answer(survey, 0, epoch="1")
+    connection = sqlite3.connect(device.file.path)
+    for table in ("remembered_report", "permanent_round", "batch"):
+        assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    connection.close()
+
+
 def test_a_gateway_is_no_device(tmp_path: Path) -> None:
     Gateway.open(tmp_path / "device.lapwing")
     with pytest.raises(FormatError, match="gateway"):

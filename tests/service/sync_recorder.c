@@ -1,7 +1,8 @@
 /* Writes down what a process writes, cuts and syncs in a folder, in its order.
  *
  * Preloaded into the process. SYNC_RECORD_FOLDER is the folder, SYNC_RECORD_FILE what is written:
- * operation (1 byte), length of the file's name (2), name, offset (8), length (4), data. */
+ * operation (1 byte), length of the file's name (2), name, offset (8), length (4), data. With
+ * SYNC_RECORD_NAMES it notes the removal of names and syncs of the folder itself, too. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -17,17 +18,18 @@ static int record = -2;
 
 static ssize_t (*real_write)(int, const void *, size_t);
 
-static void note(char operation, int file, uint64_t offset, const void *data, uint32_t length) {
+static void note_path(char operation, const char *path, uint64_t offset, const void *data,
+                      uint32_t length) {
     const char *folder = getenv("SYNC_RECORD_FOLDER"), *target = getenv("SYNC_RECORD_FILE");
-    char link[64], path[4096];
     if (!folder || !target) return;
     if (!real_write) real_write = dlsym(RTLD_NEXT, "write");
-    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    ssize_t size = readlink(link, path, sizeof path - 1);
     size_t start = strlen(folder);
-    if (size < 0 || (size_t)size <= start + 1 || strncmp(path, folder, start)) return;
-    path[size] = 0;
-    const char *name = path + start + 1;
+    if (strncmp(path, folder, start)) return;
+    if (path[start] == 0) {
+        if (operation != 's' || !getenv("SYNC_RECORD_NAMES")) return;
+        operation = 'd';
+    }
+    const char *name = path[start] ? path + start + 1 : "";
     uint16_t letters = strlen(name);
     size_t total = 1 + 2 + letters + 8 + 4 + length;
     char *line = malloc(total), *at = line;
@@ -40,6 +42,15 @@ static void note(char operation, int file, uint64_t offset, const void *data, ui
     if (record == -2) record = open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (real_write(record, line, total) != (ssize_t)total) abort();
     free(line);
+}
+
+static void note(char operation, int file, uint64_t offset, const void *data, uint32_t length) {
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    if (size < 0) return;
+    path[size] = 0;
+    note_path(operation, path, offset, data, length);
 }
 
 /* The operation and its note are one step for all threads. */
@@ -90,3 +101,12 @@ CUTS(ftruncate64, off64_t)
     }
 SYNCS(fsync)
 SYNCS(fdatasync)
+
+int unlink(const char *path) {
+    REAL(int, "unlink", const char *);
+    pthread_mutex_lock(&turn);
+    int done = real(path);
+    if (!done && getenv("SYNC_RECORD_NAMES")) note_path('u', path, 0, NULL, 0);
+    pthread_mutex_unlock(&turn);
+    return done;
+}

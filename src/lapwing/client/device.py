@@ -75,8 +75,8 @@ class Device:
     was seen by nobody and is gone; when it stops after it, the same bytes are sent again. What must
     not be done is to lose the file, or to put an older copy in its place.
 
-    `tests/client/test_killed_devices.py` kills a device at every line, and compares what a collector
-    got with what was paid.
+    `tests/client/test_killed_devices.py` kills a device at every line and compares what a collector
+    got with what was paid; `tests/client/test_power_cut_devices.py` cuts its power at every sync.
 
     Examples
     --------

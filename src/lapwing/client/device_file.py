@@ -11,7 +11,7 @@ import os
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,8 +85,15 @@ class DeviceFile:
         ----------
         ledger : str, optional
             The empty ledger of a person, who gets a secret too; None for a gateway.
+
+        Raises
+        ------
+        DeviceError
+            When the folder is absent or cannot be written.
         """
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{self.path.name}.", dir=self.path.parent)
+        with _making(self.path):
+            prefix, folder = f".{self.path.name}.", self.path.parent
+            descriptor, temporary = tempfile.mkstemp(prefix=prefix, dir=folder)
         os.close(descriptor)
         try:
             with _told(self.path), closing(_connected(Path(temporary))) as connection:
@@ -98,10 +105,9 @@ class DeviceFile:
                     connection.execute("INSERT INTO person VALUES (?, ?, ?)", row)
                 connection.execute("COMMIT")
             # A link, unlike a rename, never replaces a file that came into being meanwhile.
-            os.link(temporary, self.path)
+            with _making(self.path), suppress(FileExistsError):
+                os.link(temporary, self.path)
             sync_folder(self.path.parent)
-        except FileExistsError:
-            pass
         finally:
             Path(temporary).unlink(missing_ok=True)
 
@@ -153,6 +159,18 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
             f"device files of version {VERSION} can be read, {path.name} says {version}; update "
             "lapwing"
         )
+
+
+@contextmanager
+def _making(path: Path) -> Iterator[None]:
+    """Turn what the system says of a folder into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise DeviceError(
+            f"the device's file {path.name} cannot be made: {error.strerror}; it needs a folder "
+            "that exists and can be written"
+        ) from None
 
 
 @contextmanager
