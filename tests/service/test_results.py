@@ -16,15 +16,8 @@ import lapwing as lw
 from lapwing.planning.poisoning_alarm import poisoning_alarm
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import tally_from_document
-from lapwing.service.decoding_process import (
-    DecodingFailedError,
-    DecodingProcess,
-    Key,
-    Made,
-    Material,
-    Missing,
-    Order,
-)
+from lapwing.service.decoding_orders import Key, Made, Material, Missing, Order
+from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
 from lapwing.service.result_documents import Asked, as_result, difference_document, result_document
 from lapwing.service.settings import Settings
 from tests.service.one_collector import Site, batch_of, labels_survey, problem, site

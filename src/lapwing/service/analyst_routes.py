@@ -11,7 +11,7 @@ from starlette.routing import Route
 from lapwing.documents import canonical
 from lapwing.service.catalogue import KeptSurvey
 from lapwing.service.collector import Collector
-from lapwing.service.decoding_process import MEDIA_TYPES, Form
+from lapwing.service.decoding_orders import MEDIA_TYPES, Form
 from lapwing.service.problem_answers import DeskProblem, ProblemError
 from lapwing.service.requests import (
     NOT_KEPT,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import io
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from lapwing.errors import ArgumentError
 from lapwing.planning.poisoning_alarm import poisoning_alarm
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.plotting import figure_of
-from lapwing.service.decoding_process import Key, Material, Missing, Order, written
+from lapwing.results.plotting import figure_of, write_picture
+from lapwing.service.decoding_orders import Key, Material, Missing, Order
 from lapwing.service.result_documents import (
     Asked,
     Result,
@@ -78,7 +79,7 @@ def carried_out(
         case "csv":
             return result_table(shown, asked)
         case "svg" | "png":
-            return written(_figure(shown, order), order.form)
+            return _written(_figure(shown, order), order.form)
         case "alarm":
             raise AssertionError("it needs no result")
         case _:
@@ -116,3 +117,10 @@ def _figure(shown: Result | Difference, order: Order) -> Any:
     else:
         pictures = shown.pictures(level=order.level)
     return figure_of(*pictures, title=order.title)
+
+
+def _written(figure: Any, form: Literal["svg", "png"]) -> bytes:
+    """Return a figure as the bytes of a picture."""
+    stream = io.BytesIO()
+    write_picture(figure, stream, kind=form)
+    return stream.getvalue()

@@ -7,7 +7,6 @@ when one decode takes too long.
 
 from __future__ import annotations
 
-import io
 import os
 import signal
 import traceback
@@ -19,84 +18,22 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 from threading import Lock
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 from lapwing.errors import LapwingError, LapwingWarning
-from lapwing.protocol.messages.tally import Tally
-
-Form = Literal["json", "csv", "svg", "png"]
-
-Wanted = Literal["json", "csv", "svg", "png", "alarm"]
-"""A result in one of its forms, or whether honest devices can have sent the reports."""
-
-MEDIA_TYPES: Mapping[Form, str] = {
-    "json": "application/json",
-    "csv": "text/csv; charset=utf-8",
-    "svg": "image/svg+xml",
-    "png": "image/png",
-}
+from lapwing.service.decoding_orders import (
+    Answer,
+    Defect,
+    Key,
+    Made,
+    Material,
+    Missing,
+    Order,
+    RefusedOrder,
+)
 
 _KEPT = 16
 _NICER = 10
-
-
-class Key(NamedTuple):
-    """Whose result it is: one tally of one survey."""
-
-    survey: str
-    epoch: str
-    segment: str | None
-    reports: int
-
-
-class Material(NamedTuple):
-    """What a result is decoded from."""
-
-    document: bytes
-    tally: Tally
-
-
-class Order(NamedTuple):
-    """What is wanted of one result, or of two that are compared."""
-
-    key: Key
-    against: Key | None
-    people: Literal["same", "different"]
-    form: Wanted
-    level: float
-    ranges: tuple[tuple[str, str], ...]
-    probabilities: tuple[float, ...]
-    title: str
-    names: tuple[str, str]
-
-
-class Missing(NamedTuple):
-    """An answer: these must be sent along, they are not kept here."""
-
-    keys: tuple[Key, ...]
-
-
-class Made(NamedTuple):
-    """An answer: a document, table or picture; and what was warned of."""
-
-    content: Any
-    warnings: tuple[str, ...]
-
-
-class RefusedOrder(NamedTuple):
-    """An answer: why these reports cannot say it."""
-
-    reason: str
-
-
-class Defect(NamedTuple):
-    """An answer: where an error happened that nobody expected."""
-
-    error: str
-    place: str
-
-
-Answer = Missing | Made | RefusedOrder | Defect
 
 
 class DecodingFailedError(Exception):
@@ -190,6 +127,8 @@ def work(link: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):
         os.nice(_NICER)
+
+    # Here alone: the collector itself needs none of all that decodes.
     from lapwing.service.decoding import Kept, warm_up
 
     with suppress(LapwingError):
@@ -215,12 +154,3 @@ def _answer(order: Order, materials: Mapping[Key, Material], kept: Any) -> Answe
     except Exception as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         return Defect(type(error).__name__, f"{Path(last.filename).name}:{last.lineno}")
-
-
-def written(figure: Any, form: Literal["svg", "png"]) -> bytes:
-    """Return a figure as the bytes of a picture."""
-    from lapwing.results.plotting import write_picture
-
-    stream = io.BytesIO()
-    write_picture(figure, stream, kind=form)
-    return stream.getvalue()

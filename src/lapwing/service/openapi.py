@@ -10,7 +10,7 @@ from typing import Any
 
 from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_BATCH, MEDIA_TYPE
 from lapwing.protocol.messages.problems import Problem
-from lapwing.service.decoding_process import MEDIA_TYPES
+from lapwing.service.decoding_orders import MEDIA_TYPES
 from lapwing.service.openapi_schemas import (
     EPOCH_NAME,
     FINGERPRINT,

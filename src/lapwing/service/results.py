@@ -19,9 +19,7 @@ from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
 from lapwing.service.catalogue import KeptSurvey
 from lapwing.service.counters import Counters
-from lapwing.service.decoding_process import (
-    DecodingFailedError,
-    DecodingProcess,
+from lapwing.service.decoding_orders import (
     Defect,
     Form,
     Key,
@@ -32,6 +30,7 @@ from lapwing.service.decoding_process import (
     RefusedOrder,
     Wanted,
 )
+from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.result_documents import PROBABILITIES
 from lapwing.service.settings import Settings

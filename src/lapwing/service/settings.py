@@ -71,7 +71,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Whether the pages' cookie is for HTTPS only: true behind a proxy that ends TLS.
     """
 
-    database: str = "lapwing.sqlite"
+    database: str = "collector.sqlite"
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
     admin_token_file: str | None = None

@@ -23,7 +23,7 @@ class StoreOptions:
     config: Path | None = option("A TOML file of settings.", "FILE")
     database: str | None = option(
         "The path of an SQLite file, or postgresql://... without a password. "
-        "[default: lapwing.sqlite]",
+        "[default: collector.sqlite]",
         "WHERE",
     )
 
