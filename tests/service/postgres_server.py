@@ -56,9 +56,7 @@ class PostgresServer:
 
     def start(self) -> None:
         settings = f"-c listen_addresses='' -c unix_socket_directories={self._folder}"
-        settings += (
-            " -c shared_buffers=16MB -c max_connections=50 -c recovery_init_sync_method=syncfs"
-        )
+        settings += " -c shared_buffers=16MB -c max_connections=50"
         log = str(self._folder / "log")
         self._call("pg_ctl", "-w", "-D", str(self._data), "-l", log, "-o", settings, "start")
 

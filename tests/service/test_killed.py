@@ -1,4 +1,4 @@
-"""A collector that is killed while it stores: nothing acknowledged is lost, nothing counts twice."""
+"""A collector that is killed while it stores loses nothing, and counts nothing twice."""
 
 from __future__ import annotations
 

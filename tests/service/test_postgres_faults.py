@@ -1,4 +1,4 @@
-"""What may befall a PostgreSQL that collectors share: restarts, two of them at once, other tables."""
+"""What may befall a PostgreSQL that collectors share: restarts, two at once, other tables."""
 
 from __future__ import annotations
 

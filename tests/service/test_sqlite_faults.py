@@ -1,4 +1,4 @@
-"""What may befall a collector's file: a second collector, a full disk, a read-only one, other files."""
+"""What may befall a collector's file: a second collector, a full or read-only disk."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_commit_waits_for_the_disk(database: Path) -> None:
 
 def test_a_second_collector_is_refused_in_one_process_and_in_another(database: Path) -> None:
     store = SqliteStore(database)
-    with pytest.raises(StoreError, match="another collector holds collector.db"):
+    with pytest.raises(StoreError, match=r"another collector holds collector\.db"):
         SqliteStore(database)
     program = "import sys; from lapwing.service.storage.sqlite_store import SqliteStore; "
     program += "SqliteStore(sys.argv[1])"
@@ -101,7 +101,7 @@ def test_a_full_disk_refuses_and_goes_on_when_there_is_room(database: Path) -> N
     writer(store).execute(f"PRAGMA max_page_count = {pages + 3}")
     kept: list[Upload] = []
     refused = upload([2] * 300)
-    with pytest.raises(StoreFullError, match="disk of collector.db is full"):
+    with pytest.raises(StoreFullError, match=r"disk of collector\.db is full"):
         while True:
             refused = upload([2, 3] * 30)
             store.store([refused])
@@ -225,7 +225,7 @@ def test_migrations_are_numbered_without_gaps(tmp_path: Path) -> None:
     ]
     (tmp_path / "sqlite").mkdir()
     (tmp_path / "sqlite" / "0002_late.sql").write_text("CREATE TABLE x (y);\n")
-    with pytest.raises(FormatError, match="without gaps, found 0002_late.sql"):
+    with pytest.raises(FormatError, match=r"without gaps, found 0002_late\.sql"):
         migrations("sqlite", folder=tmp_path)
 
 

@@ -6,6 +6,7 @@ are logs always the records. So a commit never writes all counts of a large doma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -26,7 +27,7 @@ COUNTS = 1
 
 _STRETCH = 256
 """Reports that are searched at a time for those to be refused."""
-_SEARCHES = 200
+_SEARCHES = 500
 """Searches in one batch; a batch of nothing but wrong reports must not cost more than counting."""
 
 
@@ -81,20 +82,31 @@ class Counting:
         width = len(records) // reports
         if width != self.width:
             return ((0, f"every report must have {self.width} bytes, these have {width}"),)
-        found: list[tuple[int, str]] = []
-        start, end = 0, reports  # all at once for the first: mostly there is none
-        for _ in range(_SEARCHES):
+        found: dict[int, str] = {}
+        searched = 0
+
+        def wrong(start: int, end: int) -> int | None:
+            """Return the position of a wrong one of some reports, not always of the first."""
+            nonlocal searched
+            searched += 1
             try:
                 self.tally(records[start * width : end * width])
-                start = end
             except ReportError as error:
                 place = start + (error.position or 0)
-                found.append((place, _reason(error)))
-                start = place + 1
-            if start >= reports or len(found) >= MOST_REFUSED:
-                break
-            end = min(start + _STRETCH, reports)
-        return tuple(found)
+                found[place] = _reason(error)
+                return place
+            return None
+
+        if wrong(0, reports) is None:
+            return ()
+        for stretch in range(0, reports, _STRETCH):
+            waiting = [(stretch, min(stretch + _STRETCH, reports))]
+            while waiting and searched < _SEARCHES and len(found) < MOST_REFUSED:
+                start, end = waiting.pop()
+                place = wrong(start, end) if start < end else None
+                if place is not None:
+                    waiting += [(place + 1, end), (start, place)]
+        return tuple(sorted(found.items()))
 
     def row(self, tally: Tally, records: bytes) -> Row:
         """Return the shorter of records and counts."""
@@ -180,4 +192,5 @@ def _damaged() -> StoreError:
 
 def _reason(error: ReportError) -> str:
     """Return what must hold for every report, without the position, which stands beside it."""
-    return str(error).partition(", the one at position")[0].partition("; the batch was not")[0]
+    text = str(error).partition(", the one at position")[0].partition("; the batch was not")[0]
+    return re.sub(r" at position \d+", "", text)

@@ -40,6 +40,8 @@ class Delta(NamedTuple):
     epoch: int
     segment: int
     row: Row
+    heavy: int
+    """Bytes that folding the group writes anew."""
 
 
 def refusal(place: Place) -> Verdict | None:
@@ -180,5 +182,6 @@ class Intake:
             records = b"".join([self._uploads[index].batch.records for index in members])
             tally = counting.tally(records)
         if members:
-            self.deltas.append(Delta(place.epoch, segment, counting.row(tally, records)))
+            row = counting.row(tally, records)
+            self.deltas.append(Delta(place.epoch, segment, row, counting.counts_bytes))
         return members

@@ -203,17 +203,19 @@ class SqlStore:
                 counting=lambda survey: self._counting(transaction, survey),
             )
             if intake.ledger:
-                transaction.many(_LEDGER, intake.ledger)
-                deltas = [(epoch, segment, *row) for epoch, segment, row in intake.deltas]
-                transaction.many(_DELTA, deltas)
+                # In one order, so that two collectors never wait for each other.
+                transaction.many(_LEDGER, sorted(intake.ledger))
+                transaction.many(
+                    _DELTA, [(one.epoch, one.segment, *one.row) for one in intake.deltas]
+                )
             if intake.tokens:
                 transaction.many(_USED, intake.tokens)
         self._note(intake.deltas)
         return intake.outcomes
 
     def _note(self, deltas: Iterable[Delta]) -> None:
-        for epoch, segment, row in deltas:
-            self._pending.add((epoch, segment), len(row.body))
+        for epoch, segment, row, heavy in deltas:
+            self._pending.add((epoch, segment), len(row.body), heavy=heavy)
 
     def tally(self, survey: str, epoch: str, *, segment: str | None = None) -> Tally:
         """Return the tally of an epoch, or of one of its segments; see :class:`Store`."""

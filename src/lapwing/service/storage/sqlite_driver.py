@@ -19,7 +19,7 @@ from lapwing.service.storage.migration_runner import FOLDER, Migration, migrate,
 
 APPLICATION = 0x4C574331  # "LWC1": what tells our files from those of other programs
 
-_BUSY_MS = 30_000
+_BUSY_MS = 10_000
 _MOST_IDS = 512
 _LOG_BYTES = 64 * 2**20
 """Size that the write-ahead log is cut to after a checkpoint."""
@@ -267,7 +267,10 @@ class SqliteDriver:
         """Bring the write-ahead log into the file and empty it; a reader may prevent it."""
         with self._lock, suppress(sqlite3.Error):
             if self._writer is not None:
-                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                # Not now, rather than late: it would wait for an export, and uploads for it.
+                self._writer.execute("PRAGMA busy_timeout = 0")
+                self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                self._writer.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
 
     def close(self) -> None:
         """Let go of the file."""

@@ -14,13 +14,15 @@ from hashlib import sha256
 from typing import Any
 
 from lapwing.documents import canonical, parse, require, require_format
-from lapwing.errors import ArgumentError, FormatError, LapwingError, ReportError
+from lapwing.errors import ArgumentError, FormatError, LapwingError, StoreError
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.service.storage.counting import COUNTS, Counting, Row
 from lapwing.service.storage.driver import Transaction
 from lapwing.service.storage.folding import UPSERT
 from lapwing.service.storage.store import StoredEpoch, StoredSurvey
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,
+    LATEST,
     SURVEY_COLUMNS,
     check_epoch,
     check_survey,
@@ -149,14 +151,21 @@ def imported(transaction: Transaction, chunks: Iterable[bytes]) -> str:
     """
     lines = _checked(chunks)
     try:
-        return _kept(transaction, lines)
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, LapwingError) and not isinstance(error, ReportError):
+        fingerprint = _kept(transaction, lines)
+    except FormatError:
+        raise
+    except LapwingError as error:
+        if isinstance(error, StoreError):
             raise
+        raise FormatError(f"the file of a survey's state cannot be used: {error}") from None
+    except (KeyError, TypeError, ValueError):
         raise FormatError("the file of a survey's state is damaged: a line is not legal") from None
+    if fingerprint is None:
+        raise ArgumentError("the survey is here already; delete it first, or keep what is here")
+    return fingerprint
 
 
-def _kept(transaction: Transaction, lines: Iterator[dict[str, Any]]) -> str:
+def _kept(transaction: Transaction, lines: Iterator[dict[str, Any]]) -> str | None:
     head = next(lines)
     require_format(head, name=FORMAT, version=VERSION)
     keys = {"survey", "state", "minimum", "upload", "retention_days"}
@@ -171,7 +180,7 @@ def _kept(transaction: Transaction, lines: Iterator[dict[str, Any]]) -> str:
     check_survey(survey)
     key = insert_survey(transaction, survey)
     if key is None:
-        raise ArgumentError("the survey is here already; delete it first, or keep what is here")
+        return None
     epoch: int | None = None
     part = 0
     for line in lines:
@@ -207,8 +216,12 @@ def _keep_row(
     segment, body = counting.segment(said["segment"]), b64decode(said["body"], validate=True)
     row = Row(said["reports"], COUNTS if said["form"] == "counts" else 0, body)
     # Added up here already, so that a file of another survey's numbers is refused, not stored.
-    if type(row.reports) is not int or counting.total([row]).total != row.reports:
-        raise FormatError("rows of a survey's state hold another number of reports than they say")
+    try:
+        right = type(row.reports) is int and counting.total([row]).total == row.reports
+    except StoreError:
+        right = False
+    if not right:
+        raise FormatError("rows of a survey's state are not as many reports of it as they say")
     if counting.is_log:
         transaction.run(UPSERT, epoch, segment, part, *row)
     else:
@@ -225,6 +238,7 @@ def _keep_refused(transaction: Transaction, survey: int, said: dict[str, Any]) -
     epoch, reason, number = said["epoch"], said["reason"], said["number"]
     if not isinstance(epoch, str) or not isinstance(reason, str) or type(number) is not int:
         raise FormatError("refused uploads are an epoch, a reason and a number")
+    check_whole("the number of refused uploads", number, low=0, high=LATEST)
     transaction.run(
         "INSERT INTO refused (survey, epoch, reason, number) VALUES (?1, ?2, ?3, ?4)",
         survey,
