@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lapwing.service.catalogue import Catalogue
+from lapwing.service.collector import TICKS_APART, Collector
 from lapwing.service.epoch_clock import to_text
+from lapwing.service.logs import Log
+from lapwing.service.settings import Settings
 from lapwing.survey.survey import Survey
 from tests.service.one_collector import (
     NOON,
@@ -284,5 +288,29 @@ def test_a_survey_is_read_once_however_often_the_catalogue_is(tmp_path: Path) ->
             catalogue.load()
             (second,) = catalogue
             assert first is not second and first.survey is second.survey
+
+    asyncio.run(run())
+
+
+def test_collectors_of_one_database_see_what_the_other_did(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            other = Collector(
+                here.collector.store,
+                settings=Settings(database="postgresql://shared"),
+                log=Log(io.StringIO(), clock=here.clock),
+                clock=here.clock,
+            )
+            try:
+                await here.publish(SURVEY)
+                made = await here.done("POST", "/v1/tokens", json={"role": "analyst"})
+                assert other.catalogue.get(SURVEY.fingerprint) is None
+                for _ in range(TICKS_APART):
+                    await other.tick()
+                kept = other.catalogue.get(SURVEY.fingerprint)
+                assert kept is not None and kept.epochs["e"].state == "open"
+                assert other.roles.role_of(made.json()["token"]) == "analyst"
+            finally:
+                await other.stop()
 
     asyncio.run(run())

@@ -288,8 +288,17 @@ def test_a_store_in_trouble_keeps_devices_waiting(
             answer = await here.send(batch_of(SURVEY, 1), id="11" * 16)
             assert (answer.status_code, problem(answer)) == (status, word)
             assert int(answer.headers["retry-after"]) > 0
+            assert answer.headers["access-control-expose-headers"] == "retry-after"
+            await here.collector.beat()
+            health = await here.ask("GET", "/healthz", token=None)
+            assert (health.status_code, health.json()) == (503, {"status": "store in trouble"})
             store.store = real  # type: ignore[method-assign]
             assert (await here.send(batch_of(SURVEY, 1), id="11" * 16)).status_code == 201
+            await here.collector.beat()
+            await here.done("GET", "/healthz", token=None)
+            # It was only put off, not refused.
+            state = await here.done("GET", f"/v1/surveys/{SURVEY.fingerprint}/state")
+            assert state.json()["epochs"][0]["refused"] == {}
 
     asyncio.run(run())
 

@@ -30,6 +30,9 @@ Found = TypeVar("Found")
 READERS = 2
 """Threads that ask the store what is not an upload."""
 
+TICKS_APART = 5
+"""After so many ticks, what other collectors of a shared database did is looked at."""
+
 UNTRIED_SECONDS = 30.0
 """Without an upload, after which trouble of the last one says nothing about the next."""
 
@@ -91,6 +94,9 @@ class Collector:
         self._beside: asyncio.Task[None] | None = None
         self._trouble: str | None = None
         self._tried = (0, 0.0)
+        self._ticks = 0
+        # An SQLite file has one collector.
+        self._shared = settings.database.startswith("postgres")
         self._watch()
 
     async def start(self) -> None:
@@ -117,21 +123,34 @@ class Collector:
     async def tick(self) -> None:
         """Do what is due: the clock's changes of epochs, refusals to the disk, the hour's log."""
         self.log.tick()
+        self._ticks += 1
+        if self._shared and self._ticks % TICKS_APART == 0:
+            await self.asked(self._look_again)
         await self.life.tick()
         await self.asked(partial(self.refusals.store, self.store))
 
+    def _look_again(self) -> None:
+        """Read what another collector of the same database may have changed."""
+        self.catalogue.load()
+        for token in self.store.access_tokens():
+            self.roles.add(token.digest, token.role)
+
     async def _go_on(self) -> None:
         while True:
-            try:
-                await self.tick()
-                trouble = self.writer.trouble
-            except (StoreError, ProblemError) as error:
-                trouble = type(error).__name__
-            except Exception as error:
-                self.log.defect(error)
-                trouble = type(error).__name__
-            self._note(trouble)
+            await self.beat()
             await asyncio.sleep(TICK_SECONDS)
+
+    async def beat(self) -> None:
+        """Do what is due, and see whether the store is well; raises nothing."""
+        try:
+            await self.tick()
+            trouble = self.writer.trouble
+        except (StoreError, ProblemError) as error:
+            trouble = type(error).__name__
+        except Exception as error:
+            self.log.defect(error)
+            trouble = type(error).__name__
+        self._note(trouble)
 
     def _note(self, trouble: str | None) -> None:
         """Write down when trouble begins and ends.

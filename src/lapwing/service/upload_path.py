@@ -27,6 +27,9 @@ from lapwing.service.storage.writer import Writer
 OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
 """A survey may be answered from any page; nothing of a visitor is sent along (no credentials)."""
 
+_SHOWN_TO_PAGES = (b"access-control-expose-headers", b"retry-after")
+"""Without it, a script of another page could not see when to come again."""
+
 _PACKED = MEDIA_TYPE.encode()
 _JSON = JSON_MEDIA_TYPE.encode()
 _TYPE_JSON = (b"content-type", b"application/json")
@@ -112,7 +115,7 @@ class UploadPath:
             started, reports, outcome = await self._taken(address, scope, receive)
         except ProblemError as problem:
             self._count(problem, address)
-            await send_problem(send, problem, OPEN_TO_ALL)
+            await send_problem(send, problem, OPEN_TO_ALL, _SHOWN_TO_PAGES)
             return
         except ClientGoneError:
             return
@@ -205,7 +208,9 @@ class UploadPath:
         # Names that nobody gave are never kept.
         epoch = address.epoch if kept is not None and address.epoch in kept.epochs else ""
         self._log.count_upload("" if kept is None else address.survey, epoch, word)
-        if kept is not None:
+        # What passes is sent again, and then stored.
+        passes = isinstance(problem.problem, Problem) and problem.problem.passes
+        if kept is not None and not passes:
             self._refusals.add(address.survey, epoch, word)
 
 
