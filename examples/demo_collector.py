@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import takewhile
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -135,8 +136,8 @@ def collector(folder: str) -> Iterator[Admin]:
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process,
     ):
         assert process.stdout is not None
-        text = "".join(iter(process.stdout.readline, "}\n")) + "}"
-        said = json.loads(text)
+        # One JSON document; when it has ended, the collector listens.
+        said = json.loads("".join([*takewhile(lambda line: line != "}\n", process.stdout), "}"]))
         try:
             yield Admin(said["address"], said["admin_token"])
         finally:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -89,7 +90,8 @@ def serving(folder: Path) -> Iterator[Running]:
     ):
         try:
             assert process.stdout is not None
-            said = json.loads("".join(iter(process.stdout.readline, "}\n")) + "}")
+            lines = [*takewhile(lambda line: line != "}\n", process.stdout), "}"]
+            said = json.loads("".join(lines))
             headers = {"authorization": f"Bearer {said['admin_token']}"}
             url = said["address"]
             with httpx.Client(base_url=url, headers=headers, timeout=60) as admin:
