@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
+from functools import partial
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from lapwing.errors import ArgumentError, FormatError, StoreError
+from lapwing.service.storage.intake import Place
 from lapwing.service.storage.migration_runner import FOLDER
 from lapwing.service.storage.opening import open_store
 from lapwing.service.storage.postgres_store import PostgresStore
@@ -116,6 +119,55 @@ def test_collectors_share_a_database(address: str) -> None:
     one.set_epoch_state(COUNTED.fingerprint, "w1", "closed")
     (outcome,) = other.store([upload([200], COUNTED)])
     assert outcome.verdict is Verdict.CLOSED
+    one.close()
+    other.close()
+
+
+def waits(server: PostgresServer, call: Callable[[], object], holding: PostgresStore) -> bool:
+    """Return whether a call waits for a lock that another store's open transaction holds."""
+    done = threading.Event()
+
+    def run() -> None:
+        try:
+            call()
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=run)
+    with holding._driver.writing() as transaction:
+        held = holding._met(transaction, FP, "w1")
+        assert isinstance(held, Place)
+        number = held.epoch << 16  # of the group without a segment
+        transaction.rows(holding._driver.fold_lock, number)
+        thread.start()
+        waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        found = False
+        while not done.is_set() and not found:
+            found = bool(asyncio.run(server.ask(waiting)))
+    thread.join()
+    return found
+
+
+def test_an_epoch_is_not_closed_between_a_look_at_it_and_the_commit(
+    postgres_server: PostgresServer, address: str
+) -> None:
+    one, other = PostgresStore(address), PostgresStore(address)
+    publish(one)
+    closing = partial(other.set_epoch_state, FP, "w1", "closed")
+    assert waits(postgres_server, closing, one)
+    assert not waits(postgres_server, lambda: other.store([upload([1])]), one)
+    one.close()
+    other.close()
+
+
+def test_a_group_is_folded_by_one_collector_at_a_time(
+    postgres_server: PostgresServer, address: str
+) -> None:
+    one, other = PostgresStore(address), PostgresStore(address)
+    publish(one)
+    other.store([upload([1])])
+    assert waits(postgres_server, partial(other.fold, everything=True), one)
+    assert counts(one)[1] == 1
     one.close()
     other.close()
 

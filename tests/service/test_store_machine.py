@@ -148,13 +148,18 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 def run(
-    machine: type[StoreMachine], *, examples: int = 12, steps: int = 12, shrink: bool = True
+    machine: type[StoreMachine],
+    *,
+    examples: int = 12,
+    steps: int = 12,
+    shrink: bool = True,
+    anew: bool = False,
 ) -> None:
     machine.TestCase.settings = settings(
         max_examples=examples,
         stateful_step_count=steps,
         deadline=None,
-        derandomize=True,  # the same cases each time; make soak draws others
+        derandomize=not anew,  # the same cases each time; make soak draws others
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
     )
@@ -199,6 +204,25 @@ def test_postgresql_counts_once_whatever_comes(
             return PostgresStore(self.address)
 
     run(Machine, examples=8)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("survey", [COUNTED, HASHED], ids=["counts", "log"])
+def test_sqlite_counts_once_in_long_runs(survey: Any) -> None:
+    chosen = survey
+    with tempfile.TemporaryDirectory() as folder:
+
+        class Machine(StoreMachine):
+            survey = chosen
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.path = Path(tempfile.mkdtemp(dir=folder)) / "collector.db"
+
+            def open(self) -> SqlStore:
+                return SqliteStore(self.path)
+
+        run(Machine, examples=150, steps=60, anew=True)
 
 
 class _CountsTwice(SqliteStore):

@@ -97,8 +97,12 @@ class SqliteDriver:
         if reading:
             if not self._path.is_file():
                 raise StoreError(f"there is no database {self._path.name}; check the name")
-            with self.reading() as transaction:
-                self._check_version(transaction, folder)
+            try:
+                with self.reading() as transaction:
+                    self._check_version(transaction, folder)
+            except BaseException:
+                self.close()
+                raise
             return
         self._held = FileLock(self._path.with_name(self._path.name + ".lock"))
         try:
