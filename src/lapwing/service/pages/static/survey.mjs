@@ -1,0 +1,29 @@
+// Draws what stands in a survey's page, and fetches what was not ready when it was made.
+
+import { drawAll } from "./charts.mjs";
+
+async function load(place) {
+  const address = place.dataset.load;
+  delete place.dataset.load;
+  try {
+    const answer = await fetch(address, { headers: { accept: "text/html" } });
+    const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const main = parsed.querySelector("main") ?? parsed.body;
+    if (!answer.ok) for (const heading of main.querySelectorAll("h1")) heading.remove();
+    place.replaceChildren(...document.adoptNode(main).childNodes);
+  } catch {
+    const note = document.createElement("p");
+    note.className = "alert";
+    note.textContent = "The collector did not answer; load the page again.";
+    place.append(note);
+  }
+  place.removeAttribute("aria-busy");
+  show(place);
+}
+
+function show(root) {
+  drawAll(root);
+  for (const place of root.querySelectorAll("[data-load]")) load(place);
+}
+
+show(document);
