@@ -41,7 +41,7 @@ def killed_everywhere(
         env=environment() | {"PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
         capture_output=True,
         text=True,
-        timeout=500,
+        timeout=3000,
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
