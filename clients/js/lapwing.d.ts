@@ -109,6 +109,8 @@ export interface DeviceOptions {
   /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
   delaySeconds?: number;
   /** Default: IndexedDB of the page's origin. */
+  /** What a collector may take to answer; default 30. */
+  timeoutSeconds?: number;
   storage?: Storage;
   fetch?: typeof fetch;
   pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
@@ -118,8 +120,16 @@ export interface DeviceOptions {
 export class Device {
   constructor(options: DeviceOptions);
   readSurvey(text: string, options?: { fingerprint?: string }): Survey;
-  fetchSurvey(collector: string, fingerprint: string): Promise<Survey>;
-  fetchEpochs(collector: string, survey: Survey): Promise<Epoch[]>;
+  fetchSurvey(
+    collector: string,
+    fingerprint: string,
+    options?: { signal?: AbortSignal },
+  ): Promise<Survey>;
+  fetchEpochs(
+    collector: string,
+    survey: Survey,
+    options?: { signal?: AbortSignal },
+  ): Promise<Epoch[]>;
   answer(survey: Survey, epoch: string, value: Value, options: AnswerOptions): Promise<Answer>;
   /** Send what waits and is due, each once. */
   send(options?: { signal?: AbortSignal }): Promise<Answer[]>;

@@ -57,6 +57,10 @@ const STEPS = {
     device().answer(read(name), epoch, value, { ...options, ...more }),
   send: () => device().send(),
   settle: async () => (await device().settle()) ?? paused.splice(0),
+  aborted: () =>
+    device()
+      .settle({ signal: AbortSignal.abort() })
+      .catch((error) => error.name),
   withdraw: (name, epoch) => device().withdraw(read(name), epoch),
   ledger: () => device().ledger(),
   clock: (milliseconds) => (shift += milliseconds),

@@ -75,13 +75,16 @@ const COMMANDS = {
   counts: (text, value, number) => {
     const survey = readSurvey(text);
     const reports = survey.randomizeAll(new Array(number).fill(revived(value)));
+    const width = survey.reportWidth;
     const found = new Map();
-    const { reportWidth } = survey;
-    for (let at = 0; at < reports.length; at += reportWidth) {
-      const key = reports.subarray(at, at + reportWidth).join();
-      found.set(key, (found.get(key) ?? 0) + 1);
+    for (let at = 0; at < reports.length; at += width) {
+      let code = 0; // of at most six bytes, so exact
+      for (let i = width - 1; i >= 0; i--) code = code * 256 + reports[at + i];
+      found.set(code, (found.get(code) ?? 0) + 1);
     }
-    return [...found].map(([key, count]) => [hexadecimal(key.split(",").map(Number)), count]);
+    const digits = (code) =>
+      hexadecimal(Array.from({ length: width }, (_, i) => Math.floor(code / 256 ** i) % 256));
+    return [...found].map(([code, count]) => [digits(code), count]);
   },
 
   /** The same with `randomize`, one report at a time. */

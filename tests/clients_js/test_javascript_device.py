@@ -119,11 +119,13 @@ def test_what_passes_is_sent_again_with_the_same_bytes(collector: Scripted) -> N
 
 
 def test_problems_that_pass_are_the_ones_that_python_keeps(collector: Scripted) -> None:
-    for problem in Problem:
+    steps = []
+    for number, problem in enumerate(Problem):
         body = json.dumps({"type": problem.urn}).encode()
         collector.answers.append((int(problem.status), {}, body))
-    steps = [["answer", "colour", f"e{number}", "red"] for number in range(len(Problem))]
-    *_, sent = _play(collector, *steps, ["send"])
+        steps += [["answer", "colour", f"e{number}", "red"], ["send"], ["clock", 1]]
+    # One that passes is put off, and not sent again with the next.
+    sent = [answer for (answer,) in _play(collector, *steps)[1::3]]
     for problem, answer in zip(Problem, sent, strict=True):
         assert answer["state"] == ("waiting" if problem.passes else "refused"), problem
         assert answer["problem"] == (None if problem.passes else problem.value)
@@ -164,6 +166,48 @@ def test_pauses_grow_and_retry_after_is_kept(collector: Scripted) -> None:
     seconds = sum(pauses) / 1000
     asked = 50_000 + 86_400
     assert 5 * 4095 + asked + 10_800 <= seconds <= 10 * 4095 + asked + 21_600
+
+
+def test_a_busy_collector_is_left_alone_by_all_that_waits_for_it(collector: Scripted) -> None:
+    collector.answers = [(503, {"retry-after": "500"}, b"")]
+    steps = [["answer", "colour", f"e{number}", "red"] for number in range(5)]
+    *_, first, second, _, third = _play(
+        collector, *steps, ["send"], ["send"], ["clock", 500_000], ["send"]
+    )
+    assert len(first) == 1 and second == []
+    assert [answer["state"] for answer in third] == ["stored"] * 5
+    assert len(collector.uploads) == 6
+
+
+def test_one_that_comes_too_early_does_not_hold_the_others(collector: Scripted) -> None:
+    collector.answers = [(425, {}, b"")]
+    steps = [["answer", "colour", f"e{number}", "red"] for number in range(5)]
+    *_, sent = _play(collector, *steps, ["send"])
+    assert [answer["state"] for answer in sent] == ["waiting", *["stored"] * 4]
+
+
+def test_an_answer_that_does_not_end_is_none(collector: Scripted) -> None:
+    """The collector has the report, and says so without end; it is sent once more."""
+    collector.answers = [(201, {"content-length": "1000"}, b'{"batch": ')]
+    *_, early, _, sent = _play(
+        collector,
+        ["answer", "colour", "a", "red"], ["send"], ["clock", 86_400_000], ["send"],
+        options={"timeoutSeconds": 0.5},
+    )  # fmt: skip
+    assert early[0]["state"] == "waiting" and sent[0]["state"] == "stored"
+    assert collector.uploads[0][2] == collector.uploads[1][2]
+
+
+def test_an_answer_that_is_far_too_long_is_none(collector: Scripted) -> None:
+    collector.answers = [(201, {}, b" " * 2_000_000)]
+    collector.pages["/v1/surveys/" + "1" * 64] = ("application/json", b"[" * 70_000_000)
+    *_, early, _, sent, survey = _play(
+        collector,
+        ["answer", "colour", "a", "red"], ["send"], ["clock", 86_400_000], ["send"],
+        ["survey", "1" * 64],
+    )  # fmt: skip
+    assert early[0]["state"] == "waiting" and sent[0]["state"] == "stored"
+    assert survey["error"] == "LapwingError"
 
 
 def test_a_clock_that_is_set_back_does_not_put_a_report_off_for_years(collector: Scripted) -> None:
@@ -241,6 +285,14 @@ def test_segments_are_sent_by_their_number(collector: Scripted) -> None:
     assert [batch.segment for batch in _sent(collector)] == [2, 1, 0, 0]
 
 
+def test_sending_is_given_up_when_asked_to_and_goes_on_later(collector: Scripted) -> None:
+    _, given_up, ledger, pauses = _play(
+        collector, ["answer", "colour", "a", "red"], ["aborted"], ["ledger"], ["settle"]
+    )
+    assert given_up == "AbortError" and ledger["answers"][0]["state"] == "waiting"
+    assert pauses == [] and len(collector.uploads) == 1
+
+
 def test_an_answer_that_is_withdrawn_is_not_sent_and_stays_spent(collector: Scripted) -> None:
     _, withdrawn, sent, again, ledger = _play(
         collector, ["answer", "colour", "a", "red"], ["withdraw", "colour", "a"], ["send"],
@@ -290,6 +342,7 @@ def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
         ({"mostEpsilon": 1, "budget": None}, "PrivacyError"),
         ({"mostEpsilon": 1, "budget": 1, "delaySeconds": -1}, "ArgumentError"),
         ({"mostEpsilon": 1, "budget": 1, "delaySeconds": "an hour"}, "ArgumentError"),
+        ({"mostEpsilon": 1, "budget": 1, "timeoutSeconds": 0}, "ArgumentError"),
     ],
 )
 def test_a_device_is_told_what_its_person_allows(

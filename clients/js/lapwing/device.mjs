@@ -4,8 +4,9 @@
 // transaction before anything is sent; a repeat, a retry and a restart send the very same bytes. So
 // no crash and no lost answer can make a device spend twice.
 
-import { Batch, MEDIA_TYPE } from "./batch.mjs";
-import { ArgumentError, BudgetError, LapwingError, PrivacyError } from "./errors.mjs";
+import { Batch } from "./batch.mjs";
+import { Collector, collectorAddress } from "./collector.mjs";
+import { ArgumentError, BudgetError, PrivacyError } from "./errors.mjs";
 import { Rational, amount } from "./exact.mjs";
 import { hexadecimal } from "./sha256.mjs";
 import { BrowserStorage } from "./storage.mjs";
@@ -15,19 +16,13 @@ const EPOCH = /^[a-z0-9][a-z0-9.-]{0,63}$/;
 const SECOND = 1000;
 const FIRST_WAIT = 10 * SECOND;
 const LONGEST_WAIT = 6 * 3600 * SECOND;
-const LONGEST_PUT_OFF = 24 * 3600 * SECOND;
-const LONGEST_DELAY = 86_400;
-const LATEST = LONGEST_PUT_OFF + LONGEST_WAIT + LONGEST_DELAY * SECOND;
-const PATIENCE = 60 * SECOND;
+const LONGEST_DELAY = 86_400; // of what the person chooses, and of what a collector asks for
+const LATEST = LONGEST_WAIT + 2 * LONGEST_DELAY * SECOND;
 const LONGEST_PAUSE = 3600 * SECOND; // before the clock is asked again
-const KEPT_ALIVE = 60_000; // of the 64 KiB that a browser sends on for a page that is left
-
-/** What is kept and sent again; every other 4xx is final. */
-const PASSING = [408, 425, 429];
 
 export class Device {
   #storage;
-  #fetch;
+  #collector;
   #mostEpsilon;
   #budget;
   #delay;
@@ -36,10 +31,19 @@ export class Device {
   /**
    * `mostEpsilon` is the largest epsilon that a survey may ask for, `budget` what all answers of
    * this device, to all surveys, may cost together: both are the person's to set, so neither has a
-   * default. `delaySeconds`: a report waits a random part of it before it is first sent. `storage`,
-   * `fetch` and `pause` replace what the platform has.
+   * default. `delaySeconds`: a report waits a random part of it before it is first sent.
+   * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
+   * what the platform has.
    */
-  constructor({ mostEpsilon, budget, delaySeconds = 0, storage, fetch, pause } = {}) {
+  constructor({
+    mostEpsilon,
+    budget,
+    delaySeconds = 0,
+    timeoutSeconds = 30,
+    storage,
+    fetch,
+    pause,
+  } = {}) {
     this.#mostEpsilon = amount(mostEpsilon, "mostEpsilon");
     this.#budget = amount(budget, "budget");
     if (!(delaySeconds >= 0 && delaySeconds <= LONGEST_DELAY)) {
@@ -47,7 +51,11 @@ export class Device {
     }
     this.#delay = delaySeconds * SECOND;
     this.#storage = storage ?? new BrowserStorage();
-    this.#fetch = fetch ?? ((...request) => globalThis.fetch(...request));
+    if (!(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_DELAY)) {
+      throw new ArgumentError("timeoutSeconds must be above 0 and at most 86400");
+    }
+    const asked = fetch ?? ((...request) => globalThis.fetch(...request));
+    this.#collector = new Collector(asked, timeoutSeconds);
     this.#pause = pause ?? paused;
   }
 
@@ -57,26 +65,17 @@ export class Device {
   }
 
   /** Return a collector's survey by its fingerprint, which says what it must be. */
-  async fetchSurvey(collector, fingerprint) {
-    if (!/^[0-9a-f]{64}$/.test(fingerprint))
+  async fetchSurvey(collector, fingerprint, { signal } = {}) {
+    if (!/^[0-9a-f]{64}$/.test(fingerprint)) {
       throw new ArgumentError("a fingerprint has 64 hex digits");
-    const text = await this.#get(`${base(collector)}/v1/surveys/${fingerprint}`);
+    }
+    const text = await this.#collector.survey(collectorAddress(collector), fingerprint, signal);
     return this.readSurvey(text, { fingerprint });
   }
 
   /** Return the epochs of a survey as the collector lists them: with their name and state. */
-  async fetchEpochs(collector, survey) {
-    return JSON.parse(await this.#get(`${base(collector)}/v1/surveys/${survey.fingerprint}/epochs`))
-      .epochs;
-  }
-
-  async #get(address) {
-    const response = await this.#fetch(address, {
-      credentials: "omit",
-      referrerPolicy: "no-referrer",
-    });
-    if (!response.ok) throw new LapwingError(`the collector answered ${response.status}`);
-    return response.text();
+  fetchEpochs(collector, survey, { signal } = {}) {
+    return this.#collector.epochs(collectorAddress(collector), survey.fingerprint, signal);
   }
 
   /**
@@ -90,7 +89,7 @@ export class Device {
     if (typeof epoch !== "string" || !EPOCH.test(epoch)) {
       throw new ArgumentError("an epoch is named by 1 to 64 of a-z, 0-9, point and hyphen");
     }
-    const address = base(collector);
+    const address = collectorAddress(collector);
     requireModest(survey, this.#mostEpsilon);
     const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
     const record = await this.#storage.change((records) => {
@@ -156,13 +155,21 @@ export class Device {
 
   /**
    * Send what waits and is due, each once, and return what became of it. What cannot be delivered
-   * now stays, with the same bytes, and is due again after a growing pause.
+   * now stays, with the same bytes, and is due again after a growing pause; so is all that waits
+   * for a collector which does not answer, or is busy.
    */
   async send({ signal } = {}) {
     const sent = [];
+    const silent = new Set();
     for (const record of await this.#waiting()) {
-      if (signal?.aborted) break;
-      if (isDue(record)) sent.push(await this.#deliver(record, signal));
+      if (!isDue(record) || silent.has(record.collector)) continue;
+      const said = await this.#collector.put(record, signal);
+      if (said.kind === "stored") sent.push(await this.#finish(record.key, "stored", null));
+      if (said.kind === "refused") {
+        sent.push(await this.#finish(record.key, "refused", said.problem));
+      }
+      if (said.kind === "later") sent.push(await this.#putOff(record.key, said));
+      if (said.everywhere) silent.add(record.collector);
     }
     return sent;
   }
@@ -171,7 +178,6 @@ export class Device {
   async settle({ signal } = {}) {
     for (;;) {
       await this.send({ signal });
-      signal?.throwIfAborted();
       const waiting = await this.#waiting();
       if (waiting.length === 0) return;
       const next = Math.min(...waiting.map(({ due }) => due)) - Date.now();
@@ -191,51 +197,6 @@ export class Device {
     return [...(await this.#records()).values()].filter(({ state }) => state === "waiting");
   }
 
-  async #deliver(record, signal) {
-    let response = null;
-    try {
-      response = await this.#put(record, signal);
-    } catch (error) {
-      if (signal?.aborted) throw error;
-    }
-    const status = response?.status ?? 0;
-    // A page for signing in to a network says 200 to everything; a collector names the batch.
-    const stored = [200, 201].includes(status) && (await batchOf(response)) === record.batch;
-    if (stored) return this.#finish(record.key, "stored", null);
-    const final = status >= 400 && status < 500 && !PASSING.includes(status);
-    if (final) return this.#finish(record.key, "refused", await problemOf(response));
-    return this.#putOff(record.key, response?.headers.get("retry-after") ?? null);
-  }
-
-  async #put({ collector, survey, epoch, batch, body, token }, signal) {
-    const stop = new AbortController();
-    const abort = () => stop.abort();
-    const timer = setTimeout(abort, PATIENCE);
-    signal?.addEventListener("abort", abort);
-    try {
-      return await this.#fetch(
-        `${collector}/v1/surveys/${survey}/epochs/${epoch}/batches/${batch}`,
-        {
-          method: "PUT",
-          body,
-          headers: {
-            "content-type": MEDIA_TYPE,
-            ...(token && { authorization: `Bearer ${token}` }),
-          },
-          credentials: "omit",
-          referrerPolicy: "no-referrer",
-          cache: "no-store",
-          redirect: "error",
-          keepalive: body.length <= KEPT_ALIVE,
-          signal: stop.signal,
-        },
-      );
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", abort);
-    }
-  }
-
   /** Note how an answer ended, and forget its bytes; what it cost stays. */
   async #finish(key, state, problem) {
     const ended = await this.#storage.change((records) => {
@@ -247,38 +208,27 @@ export class Device {
     return ended && shown(ended);
   }
 
-  async #putOff(key, retryAfter) {
+  /** Let an answer wait; when all others would fare the same, let them wait as long. */
+  async #putOff(key, { wait, everywhere }) {
     const put = await this.#storage.change((records) => {
       const record = records.get(key);
       if (record?.state !== "waiting") return { result: record };
-      const wait = Math.min(FIRST_WAIT * 2 ** record.attempts, LONGEST_WAIT) * (0.5 + random() / 2);
-      const asked = Math.min(millisecondsIn(retryAfter), LONGEST_PUT_OFF);
-      const due = Date.now() + Math.max(wait, asked);
+      const growing = Math.min(FIRST_WAIT * 2 ** record.attempts, LONGEST_WAIT);
+      const due = Date.now() + Math.max(growing * (0.5 + random() / 2), wait);
       const changed = { ...record, attempts: record.attempts + 1, due };
-      return { put: [changed], result: changed };
+      const { collector } = record;
+      const others = [...records.values()].filter(
+        (one) =>
+          everywhere &&
+          one.key !== key &&
+          one.state === "waiting" &&
+          one.collector === collector &&
+          one.due < due,
+      );
+      return { put: [changed, ...others.map((one) => ({ ...one, due }))], result: changed };
     });
     return shown(put);
   }
-}
-
-/** Return the address of a collector without the slashes at its end. */
-function base(collector) {
-  let address;
-  try {
-    address = new URL(collector);
-  } catch {
-    throw new ArgumentError("collector must be the address of a collector, https://...");
-  }
-  const here = ["localhost", "127.0.0.1", "[::1]"].includes(address.hostname);
-  const own = address.origin === globalThis.location?.origin;
-  const safe = address.protocol === "https:" || (address.protocol === "http:" && (here || own));
-  if (!safe || address.username || address.search || address.hash) {
-    throw new ArgumentError(
-      "collector must be an address that begins with https:// and has no name, query or " +
-        "fragment; plain http is for this very machine, and for the page's own origin",
-    );
-  }
-  return address.href.replace(/\/+$/, "");
 }
 
 function requireModest(survey, mostEpsilon) {
@@ -313,34 +263,6 @@ function shown({ survey, epoch, epsilon, batch, body, state, problem, due }) {
 function isDue({ due }) {
   const now = Date.now();
   return due <= now || due > now + LATEST;
-}
-
-/** Return the milliseconds that a Retry-After asks for, 0 where it asks for none. */
-function millisecondsIn(retryAfter) {
-  if (retryAfter === null) return 0;
-  const wait = /^\d+$/.test(retryAfter)
-    ? Number(retryAfter) * SECOND
-    : Date.parse(retryAfter) - Date.now();
-  return wait > 0 ? wait : 0;
-}
-
-/** Return the id of the batch that an answer confirms. */
-async function batchOf(response) {
-  try {
-    return (await response.json()).batch;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Return the stable word of a problem document, or the status where there is none. */
-async function problemOf(response) {
-  try {
-    const { type } = await response.json();
-    return /^urn:lapwing:problem:([a-z-]{1,60})$/.exec(type)[1];
-  } catch {
-    return `status ${response.status}`;
-  }
 }
 
 /** Return a random number in [0, 1) that nobody can foretell. */
