@@ -6,6 +6,7 @@ import asyncio
 import csv
 import io
 import json
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -198,14 +199,37 @@ def test_periods_of_remembered_answers_are_not_compared(tmp_path: Path) -> None:
 
 
 def test_a_slow_decode_holds_up_no_upload(tmp_path: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
     async def run() -> None:
-        settings = Settings(decode_seconds=0.001)
-        async with site(tmp_path, settings=settings) as here:
+        async with site(tmp_path) as here:
             path = await here.publish(NUMBERS)
             await fill(here, NUMBERS, VALUES)
+            (process,) = here.collector.results._processes
+            ask = process.ask
+
+            def slow(order: Order, materials: Any) -> Any:
+                begun.set()
+                assert go_on.wait(60)
+                return ask(order, materials)
+
+            process.ask = slow  # type: ignore[method-assign]
             waiting = asyncio.create_task(here.ask("GET", f"{path}/results/e"))
+            assert await asyncio.to_thread(begun.wait, 60)
             assert (await here.send(batch_of(NUMBERS, 0))).status_code == 201
-            answer = await waiting
+            assert not waiting.done()
+            go_on.set()
+            assert (await waiting).json()["reports"] == 3000
+
+    asyncio.run(run())
+
+
+def test_a_decode_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path, settings=Settings(decode_seconds=0.001)) as here:
+            path = await here.publish(NUMBERS)
+            await fill(here, NUMBERS, VALUES)
+            answer = await here.ask("GET", f"{path}/results/e")
             assert (answer.status_code, problem(answer)) == (503, "no-result-now")
             assert answer.headers["retry-after"]
 
