@@ -125,8 +125,8 @@ def guarantee_in_words(survey: Survey) -> list[str]:
     lifetime = survey.lifetime_guarantee
     if survey.answers == "remembered report":
         told.append(
-            "A device answers once and sends the same report whenever it is asked again, so further "
-            "reports tell nothing more."
+            "A device answers once and sends the same report whenever it is asked again, so "
+            "further reports tell nothing more."
         )
     elif lifetime is not None:
         told.append(

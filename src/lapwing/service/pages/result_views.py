@@ -282,7 +282,8 @@ def _length(value: float | None, unit: Unit) -> str:
     if value is None:
         return "–"
     size, name = _PER[unit]
-    return f"{value / size:+.4g}{name}"
+    shift = value / size
+    return f"{shift:+,.0f}{name}" if abs(shift) >= 1000 else f"{shift:+.3g}{name}"
 
 
 def _lengths(row: Document, unit: Unit) -> dict[str, str]:

@@ -18,7 +18,6 @@ from lapwing.service.pages.plain_words import (
     asked_in_words,
     guarantee_in_words,
     learnt_at_most,
-    number_in_words,
     predicted,
 )
 from lapwing.service.pages.result_views import difference_view, result_view
@@ -119,7 +118,11 @@ async def show_overview(request: Request) -> Response:
     collector = collector_of(request)
     asked = {kept.stored.fingerprint: kept for kept in collector.catalogue}
     rows = [
-        {**row, "asks": asked_in_words(asked[row["survey"]].survey.randomizer.domain)}
+        {
+            **row,
+            "asks": asked_in_words(asked[row["survey"]].survey.randomizer.domain),
+            "promise": guarantee_in_words(asked[row["survey"]].survey)[1],
+        }
         for row in survey_rows(collector.catalogue)
         if row["survey"] in asked
     ]
@@ -339,6 +342,5 @@ def _about(kept: KeptSurvey, state: dict[str, Any]) -> dict[str, Any]:
         "unit": survey.randomizer.domain.unit,
         "guarantee": guarantee_in_words(survey),
         "learnt": learnt_at_most(epsilon),
-        "factor": number_in_words(math.exp(epsilon) if epsilon < 700 else math.inf),
         "epsilon": f"{float(epsilon):g}",
     }

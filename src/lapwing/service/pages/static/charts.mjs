@@ -97,11 +97,14 @@ function xAxis({ unit }) {
 }
 
 function yAxis(label, percent) {
-  const values = percent ? (_, ticks) => ticks.map((y) => `${round(100 * y)} %`) : undefined;
-  return { ...axisLook(), label, labelSize: 20, size: 62, ...(values ? { values } : {}) };
+  const values = percent ? (_, ticks) => ticks.map((y) => `${round(100 * y)} %`) : (_, ticks) => ticks.map(heightText);
+  return { ...axisLook(), label, labelSize: 20, size: 68, values };
 }
 
 const round = (number) => Number(number.toPrecision(6));
+
+/** Densities may be tiny: 0.00002, not 0. */
+const heightText = (y) => (y !== 0 && Math.abs(y) < 1e-4 ? y.toExponential() : String(round(y)));
 
 const pad = (number) => String(number).padStart(2, "0");
 
@@ -180,7 +183,7 @@ function density(data) {
   ];
   if (shown.length > 0) {
     series.push({
-      label: "single values (share, as high as a step that holds as many)",
+      label: "single values, share",
       stroke: colour("second"),
       width: 2,
       paths: () => null,
