@@ -219,7 +219,7 @@ def test_a_slow_decode_holds_up_no_upload(tmp_path: Path) -> None:
             assert (await here.send(batch_of(NUMBERS, 0))).status_code == 201
             assert not waiting.done()
             go_on.set()
-            assert (await waiting).json()["reports"] == 3000
+            assert (await waiting).json()["reports"] >= 3000
 
     asyncio.run(run())
 
