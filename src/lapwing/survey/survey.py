@@ -88,6 +88,8 @@ class Survey(Generic[Collected]):
     A remembered report hides its first value with epsilon, and anybody's later values entirely,
     because nothing that is sent depends on them. One report for each value would not do: from which
     of two reports comes when, one sees that the value changed, and when it came back.
+    What it does not hide is that two reports are one person's: a long report is hardly ever made
+    twice, so whoever sees it in two epochs knows that somebody took part in both.
 
     Notes
     -----
