@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from lapwing.errors import StoreBusyError, StoreError, StoreFullError
+from lapwing.service.storage import writer as writer_module
 from lapwing.service.storage.sqlite_store import SqliteStore
 from lapwing.service.storage.store import Outcome, Upload, Verdict
-from lapwing.service.storage.writer import LARGEST_GROUP, Writer
+from lapwing.service.storage.writer import FEWEST_TOGETHER, LARGEST_GROUP, Writer
 from tests.service.uploading import counts, publish, upload
 
 LIMIT = 30
@@ -71,6 +72,54 @@ def test_those_that_wait_share_a_transaction(gate: Gate) -> None:
 
     asyncio.run(run())
     assert counts(gate)[1:3] == [1, LARGEST_GROUP + 10]
+    gate.close()
+
+
+def test_who_was_just_answered_is_waited_for(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else those who all come again at once would be stored in two groups for ever."""
+    monkeypatch.setattr(writer_module, "GATHER_SHARE", 1e9)
+    monkeypatch.setattr(writer_module, "GATHER_SECONDS", float(LIMIT))
+
+    async def run() -> None:
+        writer = Writer(gate)
+        gate.open.clear()
+        first = writer.submit(upload([1]))
+        await entered(gate)
+        others = [writer.submit(upload([2])) for _ in range(FEWEST_TOGETHER - 1)]
+        gate.entered.clear()
+        gate.open.set()
+        await asyncio.wait_for(first, LIMIT)
+        assert not await asyncio.to_thread(gate.entered.wait, 0.1)
+        again = writer.submit(upload([1]))
+        await asyncio.wait_for(asyncio.gather(again, *others), LIMIT)
+        assert gate.groups == [1, FEWEST_TOGETHER]
+        # Now nobody comes again, and a last one alone waits for nobody once the writer stops.
+        last = writer.submit(upload([1]))
+        await asyncio.to_thread(writer.stop)
+        await asyncio.wait_for(last, LIMIT)
+
+    asyncio.run(run())
+    assert counts(gate)[1:3] == [3, FEWEST_TOGETHER - 1]
+    gate.close()
+
+
+def test_whoever_does_not_come_again_is_not_waited_for_long(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(writer_module, "GATHER_SHARE", 0.0)
+
+    async def run() -> None:
+        writer = Writer(gate)
+        gate.open.clear()
+        first = writer.submit(upload([1]))
+        await entered(gate)
+        others = [writer.submit(upload([2])) for _ in range(FEWEST_TOGETHER)]
+        gate.open.set()
+        await asyncio.wait_for(asyncio.gather(first, *others), LIMIT)
+        await asyncio.to_thread(writer.stop)
+
+    asyncio.run(run())
+    assert counts(gate)[1:3] == [1, FEWEST_TOGETHER]
     gate.close()
 
 

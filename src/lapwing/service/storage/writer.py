@@ -5,6 +5,7 @@ from __future__ import annotations
 from asyncio import AbstractEventLoop, Future, get_running_loop
 from collections import deque
 from threading import Condition, Thread
+from time import perf_counter
 from typing import NamedTuple
 
 from lapwing.errors import StoreBusyError, StoreError
@@ -17,6 +18,13 @@ MOST_WAITING_BYTES = 64 * 2**20
 
 LARGEST_GROUP = 512
 """Uploads of one transaction."""
+
+FEWEST_TOGETHER = 4
+GATHER_SHARE = 0.5
+GATHER_SECONDS = 0.004
+"""Who was just answered mostly comes again at once. Where so many were in hand, the next group
+waits for as many: a share of the time that the latest took, and no longer than this. Else half of
+them would just miss it, and every sync would be shared by half as many."""
 
 IDLE_SECONDS = 1.0
 """Without uploads, after which everything is folded."""
@@ -59,7 +67,12 @@ class Writer:
         self._wake = Condition()
         self._held = 0
         self._held_bytes = 0
-        self._sleeping = False
+        self._wanted = 0
+        """Uploads that must wait before the thread is woken; 0 while it works."""
+        self._expected = 0
+        """Uploads that were in hand before the latest group was answered."""
+        self._spent = 0.0
+        """Seconds that the latest group took."""
         self._stopping = False
         self.groups = 0
         """Transactions so far."""
@@ -72,7 +85,7 @@ class Writer:
 
     @property
     def waiting(self) -> int:
-        """Uploads that were taken and not answered yet."""
+        """Uploads that were taken and not stored yet."""
         return self._held
 
     def submit(self, upload: Upload) -> Future[Outcome]:
@@ -98,7 +111,7 @@ class Writer:
             self._held += 1
             self._held_bytes += size
             self._queue.append(_Waiting(upload, loop, future))
-            if self._sleeping:
+            if len(self._queue) == self._wanted:
                 self._wake.notify()
         return future
 
@@ -115,7 +128,9 @@ class Writer:
             group = self._group(wait=None if rested else IDLE_SECONDS)
             if group:
                 rested = False
+                started = perf_counter()
                 answers = self._stored([waiting.upload for waiting in group])
+                self._spent = perf_counter() - started
                 self._answer(group, answers)
                 self._fold(everything=False)
             elif self._stopping:
@@ -126,10 +141,12 @@ class Writer:
     def _group(self, *, wait: float | None) -> list[_Waiting]:
         """Return all that wait, up to a limit; nothing after a while without, or at the end."""
         with self._wake:
-            if not self._queue and not self._stopping:
-                self._sleeping = True
-                self._wake.wait_for(lambda: self._queue or self._stopping, wait)
-                self._sleeping = False
+            if not self._queue:
+                self._wait_for(1, wait)
+            if self._queue and self._expected >= FEWEST_TOGETHER:
+                seconds = min(GATHER_SHARE * self._spent, GATHER_SECONDS)
+                self._wait_for(min(self._expected, LARGEST_GROUP), seconds)
+            self._expected = 0
             group: list[_Waiting] = []
             size = 0
             while self._queue and len(group) < LARGEST_GROUP:
@@ -138,6 +155,12 @@ class Writer:
                     break
                 group.append(self._queue.popleft())
             return group
+
+    def _wait_for(self, number: int, seconds: float | None) -> None:
+        """Sleep until so many uploads wait, at most for a while, and not at the end."""
+        self._wanted = number
+        self._wake.wait_for(lambda: len(self._queue) >= number or self._stopping, seconds)
+        self._wanted = 0
 
     def _stored(self, uploads: list[Upload]) -> list[Answer]:
         """Store a group; when something unforeseen happens, one by one, so that one is to blame."""
@@ -158,6 +181,10 @@ class Writer:
 
     def _answer(self, group: list[_Waiting], answers: list[Answer]) -> None:
         """Tell each loop what became of its uploads, in one call."""
+        with self._wake:  # before: who is answered may come again
+            self._expected = self._held
+            self._held -= len(group)
+            self._held_bytes -= sum(len(waiting.upload.batch.records) for waiting in group)
         loops = {waiting.loop for waiting in group}
         for loop in loops:
             told = [
@@ -169,9 +196,6 @@ class Writer:
                 loop.call_soon_threadsafe(_tell, told)
             except RuntimeError:  # the loop is closed: nobody waits any more
                 continue
-        with self._wake:
-            self._held -= len(group)
-            self._held_bytes -= sum(len(waiting.upload.batch.records) for waiting in group)
 
     def _fold(self, *, everything: bool) -> bool:
         """Fold some; return whether there may be more to do. A trouble is tried again later."""
