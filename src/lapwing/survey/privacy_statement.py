@@ -148,7 +148,7 @@ def _sentences(asked: Sequence[Asked], ledger: Ledger) -> list[str]:
         told.append(
             f"Your device answers these once and keeps the report: {', '.join(kept)}. It sends the "
             "same report whenever they are asked, whatever your answer becomes, so further "
-            "reports tell nothing more."
+            "reports tell nothing more about it; that they are one person's can be seen."
         )
     if lifetimes:
         told.append(
