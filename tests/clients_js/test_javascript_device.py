@@ -331,41 +331,38 @@ def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
     assert all(not {"cookie", "referer"} & set(headers) for _, headers in collector.fetched)
 
 
-@pytest.mark.parametrize(
-    ("options", "error"),
-    [
-        ({}, "PrivacyError"),
-        ({"mostEpsilon": 1}, "PrivacyError"),
-        ({"budget": 1}, "PrivacyError"),
-        ({"mostEpsilon": "much", "budget": 1}, "PrivacyError"),
-        ({"mostEpsilon": 1, "budget": -1}, "PrivacyError"),
-        ({"mostEpsilon": 1, "budget": None}, "PrivacyError"),
-        ({"mostEpsilon": 1, "budget": 1, "delaySeconds": -1}, "ArgumentError"),
-        ({"mostEpsilon": 1, "budget": 1, "delaySeconds": "an hour"}, "ArgumentError"),
-        ({"mostEpsilon": 1, "budget": 1, "timeoutSeconds": 0}, "ArgumentError"),
-    ],
-)
-def test_a_device_is_told_what_its_person_allows(
-    collector: Scripted, options: dict[str, Any], error: str
-) -> None:
-    (answer,) = _play(collector, ["new", options])
-    assert answer["error"] == error
+WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({}, "PrivacyError"),
+    ({"mostEpsilon": 1}, "PrivacyError"),
+    ({"budget": 1}, "PrivacyError"),
+    ({"mostEpsilon": "much", "budget": 1}, "PrivacyError"),
+    ({"mostEpsilon": 1, "budget": -1}, "PrivacyError"),
+    ({"mostEpsilon": 1, "budget": None}, "PrivacyError"),
+    ({"mostEpsilon": 1, "budget": 1, "delaySeconds": -1}, "ArgumentError"),
+    ({"mostEpsilon": 1, "budget": 1, "delaySeconds": "an hour"}, "ArgumentError"),
+    ({"mostEpsilon": 1, "budget": 1, "timeoutSeconds": 0}, "ArgumentError"),
+]
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
+def test_a_device_is_told_what_its_person_allows(collector: Scripted) -> None:
+    answers = _play(collector, *(["new", options] for options, _ in WRONG_OPTIONS))
+    for (options, error), answer in zip(WRONG_OPTIONS, answers, strict=True):
+        assert answer["error"] == error, options
+
+
+def test_an_address_that_is_none_is_refused_before_anything_is_spent(collector: Scripted) -> None:
+    addresses = [
         "", "collector.example", "ftp://a/", "file:///etc", "https://a:b@c/", "https://a/?b", 5,
         "http://collector.example", "http://127.0.0.1.example",
-    ],
-)  # fmt: skip
-def test_an_address_that_is_none_is_refused_before_anything_is_spent(
-    collector: Scripted, address: Any
-) -> None:
-    answer, ledger = _play(
-        collector, ["answer", "colour", "a", "red", {"collector": address}], ["ledger"]
+    ]  # fmt: skip
+    *answers, ledger = _play(
+        collector,
+        *(["answer", "colour", "a", "red", {"collector": address}] for address in addresses),
+        ["ledger"],
     )
-    assert answer["error"] == "ArgumentError" and ledger["spent"] == "0"
+    for address, answer in zip(addresses, answers, strict=True):
+        assert answer["error"] == "ArgumentError", address
+    assert ledger["spent"] == "0"
 
 
 # Killed on the way.
@@ -451,23 +448,23 @@ def test_batches_are_python_s_in_both_forms() -> None:
     assert read == fields
 
 
-@pytest.mark.parametrize("position", [0, 8, 9, 10, 12, 16, 40, 48, 50, 54, -1])
-def test_a_damaged_batch_is_refused(position: int) -> None:
-    data = bytearray(Batch("0" * 64, 1, bytes(6), 3).to_bytes())
-    data[position] ^= 1
-    cut = data[:position]
-    damaged, short = ask(("readBatch", data.hex()), ("readBatch", cut.hex()))
-    assert damaged["error"] == "FormatError" and short["error"] == "FormatError"
+def test_a_damaged_batch_is_refused() -> None:
+    sound = Batch("0" * 64, 1, bytes(6), 3).to_bytes()
+    damaged = [
+        sound[:position] + bytes([sound[position] ^ 1]) + sound[position + 1 :]
+        for position in range(len(sound))
+    ]
+    cut = [sound[:end] for end in range(len(sound))]
+    for answer in ask(*(("readBatch", data.hex()) for data in [*damaged, *cut, sound + b"0"])):
+        assert answer["error"] == "FormatError"
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
+def test_what_is_no_batch_is_refused() -> None:
+    sound = {"survey": "0" * 64, "segment": 0, "records": "00" * 6, "reports": 3}
+    wrong: list[dict[str, Any]] = [
         {"survey": "0" * 63}, {"survey": "F" * 64}, {"segment": 65_536}, {"segment": -1},
         {"reports": 0}, {"reports": 4}, {"reports": 65_537}, {"records": ""}, {"segment": 0.5},
-    ],
-)  # fmt: skip
-def test_what_is_no_batch_is_refused(fields: dict[str, Any]) -> None:
-    sound = {"survey": "0" * 64, "segment": 0, "records": "00" * 6, "reports": 3}
-    (answer,) = ask(("batch", {**sound, **fields}, []))
-    assert answer["error"] == "ArgumentError"
+    ]  # fmt: skip
+    answers = ask(*(("batch", {**sound, **fields}, []) for fields in wrong))
+    for fields, answer in zip(wrong, answers, strict=True):
+        assert answer["error"] == "ArgumentError", fields

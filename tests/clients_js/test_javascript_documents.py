@@ -33,18 +33,18 @@ def test_hashes_are_sha256() -> None:
     assert answers == [hashlib.sha256(each).hexdigest() for each in data]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        '{"a": 1, "a": 1}', '{"a": 1, "\\u0061": 2}', "[9007199254740992]", "[-9007199254740993]",
-        "[1e400]", "[01]", "[1.]", "[.5]", "[+1]", "[1,]", "{,}", '{"a" 1}', "[NaN]", "[Infinity]",
-        '"\\ud800"', '"\\x"', '"\t"', "'a'", "[1] 2", "", "[", '{"a":', "nul", '{"a": "b}',
-        "[" * 101 + "]" * 101, "\ufeff[]", "[1]\x00",
-    ],
-)  # fmt: skip
-def test_json_that_two_readers_might_read_differently_is_refused(text: str) -> None:
-    (answer,) = ask(("parse", text))
-    assert answer["error"] == "FormatError" and len(answer["message"]) < 200
+REFUSED = [
+    '{"a": 1, "a": 1}', '{"a": 1, "\\u0061": 2}', "[9007199254740992]", "[-9007199254740993]",
+    "[1e400]", "[01]", "[1.]", "[.5]", "[+1]", "[1,]", "{,}", '{"a" 1}', "[NaN]", "[Infinity]",
+    '"\\ud800"', '"\\x"', '"\t"', "'a'", "[1] 2", "", "[", '{"a":', "nul", '{"a": "b}',
+    "[" * 101 + "]" * 101, "\ufeff[]", "[1]\x00",
+]  # fmt: skip
+
+
+def test_json_that_two_readers_might_read_differently_is_refused() -> None:
+    for text, answer in zip(REFUSED, ask(*(("parse", text) for text in REFUSED)), strict=True):
+        assert answer["error"] == "FormatError", text[:20]
+        assert len(answer["message"]) < 200
 
 
 def test_names_of_prototypes_are_keys_like_others() -> None:

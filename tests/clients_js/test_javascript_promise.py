@@ -78,33 +78,34 @@ def test_thresholds_that_keep_more_than_is_stated_do_not_follow_either() -> None
         assert answer["error"] == "FormatError" and "does not follow" in answer["message"], name
 
 
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ("0x0000000000000000", "FormatError"),
-        ("0x0000000000000001", "FormatError"),
-        ("0xffffffffffffffff", "PrivacyError"),
-        ("0x10000000000000000", "FormatError"),
-        ("0X8000000000000000", "FormatError"),
-        ("0x800000000000000", "FormatError"),
-        ("9223372036854775808", "FormatError"),
-        ("", "FormatError"),
-        (None, "FormatError"),
-        (1, "FormatError"),
-    ],
-)
-def test_thresholds_of_any_kind_are_refused(wrong: Any, says: str) -> None:
-    def change(document: dict[str, Any]) -> None:
-        for thresholds in thresholds_of(document["derived"]):
-            thresholds[sorted(thresholds)[-1]] = wrong
+WRONG_THRESHOLDS = [
+    ("0x0000000000000000", "FormatError"),
+    ("0x0000000000000001", "FormatError"),
+    ("0xffffffffffffffff", "PrivacyError"),
+    ("0x10000000000000000", "FormatError"),
+    ("0X8000000000000000", "FormatError"),
+    ("0x800000000000000", "FormatError"),
+    ("9223372036854775808", "FormatError"),
+    ("", "FormatError"),
+    (None, "FormatError"),
+    (1, "FormatError"),
+]
 
-    surveys = {
-        name: changed(survey_text(case.randomizer), change)
-        for name, case in CASES.items()
-        if case.randomizer.epsilon == 1
-    }
-    for name, answer in _read(surveys).items():
-        assert answer.get("error") == says, (name, answer)
+
+def test_thresholds_of_any_kind_are_refused() -> None:
+    kinds = {case.randomizer.name: survey_text(case.randomizer) for case in CASES.values()}
+    surveys, expected = {}, {}
+    for wrong, error in WRONG_THRESHOLDS:
+        for name, text in kinds.items():
+
+            def change(document: dict[str, Any], wrong: Any = wrong) -> None:
+                for thresholds in thresholds_of(document["derived"]):
+                    thresholds[sorted(thresholds)[-1]] = wrong
+
+            surveys[f"{name}: {wrong}"] = changed(text, change)
+            expected[f"{name}: {wrong}"] = error
+    for what, answer in _read(surveys).items():
+        assert answer.get("error") == expected[what], what
 
 
 def _numbers(part: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -203,22 +204,24 @@ def test_a_smaller_epsilon_than_the_thresholds_keep_is_refused() -> None:
         assert answer["error"] == "PrivacyError", name
 
 
-@pytest.mark.parametrize(
-    "epsilon",
-    [
-        "0", "-1", "1.0", "01", "1e0", "+1", " 1", "24.1", "25", "1/1", "2/2", "10/5", "1/10",
-        "3/0", "inf", "nan", "0x1", "1_0", "١", "0.0000000000001", 1, True, None, ["1"], "1" * 90,
-        "1/" + "9" * 31,
-    ],
-)  # fmt: skip
-def test_an_epsilon_in_another_spelling_or_out_of_range_is_refused(epsilon: Any) -> None:
+WRONG_EPSILONS = [
+    "0", "-1", "1.0", "01", "1e0", "+1", " 1", "24.1", "25", "1/1", "2/2", "10/5", "1/10",
+    "3/0", "inf", "nan", "0x1", "1_0", "١", "0.0000000000001", 1, True, None, ["1"], "1" * 90,
+    "1/" + "9" * 31,
+]  # fmt: skip
+
+
+def test_an_epsilon_in_another_spelling_or_out_of_range_is_refused() -> None:
     text = survey_text(lw.GeneralizedRandomizedResponse(lw.Categories(3), 1))
+    surveys = {}
+    for epsilon in WRONG_EPSILONS:
 
-    def change(document: dict[str, Any]) -> None:
-        document["randomizer"]["epsilon"] = epsilon
+        def change(document: dict[str, Any], epsilon: Any = epsilon) -> None:
+            document["randomizer"]["epsilon"] = epsilon
 
-    (answer,) = ask(("read", changed(text, change)))
-    assert answer["error"] == "FormatError" and "epsilon" in answer["message"]
+        surveys[repr(epsilon)] = changed(text, change)
+    for epsilon, answer in _read(surveys).items():
+        assert answer["error"] == "FormatError" and "epsilon" in answer["message"], epsilon
 
 
 def test_changed_and_repeated_keys_are_refused() -> None:
