@@ -75,7 +75,7 @@ def _tables(*, check: bool) -> int:
         return 0
     stale = tables.stale()
     for path in stale:
-        name = f"benchmarks/{path.parent.name}/{path.name}"
+        name = path.relative_to(tables.FOLDER.parent).as_posix()
         print(f"{name} is stale; run `python -m benchmarks tables`", file=sys.stderr)
     return 1 if stale else 0
 

@@ -58,6 +58,9 @@ BENCHMARKS = {
     "speed/central": "exact noise, a release with its decode, counting a large table",
     "speed/starting": "import, and the command line from cold",
     "speed/streaming": "memory of tallying 100 million reports",
+    "service/uploads": "uploads over HTTP: CPU, rates, groups",
+    "service/delays": "delays of uploads while results are decoded",
+    "service/memory": "memory of a collector that counts 100 million reports",
     "service/javascript_reports": "reports of the JavaScript client (needs Node)",
 }
 """Every benchmark, in the order in which they run. Adding one is adding a row and its script."""

@@ -144,7 +144,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             *parts,
             "KS without noise and privacy:\n\n" + table(["", *names], rows, texts=1),
             _said(found, names, epsilons),
-            "![Figures 8, 24 and 25: reconstructions](figures/central-dictionaries.png)",
+            "![Figures 8, 24 and 25: reconstructions](../figures/central-dictionaries.png)",
         ]
     )
 

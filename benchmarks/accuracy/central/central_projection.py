@@ -228,9 +228,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "*Repaired*: noise of least mean square in the curve. *None*: no noise and no privacy. "
             "A number of functions K here is m + 1 in the paper's formulas. The stages (figure 1), "
             "K = 6, ε = 0.1:",
-            "![Figure 1: the stages](figures/central-stages.png)",
+            "![Figure 1: the stages](../figures/central-stages.png)",
             "Figures 2, 3, 11 and 13, KS against the functions of PP and the terms of MP:",
-            "![Figures 2, 3, 11, 13: sweeps](figures/central-sweeps.png)",
+            "![Figures 2, 3, 11, 13: sweeps](../figures/central-sweeps.png)",
             sweep_tables(measured["by_functions"], "K", f"n = {PEOPLE:,} (figures 2, 11)"),
             _said_of_functions(measured["by_functions"]),
             sweep_tables(measured["by_people"], "n", f"K = {FUNCTIONS} (figures 2, 12)"),
@@ -378,5 +378,5 @@ def _shown_bases(rows: Sequence[dict[str, Any]]) -> str:
         "appendix A. The paper finds polynomials to be of higher quality than the others: the "
         f"least L2 errors with {listed([str(count) for count in COUNTS])} functions are those of "
         f"{listed(best)}."
-        "\n\n![Figure 10: four bases](figures/central-bases.png)"
+        "\n\n![Figure 10: four bases](../figures/central-bases.png)"
     )

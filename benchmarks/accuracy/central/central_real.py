@@ -126,7 +126,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             _said(cells),
             "Example curves (figures 4, 16, 17), ε = 0.1, AQ with Laplace noise, MP at its true "
             "cost:",
-            "![Figures 4, 16, 17: one release of each method](figures/central-curves.png)",
+            "![Figures 4, 16, 17: one release of each method](../figures/central-curves.png)",
         ]
     )
 

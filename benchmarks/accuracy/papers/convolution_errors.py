@@ -211,7 +211,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         f"stand beside it. {settings['repeats']} repeats "
         f"({settings['repeats_of_items']} on {ITEMS}); squared errors ×10⁹ ± standard error, no "
         "projection unless named.",
-        "![Squared errors against ε and the number of values](figures/convolution.png)",
+        "![Squared errors against ε and the number of values](../figures/convolution.png)",
         "### Figures 6 and 10, by ε",
         *(_errors(found, "epsilon", "ε") for found in here.values()),
         "\n".join(_epsilon_says(here)),

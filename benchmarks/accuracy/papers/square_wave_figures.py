@@ -170,9 +170,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "×10⁴, KS ×10³, ± standard error. Each method only in the figures that the paper's table "
         "2 allows it. HH, HH-ADMM: branching 4 and equal weights, as published.",
         "The columns of this paper and of the convolution paper, as laws:",
-        "![Mass per bin of the columns](figures/columns.png)",
+        "![Mass per bin of the columns](../figures/columns.png)",
         "W1 and KS of figure 2:",
-        "![W1 and KS of every method against ε](figures/square-wave.png)",
+        "![W1 and KS of every method against ε](../figures/square-wave.png)",
     ]
     for title, names, methods, claims in (
         ("Figure 2, Wasserstein distance", ["w1"], DISTRIBUTIONS, _distances(rows)),

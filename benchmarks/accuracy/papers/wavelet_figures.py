@@ -208,7 +208,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         f"on {settings['bins']} bins, DW and IIW with Norm-Sub on {PAPER_GRID}. Where a column "
         "stands for several methods the better one of the cell is shown. EMS and HH-ADMM are not "
         "in the paper.",
-        "![W1 against ε, and against J with the bound](figures/wavelet.png)",
+        "![W1 against ε, and against J with the bound](../figures/wavelet.png)",
     ]
     for title, name, claims in (
         ("Figure 2, Wasserstein distance", "w1", _distance(rows, "w1")),
