@@ -14,7 +14,7 @@ Date.now = () => now() + shift;
 /** A moment instead of a pause; the clock moves by all of it. */
 const pause = (milliseconds) => {
   shift += milliseconds;
-  return new Promise((resolve) => setTimeout(resolve, 20));
+  return new Promise((resolve) => setTimeout(resolve, 100));
 };
 
 async function play([value, segment], number) {
