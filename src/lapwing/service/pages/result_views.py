@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from jinja2.utils import markupsafe
 
-from lapwing.protocol.domains.units import Unit, to_text
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import to_text
 from lapwing.service.pages.plain_words import percent
 
 MOST_ROWS = 128
@@ -20,12 +20,12 @@ MOST_BARS = 60
 Document = Mapping[str, Any]
 
 
-def embedded(values: Any) -> markupsafe.Markup:
+def embedded(values: Any) -> str:
     """Return JSON that may stand in a page: no sign in it can end its element."""
     text = msgspec.json.encode(values).decode()
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
-    return markupsafe.Markup(text)
+    return text
 
 
 def interval(low: str | None, high: str | None) -> str:

@@ -64,7 +64,7 @@ async def sign_in(request: Request) -> Response:
     if collector_of(request).roles.role_of(token) is None:
         return _sign_in_page(to, wrong=True)
     answer = RedirectResponse(to, status_code=303, headers=HEADERS)
-    answer.set_cookie(COOKIE, token, max_age=KEPT_SECONDS, **_cookie(request))
+    _keep(request, answer, token, seconds=KEPT_SECONDS)
     return answer
 
 
@@ -72,7 +72,7 @@ async def sign_out(request: Request) -> Response:
     """Take the cookie back."""
     await _fields(request)
     answer = RedirectResponse("/sign-in", status_code=303, headers=HEADERS)
-    answer.delete_cookie(COOKIE, **_cookie(request))
+    _keep(request, answer, "", seconds=0)
     return answer
 
 
@@ -81,12 +81,16 @@ def _next(text: str) -> str:
     return "/" if to.startswith("/sign-") else to
 
 
-def _cookie(request: Request) -> dict[str, object]:
-    return {
-        "httponly": True,
-        "samesite": "strict",
-        "secure": collector_of(request).settings.secure_cookies,
-    }
+def _keep(request: Request, answer: Response, token: str, *, seconds: int) -> None:
+    """Let the browser keep the token, or with no seconds forget it."""
+    answer.set_cookie(
+        COOKIE,
+        token,
+        max_age=seconds,
+        httponly=True,
+        samesite="strict",
+        secure=collector_of(request).settings.secure_cookies,
+    )
 
 
 async def _fields(request: Request) -> dict[str, str]:
