@@ -15,6 +15,7 @@ from lapwing.errors import ArgumentError, FormatError, StoreError
 from lapwing.service.storage.intake import Place
 from lapwing.service.storage.migration_runner import FOLDER
 from lapwing.service.storage.opening import open_store
+from lapwing.service.storage.postgres_driver import PostgresTransaction
 from lapwing.service.storage.postgres_store import PostgresStore
 from lapwing.service.storage.store import Upload, Verdict
 from tests.service.postgres_server import PostgresServer
@@ -156,6 +157,30 @@ def test_an_epoch_is_not_closed_between_a_look_at_it_and_the_commit(
     closing = partial(other.set_epoch_state, FP, "w1", "closed")
     assert waits(postgres_server, closing, one)
     assert not waits(postgres_server, lambda: other.store([upload([1])]), one)
+    one.close()
+    other.close()
+
+
+def test_a_batch_that_two_collectors_store_at_one_moment_is_counted_once(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = PostgresStore(address), PostgresStore(address)
+    publish(one)
+    sent = upload([1])
+    known = PostgresTransaction.known
+    meanwhile: list[Verdict] = []
+
+    def late(self: PostgresTransaction, epoch: int, ids: list[bytes]) -> dict[bytes, bytes]:
+        """Find nothing, whereupon the other collector stores it."""
+        found = known(self, epoch, ids)
+        if not meanwhile:
+            meanwhile.append(Verdict.STORED)
+            assert [outcome.verdict for outcome in one.store([sent])] == meanwhile
+        return found
+
+    monkeypatch.setattr(PostgresTransaction, "known", late)
+    assert [outcome.verdict for outcome in other.store([sent])] == [Verdict.ALREADY]
+    assert meanwhile and counts(one)[1] == counts(other)[1] == 1
     one.close()
     other.close()
 

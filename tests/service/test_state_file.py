@@ -57,6 +57,8 @@ def test_a_state_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> Non
     found = [outcome.verdict for outcome in target.store(uploads)]
     assert found == [Verdict.CLOSED, Verdict.CLOSED, Verdict.ALREADY]
     fold(target)
+    with target._driver.reading() as transaction:
+        assert not transaction.rows("SELECT * FROM deltas")
     assert counts(target, SEGMENTED, segment="DE")[1:3] == [1, 1]
     with pytest.raises(ArgumentError, match="here already"):
         target.import_([written])

@@ -243,6 +243,52 @@ def test_logs_keep_every_report(store: SqlStore) -> None:
     assert codes(store, HASHED) == truth.codes.tolist()
 
 
+def test_a_log_goes_on_in_another_row_when_one_is_full(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.service.storage.folding.RUN_BYTES", 40)
+    publish(store, HASHED)
+    for code in range(30):
+        store.store([upload([code], HASHED)])
+        fold(store)
+    width = HASHED.randomizer.report_width
+    with store._driver.reading() as transaction:
+        rows = transaction.rows("SELECT part, reports FROM folded ORDER BY part")
+    full = -(-40 // width)
+    assert [tuple(row) for row in rows] == [
+        (part, min(full, 30 - start)) for part, start in enumerate(range(0, 30, full))
+    ]
+    assert codes(store, HASHED) == list(range(30))
+
+
+def test_what_one_fold_cannot_take_waits_for_the_next(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.service.storage.folding.MOST_ROWS", 4)
+    monkeypatch.setattr("lapwing.service.storage.folding.MOST_BYTES", 6)
+    publish(store)
+    for code in range(10):
+        store.store([upload([code, code, code])])
+    folds = 0
+    while store.fold(everything=True):
+        folds += 1
+        assert counts(store)[:11] == [3] * 10 + [0]
+    assert folds >= 5 and table_sizes(store)["deltas"] == 0
+    assert counts(store)[:11] == [3] * 10 + [0]
+
+
+def test_enough_is_folded_without_being_asked_for(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.service.storage.pending.MOST_ROWS", 5)
+    publish(store)
+    for code in range(5):
+        assert not store.fold() and table_sizes(store)["deltas"] == code
+        store.store([upload([code])])
+    assert store.fold() and table_sizes(store)["deltas"] == 0
+    assert counts(store)[:6] == [1] * 5 + [0]
+
+
 def test_an_empty_epoch_has_an_empty_tally(store: SqlStore) -> None:
     publish(store)
     publish(store, HASHED)

@@ -187,6 +187,13 @@ def test_wrong_reports_are_named_by_their_places() -> None:
     assert len(raised.value.refused) == 100
 
 
+@pytest.mark.parametrize("report", ["AB", "0g", "1 ", " 1", "\u0661\u0662", "é0"])
+def test_a_report_is_written_in_one_way(report: str) -> None:
+    with pytest.raises(BatchError, match="hex digits in lower case") as raised:
+        Batch.from_json(json.dumps({"survey": FP, "reports": [report, report]}))
+    assert [place for place, _ in raised.value.refused] == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("text", "match"),
     [

@@ -275,7 +275,7 @@ def _translated() -> Iterator[None]:
             f"PostgreSQL cannot do this now ({type(error).__name__}, {error.sqlstate}); look at "
             "its log"
         ) from error
-    except (TimeoutError, asyncpg.InterfaceError, OSError) as error:
+    except _UNREACHED as error:
         raise StoreError(
             f"PostgreSQL cannot be reached now ({type(error).__name__}); check that it runs, and "
             "its address"
