@@ -9,6 +9,8 @@ async function load(place) {
     const answer = await fetch(address, { headers: { accept: "text/html" } });
     const parsed = new DOMParser().parseFromString(await answer.text(), "text/html");
     const main = parsed.querySelector("main") ?? parsed.body;
+    // Where scripts run, what is for their absence would only make the collector draw pictures.
+    for (const each of main.querySelectorAll("noscript")) each.remove();
     if (!answer.ok) for (const heading of main.querySelectorAll("h1")) heading.remove();
     place.replaceChildren(...document.adoptNode(main).childNodes);
   } catch {
