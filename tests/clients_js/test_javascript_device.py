@@ -29,6 +29,7 @@ SURVEYS = {
     "income": lw.Survey("income", lw.MultiscaleWave(lw.Interval(0, 1, bins=256), 1)),
 }
 TEXTS = {name: survey.to_json() for name, survey in SURVEYS.items()}
+VECTORS = Path(__file__).parent.parent / "vectors" / "v1"
 GENEROUS = {"mostEpsilon": 2, "budget": 100}
 
 
@@ -427,6 +428,19 @@ def test_killed_after_sending_it_sends_the_same_bytes_once_more(
 
 
 # The batch by itself.
+
+
+def test_batches_of_the_vectors_are_made_and_read_and_bad_ones_refused() -> None:
+    document = json.loads((VECTORS / "batches.json").read_text(encoding="utf-8"))
+    good = document["batches"]
+    names = ("survey", "segment", "records", "reports")
+    fields = [{name: case[name] for name in names} for case in good]
+    made = ask(*(("batch", each, document["segments"]) for each in fields))
+    assert made == [[case["packed"], case["json"]] for case in good]
+    assert ask(*(("readBatch", case["packed"]) for case in good)) == fields
+    refused = ask(*(("readBatch", case["packed"]) for case in document["bad"]))
+    for case, answer in zip(document["bad"], refused, strict=True):
+        assert answer["error"] in ("FormatError", "ArgumentError"), case["why"]
 
 
 def test_batches_are_python_s_in_both_forms() -> None:

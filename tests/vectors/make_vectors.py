@@ -40,6 +40,7 @@ from lapwing import (
 from lapwing.errors import DomainError
 from lapwing.privacy.sampling.randomness import iterate, seeded
 from tests.vectors.bad_answers import bad_answers
+from tests.vectors.batch_vectors import batches
 from tests.vectors.closed_sides import closed_sides
 from tests.vectors.edge_words import edges
 
@@ -488,6 +489,7 @@ def vectors() -> dict[str, str]:
         files[f"{name}.json"] = {"format": "lapwing-vectors", "version": 1, kind: bad}
     files["edges.json"] = {"format": "lapwing-vectors", "version": 1, "edges": _edges()}
     files["closed.json"] = {"format": "lapwing-vectors", "version": 1, "intervals": closed_sides()}
+    files["batches.json"] = {"format": "lapwing-vectors", "version": 1, **batches()}
     return {name: _written(document) for name, document in files.items()}
 
 
