@@ -11,7 +11,8 @@ import logging
 import sys
 import traceback
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -105,13 +106,21 @@ class ServerLines(logging.Handler):
             self._log.count_line(said)
 
 
-def listen_to_server(log: Log) -> None:
-    """Send the lines of the HTTP server into a log, and nowhere else."""
-    for name in ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio"):
-        logger = logging.getLogger(name)
-        logger.handlers = [ServerLines(log)]
+@contextmanager
+def server_lines_in(log: Log) -> Iterator[None]:
+    """Send the lines of the HTTP server into a log, and nowhere else, while the block runs."""
+    names = ("uvicorn", "uvicorn.error", "uvicorn.access", "asyncio")
+    loggers = [logging.getLogger(name) for name in names]
+    before = [(each.handlers, each.level, each.propagate) for each in loggers]
+    for logger in loggers:
+        logger.handlers, logger.propagate = [ServerLines(log)], False
         logger.setLevel(logging.WARNING)
-        logger.propagate = False
+    try:
+        yield
+    finally:
+        for logger, (handlers, level, propagate) in zip(loggers, before, strict=True):
+            logger.handlers, logger.propagate = handlers, propagate
+            logger.setLevel(level)
 
 
 def standard_log(clock: Callable[[], float]) -> Log:

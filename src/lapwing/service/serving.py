@@ -16,7 +16,7 @@ import uvicorn
 from lapwing.service.app import make_application
 from lapwing.service.collector import Collector
 from lapwing.service.connection import Connection
-from lapwing.service.logs import listen_to_server, standard_log
+from lapwing.service.logs import server_lines_in, standard_log
 from lapwing.service.security import ROLE_PREFIX, hash_of, new_token
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.opening import open_store
@@ -59,37 +59,46 @@ def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None
         When the address cannot be listened at.
     """
     log = standard_log(time.time)
-    listen_to_server(log)
-    listener = _listener(settings.host, settings.port)
-    with listener:
+    with server_lines_in(log), _listener(settings.host, settings.port) as listener:
         store = open_store(settings.database)
         try:
             collector = Collector(store, settings=settings, log=log, secrets=secrets)
-            made = None
-            if not collector.roles.has("admin"):
-                made = new_token(ROLE_PREFIX)
-                store.add_access_token(AccessToken(hash_of(made), "admin", "first start"))
-                collector.roles.add(hash_of(made), "admin")
-            config = uvicorn.Config(
-                make_application(collector),
-                http=Connection,
-                loop="uvloop",
-                ws="none",
-                lifespan="on",
-                interface="asgi3",
-                access_log=False,
-                log_config=None,
-                proxy_headers=False,  # an address that nobody needs is not read
-                server_header=False,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
-                limit_concurrency=settings.connections,
-                timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
-            )
+            made = _first_admin(collector)
             address = _address(listener)
+            config = _configured(collector)
             server = _Server(config, lambda: ready(Ready(address, made)))
             server.run(sockets=[listener])
         finally:
             store.close()
+
+
+def _first_admin(collector: Collector) -> str | None:
+    """Return the token of an admin, who is made when there is none."""
+    if collector.roles.has("admin"):
+        return None
+    made = new_token(ROLE_PREFIX)
+    collector.store.add_access_token(AccessToken(hash_of(made), "admin", "first start"))
+    collector.roles.add(hash_of(made), "admin")
+    return made
+
+
+def _configured(collector: Collector) -> uvicorn.Config:
+    settings = collector.settings
+    return uvicorn.Config(
+        make_application(collector),
+        http=Connection,
+        loop="uvloop",
+        ws="none",
+        lifespan="on",
+        interface="asgi3",
+        access_log=False,
+        log_config=None,
+        proxy_headers=False,  # an address that nobody needs is not read
+        server_header=False,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        limit_concurrency=settings.connections,
+        timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
+    )
 
 
 def _listener(host: str, port: int) -> socket.socket:
