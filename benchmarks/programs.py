@@ -24,3 +24,13 @@ def node() -> str:
     raise MissingProgramError(
         "Node is not here: install it (Debian, Ubuntu: apt-get install nodejs)"
     )
+
+
+def chromium() -> str:
+    """Return the path of a Chromium."""
+    found = shutil.which("chromium") or shutil.which("chromium-browser")
+    if found is None:
+        raise MissingProgramError(
+            "Chromium is not here: install it (Debian, Ubuntu: apt-get install chromium)"
+        )
+    return found

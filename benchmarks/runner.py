@@ -62,6 +62,7 @@ BENCHMARKS = {
     "service/delays": "delays of uploads while results are decoded",
     "service/memory": "memory of a collector that counts 100 million reports",
     "service/javascript_reports": "reports of the JavaScript client (needs Node)",
+    "service/first_picture": "the analyst's page: first picture (needs Chromium)",
 }
 """Every benchmark, in the order in which they run. Adding one is adding a row and its script."""
 

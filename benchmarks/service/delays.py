@@ -2,18 +2,20 @@
 
 First the rate is found that the collector can take; then uploads are begun by the clock at half of
 it, once alone and once while one result after the other is asked for, each of a state that was not
-decoded yet.
+decoded yet. Requests for nothing, beside decodes at the same rate, tell what of a delay is the
+processor's and what is the disk's.
 """
 
 from __future__ import annotations
 
 import tempfile
 import threading
+from contextlib import nullcontext
 from typing import Any
 
 import lapwing as lw
 from benchmarks.markdown import figure, seconds, table
-from benchmarks.service.running_servers import Running, collector, syncs_per_second
+from benchmarks.service.running_servers import Running, collector, sync_times
 from benchmarks.service.upload_load import load
 from benchmarks.summaries import summary
 
@@ -38,7 +40,7 @@ QUICK: dict[str, Any] = {
 ASKED = 0.050
 """Asked: seconds within which 99 % of the uploads are answered, beside a decode."""
 
-_KINDS = ("full", "alone", "beside")
+_KINDS = ("full", "alone", "beside", "nothing")
 
 
 def measure(
@@ -50,26 +52,29 @@ def measure(
     found: dict[str, dict[str, list[float]]] = {name: {} for name in _KINDS}
     decodes: list[int] = []
     syncs: list[float] = []
+    slowest: list[float] = []
     uploads = {"survey": survey.fingerprint, "reports": 1, "symbols": symbols}
     with tempfile.TemporaryDirectory() as folder, collector(folder) as site:
         path = site.open_epoch(survey, "e")
         decoded = _Decodes(site, line, people)
         truth = [0] * symbols
         for turn in range(rounds):
-            syncs.append(syncs_per_second(folder))
             half = 0.0
             for name in _KINDS:
-                options = {**uploads, "rate": half, "seed": turn + 1}
+                tried = sync_times(folder)
+                syncs.append(len(tried) / sum(tried))
+                slowest.append(max(tried))
+                options = {"connections": connections, "seconds": seconds, "rate": half}
+                with decoded if name in ("beside", "nothing") else nullcontext():
+                    if name == "nothing":
+                        seen = load(site.url, "/healthz", **options)
+                    else:
+                        seen = load(site.url, path, **options, **uploads, seed=turn + 1)
                 if name == "beside":
-                    with decoded:
-                        seen = load(
-                            site.url, path, connections=connections, seconds=seconds, **options
-                        )
                     decodes.append(decoded.done)
-                else:
-                    seen = load(site.url, path, connections=connections, seconds=seconds, **options)
                 half = half or seen["requests"] / seen["seconds"] / 2
-                truth = [a + b for a, b in zip(truth, seen["counts"], strict=True)]
+                if name != "nothing":
+                    truth = [a + b for a, b in zip(truth, seen["counts"], strict=True)]
                 if site.counts(survey, "e") != truth:
                     raise RuntimeError("the collector's counts are not the reports it took")
                 one = {**seen["delays"], "rate": seen["requests"] / seen["seconds"]}
@@ -82,6 +87,7 @@ def measure(
         },
         "decodes": sum(decodes),
         "syncs": summary(syncs),
+        "slowest_sync": summary(slowest),
         "stored": sum(truth),
     }
 
@@ -127,6 +133,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "full": "as fast as it can",
         "alone": "half of that",
         "beside": "half of that, beside decodes",
+        "nothing": "`GET /healthz` at this rate, beside decodes",
     }
     rows = [
         [
@@ -148,7 +155,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "and a delay counts from when its request was due. Decodes: the recommended one of "
             f"{settings['people']:,} reports of a multiscale wave at {settings['bins']} bins, with "
             f"its band, {measured['decodes']} in all, one after the other; the disk gave "
-            f"{figure(measured['syncs']['median'])} syncs a second. All {measured['stored']:,} "
+            f"{figure(measured['syncs']['median'])} syncs a second before them, the slowest of "
+            f"each third of a second took {seconds(measured['slowest_sync']['median'])} (at most "
+            f"{seconds(measured['slowest_sync']['max'])}). All {measured['stored']:,} "
             "acknowledged reports were counted, each once.",
             table(
                 ["load", "a second", "median", "99 %", "99 %, worst round", "largest"],

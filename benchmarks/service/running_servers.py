@@ -153,15 +153,23 @@ def _environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
 
 
-def syncs_per_second(folder: str, *, seconds: float = 0.3) -> float:
-    """Return how often 4 KiB can be appended to a file and be on disk, in a second."""
+def sync_times(folder: str, *, seconds: float = 0.3) -> list[float]:
+    """Return how long each of some appends of 4 KiB took until it was on disk, for a while."""
     path = Path(folder) / "probe"
-    done = 0
+    found = []
     with path.open("wb", buffering=0) as stream:
-        start = time.perf_counter()
-        while (spent := time.perf_counter() - start) < seconds:
+        start = now = time.perf_counter()
+        while now - start < seconds:
+            before = now
             stream.write(b"\0" * 4096)
             os.fdatasync(stream.fileno())
-            done += 1
+            now = time.perf_counter()
+            found.append(now - before)
     path.unlink()
-    return done / spent
+    return found
+
+
+def syncs_per_second(folder: str) -> float:
+    """Return how often 4 KiB can be appended to a file and be on disk, in a second."""
+    found = sync_times(folder)
+    return len(found) / sum(found)
