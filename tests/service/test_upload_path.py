@@ -14,7 +14,7 @@ from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.receiving import ClientGoneError, Receiving
 from lapwing.service.settings import Settings
-from lapwing.service.upload_path import address_of
+from lapwing.service.upload_path import READ_AT_ONCE, address_of
 from tests.service.one_collector import batch_of, labels_survey, new_id, problem, site
 
 SURVEY = labels_survey()
@@ -217,6 +217,27 @@ def test_a_token_is_good_for_one_batch_of_one_report(tmp_path: Path) -> None:
             assert here.counts(SURVEY)[4] == 2
             state = await here.done("GET", f"{path}/state")
             assert state.json()["upload_tokens"] == {"unused": 0, "used": 2}
+
+    asyncio.run(run())
+
+
+def test_a_large_batch_is_read_beside_small_ones(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            large = batch_of(SURVEY, *[5] * 65_536)
+            text = large.to_json()
+            assert len(text) > READ_AT_ONCE
+            sent = here.send(
+                text, survey=SURVEY.fingerprint, id="aa" * 16, media_type=JSON_MEDIA_TYPE
+            )
+            answers = await asyncio.gather(sent, here.send(batch_of(SURVEY, 1)))
+            assert [answer.status_code for answer in answers] == [201, 201]
+            assert (await here.send(large, id="aa" * 16)).status_code == 200
+            damaged = text[:-1]
+            answer = await here.send(damaged, survey=SURVEY.fingerprint, media_type=JSON_MEDIA_TYPE)
+            assert (answer.status_code, problem(answer)) == (400, "malformed-batch")
+            assert here.counts(SURVEY) == [0, 1, 0, 0, 0, 65_536, 0, 0]
 
     asyncio.run(run())
 

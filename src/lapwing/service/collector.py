@@ -85,6 +85,7 @@ class Collector:
         self.uploads = UploadPath(
             self.catalogue,
             writer=self.writer,
+            pool=self.readers,
             receiving=self.receiving,
             refusals=self.refusals,
             counters=self.counters,

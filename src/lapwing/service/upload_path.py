@@ -7,8 +7,11 @@ disk.
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
 from typing import NamedTuple
 
 from lapwing.errors import BatchError, StoreError
@@ -26,6 +29,9 @@ from lapwing.service.storage.writer import Writer
 
 OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
 """A survey may be answered from any page; nothing of a visitor is sent along (no credentials)."""
+
+READ_AT_ONCE = 2**16
+"""Bytes of a body that are read in less than a millisecond; JSON of more takes a while."""
 
 _SHOWN_TO_PAGES = (b"access-control-expose-headers", b"retry-after")
 """Without it, a script of another page could not see when to come again."""
@@ -85,6 +91,8 @@ class UploadPath:
         Counts what is refused.
     counters : Counters
     log : Log
+    pool : Executor
+        Where large batches are read, so that small ones do not wait for them.
     retry_seconds : int
         What a busy collector tells a device to wait.
     """
@@ -94,6 +102,7 @@ class UploadPath:
         catalogue: Catalogue,
         *,
         writer: Writer,
+        pool: Executor,
         receiving: Receiving,
         refusals: Refusals,
         counters: Counters,
@@ -102,6 +111,7 @@ class UploadPath:
     ) -> None:
         self._catalogue = catalogue
         self._writer = writer
+        self._pool = pool
         self._receiving = receiving
         self._refusals = refusals
         self._counters = counters
@@ -174,7 +184,11 @@ class UploadPath:
         token_hash = _invited(token) if kept.invited_only else None
         body = await self._receiving.body(receive, headers)
         started = self._now()
-        batch = _read(body, kept, packed=packed, survey=address.survey)
+        read = partial(_read, body, kept, packed=packed, survey=address.survey)
+        if len(body) <= READ_AT_ONCE:
+            batch = read()
+        else:
+            batch = await asyncio.get_running_loop().run_in_executor(self._pool, read)
         if token_hash is not None and batch.reports > 1:
             raise ProblemError(
                 Problem.REFUSED,
