@@ -130,6 +130,29 @@ def test_what_cannot_start_says_why(tmp_path: Path) -> None:
     assert run("--port", "70000")[0] == 2
 
 
+def test_as_many_files_may_be_open_as_connections_need() -> None:
+    code = """
+import resource
+from lapwing.service.serving import allow_connections
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+for connections in (40, 100, 10**9 if hard > 0 else 200):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (250, hard))
+    allow_connections(connections)
+    print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], hard)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    (few, hard), (more, _), (most, _) = (map(int, row.split()) for row in ran.stdout.splitlines())
+    assert (few, more) == (296, 356)
+    assert most == (hard if hard > 0 else 456)
+
+
 def test_a_signal_ends_it_after_what_it_accepted_is_stored(
     collector: ServedCollector, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import signal
 import socket
 import threading
@@ -23,6 +24,9 @@ from lapwing.service.storage.opening import open_store
 from lapwing.service.storage.store import AccessToken
 
 KEEP_ALIVE_SECONDS = 75
+
+_OTHER_FILES = 256
+"""Of a database, libraries and decoding processes."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None
         When the address cannot be listened at.
     """
     log = standard_log(time.time)
+    allow_connections(settings.connections)
     with server_lines_in(log), _listener(settings.host, settings.port) as listener:
         store = open_store(settings.database)
         try:
@@ -70,6 +75,19 @@ def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None
             server.run(sockets=[listener])
         finally:
             store.close()
+
+
+def allow_connections(connections: int) -> None:
+    """Let this process open as many files as so many connections take, as far as it may.
+
+    Many systems allow 1024 unless asked; beyond, connections would wait without an answer.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = connections + _OTHER_FILES
+    if hard != resource.RLIM_INFINITY:
+        wanted = min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _first_admin(collector: Collector) -> str | None:
