@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import re
 import threading
+import tomllib
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -501,3 +502,17 @@ def test_what_an_observer_learns_is_the_bound_of_the_odds() -> None:
         lw.Survey("a", lw.SquareWave(lw.Interval(0, 1, bins=4), 1)).guarantee.epsilon
     )
     assert half[-1] == {"before": "50 %", "most": "73.1 %", "least": "26.9 %"}
+
+
+def test_the_wheel_holds_the_client_where_the_pages_look_for_it() -> None:
+    root = Path(lw.__file__).parents[2]
+    project = root / "pyproject.toml"
+    if not project.exists():
+        pytest.skip("an installed package has no project file")
+    wheel = tomllib.loads(project.read_text("utf-8"))["tool"]["hatch"]["build"]["targets"]["wheel"]
+    target = (FOLDER / "client").relative_to(Path(lw.__file__).parents[1]).as_posix()
+    assert wheel["force-include"] == {
+        "clients/js/lapwing.mjs": f"{target}/lapwing.mjs",
+        "clients/js/lapwing": f"{target}/lapwing",
+    }
+    assert client_folder() == root / "clients" / "js"

@@ -31,6 +31,10 @@ QUERY = ("epoch", "segment", "level", "against", "low", "high", "error", "wait")
 
 LEVELS = ("0.8", "0.9", "0.95", "0.99", "0.999")
 
+QUICK_ALARM = 256
+"""Symbols up to which a page looks for forged reports unasked: above, it takes seconds, and results
+that are asked for meanwhile would wait for it."""
+
 PATIENCE = 0.3
 """Seconds that a page waits for a result; a later one is put in by a script, or by a click."""
 
@@ -338,8 +342,7 @@ def _about(kept: KeptSurvey, state: dict[str, Any]) -> dict[str, Any]:
         "fingerprint": kept.stored.fingerprint,
         "name": survey.name,
         "asks": asked_in_words(survey.randomizer.domain),
-        "ordered": survey.randomizer.domain.ordered,
-        "unit": survey.randomizer.domain.unit,
+        "quick_alarm": survey.randomizer.domain.size <= QUICK_ALARM,
         "guarantee": guarantee_in_words(survey),
         "learnt": learnt_at_most(epsilon),
         "epsilon": f"{float(epsilon):g}",

@@ -26,6 +26,15 @@ async function load(place) {
 function show(root) {
   drawAll(root);
   for (const place of root.querySelectorAll("[data-load]")) load(place);
+  for (const place of root.querySelectorAll("[data-ask]")) {
+    place.querySelector("a").addEventListener("click", (event) => {
+      event.preventDefault();
+      place.dataset.load = place.dataset.ask;
+      place.setAttribute("aria-busy", "true");
+      place.firstElementChild.className = "waiting";
+      load(place);
+    }, { once: true });
+  }
 }
 
 show(document);
