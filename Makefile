@@ -6,6 +6,7 @@ BIN := .venv/bin
 
 # What each step needs installed; one stamp file each, made anew when pyproject.toml changes.
 EXTRAS_demo := data,plot
+EXTRAS_collector := client,serve,plot
 EXTRAS_test := test
 EXTRAS_docs := docs
 EXTRAS_lint := test,lint
@@ -22,13 +23,16 @@ $(shell $(BIN)/python -c 'import pip' >/dev/null 2>&1 || rm -f $(BIN)/python .ve
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:  # two steps must not install into one environment at once
-.PHONY: help demo test lint typecheck bench soak docs docs-check clean
+.PHONY: help demo demo-collector test lint typecheck bench soak docs docs-check clean
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
 
 demo: .venv/.installed-demo  ## the main job on real data, in seconds once installed
 	$(BIN)/python examples/demo.py
+
+demo-collector: .venv/.installed-collector  ## a collector, 200,000 real reports, and its page
+	$(BIN)/python examples/demo_collector.py
 
 # One worker for each processor, so one thread for each worker.
 test soak: export OMP_NUM_THREADS := 1

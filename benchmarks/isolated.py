@@ -53,13 +53,14 @@ def main() -> None:
         if os.environ.get(key, "") != value:
             raise SystemExit(f"start this through `python -m benchmarks`: {key} must be {value!r}")
     from benchmarks.datasets import DataFolderError
+    from benchmarks.programs import MissingProgramError
 
     module = script(name)
     settings = module.QUICK if mode == "quick" else module.FULL
     wall = time.perf_counter()
     try:
         measured = module.measure(**settings)
-    except DataFolderError as error:
+    except (DataFolderError, MissingProgramError) as error:
         document: dict[str, Any] = {"skipped": str(error)}
     else:
         seconds = {"cpu": _cpu_seconds(), "wall": time.perf_counter() - wall}

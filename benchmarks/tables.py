@@ -23,6 +23,10 @@ _OPENINGS = {
         "otherwise. Works that are compared ran in turn in one process; figures are medians, in "
         "brackets the fastest and the slowest repeat, then ± the standard error of the mean."
     ),
+    "service": (
+        "The collector and the devices that report to it, on one machine. Figures are medians, in "
+        "brackets the smallest and the largest repeat, then ± the standard error of the mean."
+    ),
 }
 
 
@@ -35,6 +39,7 @@ _TITLES = {
     "accuracy/papers": "The papers' figures: reports",
     "accuracy/central": "The central model, and its paper's figures",
     "speed": "Speed and memory",
+    "service": "Service and clients",
 }
 """The pages by their folder; a family's benchmarks stand on its own page, in the runner's order."""
 

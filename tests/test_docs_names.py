@@ -25,15 +25,16 @@ LINKING = [
     ROOT / "tests" / "vectors" / "README.md",
 ]
 
-ELSEWHERE = {"demo-output/"}
-"""Folders that a command makes."""
+ELSEWHERE = {"demo-output/", "application/json", "application/vnd.lapwing.batch"}
+"""Folders that a command makes, and types of media."""
 
 OTHER_WORDS = {
     *GROUPS,
     *(f"lapwing.{key}" for key in ("format", "version", "survey", "randomizer")),
+    "lapwing.batch",
 }
-"""What looks like a module: groups of entry points, and the metadata of a Parquet file of reports
-(one of whose keys is a folder of ours, too)."""
+"""What looks like a module: groups of entry points, the metadata of a Parquet file of reports
+(one of whose keys is a folder of ours, too), and the end of a type of media."""
 
 
 def missing_files(text: str) -> set[str]:

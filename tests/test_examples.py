@@ -22,6 +22,7 @@ def run(example: str, *arguments: str, folder: Path) -> str:
         [sys.executable, str(ROOT / "examples" / example), *arguments],
         cwd=folder,
         env={**os.environ, "MPLBACKEND": "Agg", "PYTHONIOENCODING": "utf-8"},
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -37,6 +38,7 @@ def test_every_example_is_run_by_a_test() -> None:
     assert [path.name for path in EXAMPLES] == [
         "click_counts.py",
         "demo.py",
+        "demo_collector.py",
         "five_minutes.py",
         "multimodal_column.py",
         "own_randomizer.py",
@@ -106,6 +108,16 @@ def test_the_demo_leaves_documents_that_load(demo: tuple[str, Path]) -> None:
         assert answer.reports == reports
         assert answer.guarantee == survey.guarantee
         assert (folder / f"{column}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_demo_of_the_collector(tmp_path: Path) -> None:
+    """It ends by itself, because nobody sits at a terminal."""
+    text = run("demo_collector.py", folder=tmp_path)
+    assert "4 processes randomised and sent 200,000 reports" in text
+    assert "100,000 reports" in text and "70,856 reports" in text and "29,144 reports" in text
+    assert len(re.findall(r"^  0\.(?:25|5|75) .* to ", text, re.MULTILINE)) == 9
+    assert re.search(r"^The page: http://127\.0\.0\.1:[0-9]+/$", text, re.MULTILINE)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_poisoning_table_of_the_privacy_page(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ FLOORS = (
     "__main__",
     "cli",
     "__init__",
-    "engines shuffle testing",
+    "client engines service shuffle testing",
     "survey",
     "planning",
     "central decoders",
@@ -48,6 +48,13 @@ CONFINED: dict[str, tuple[str, ...]] = {
     "pyarrow": ("cli/", "engines/", "domains/zoned_columns"),
     "typer": ("cli/",),
     "rich": ("cli/",),
+    "starlette": ("service/",),
+    "msgspec": ("service/",),
+    "uvicorn": ("service/",),
+    "jinja2": ("service/",),
+    "asyncpg": ("service/",),
+    "sqlite3": ("service/storage/", "client/"),
+    "httpx": ("client/",),
 }
 """Packages that only these import: folders, and files whose names end so."""
 

@@ -27,7 +27,6 @@ NO_PROMISE = {
     "What lies outside one report: Labels of segments",
     "What lies outside one report: Side channels",
     "What a shuffler would add: Count honest people only",
-    "Not in this version",
     "Sources",
 }
 """What says where promises end, or whose words they are."""

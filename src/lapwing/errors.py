@@ -10,9 +10,16 @@
     ├── TallyError (ValueError)           counts that no set of reports can give, or none at all
     ├── MismatchError (ValueError)        two parts that do not belong together
     ├── FormatError (ValueError)          a file or document that cannot be read
-    │   └── TornFileError                 ... because it ends, or is damaged, in the middle
+    │   ├── TornFileError                 ... because it ends, or is damaged, in the middle
+    │   └── BatchError                    an upload that is no batch of reports
     ├── UnsupportedChannelError (TypeError)   a decoder asked for what a channel does not offer
     ├── ArgumentError (ValueError)        any other argument out of its legal range
+    ├── StoreError (RuntimeError)         a collector's database cannot do this now
+    │   ├── StoreFullError                ... because its disk is full
+    │   └── StoreBusyError                ... because too much waits already
+    ├── NotStoredError (LookupError)      a survey or an epoch that the collector does not have
+    ├── DeviceError (OSError)             a device's file cannot be used now
+    ├── CollectorError (OSError)          a collector cannot be reached, or does not answer as one
     └── MissingExtraError (ImportError)   an optional dependency is not installed
 
     LapwingWarning (UserWarning)
@@ -117,12 +124,52 @@ class TornFileError(FormatError):
         self.intact = intact
 
 
+class BatchError(FormatError):
+    """An upload that is no batch of reports; nothing of it was counted.
+
+    Parameters
+    ----------
+    message : str
+        What must hold, what came, what to do.
+    refused : tuple of (int, str)
+        Position and reason of the first reports that are wrong, where single ones are.
+    """
+
+    def __init__(self, message: str, *, refused: tuple[tuple[int, str], ...] = ()) -> None:
+        super().__init__(message)
+        self.refused = refused
+
+
 class UnsupportedChannelError(LapwingError, TypeError):
     """A decoder asked a channel for something it does not offer."""
 
 
 class ArgumentError(LapwingError, ValueError):
     """An argument out of its legal range."""
+
+
+class StoreError(LapwingError, RuntimeError):
+    """A collector's database cannot do this now; what it acknowledged before is safe."""
+
+
+class StoreFullError(StoreError):
+    """The disk under a collector's database is full; nothing of this was stored."""
+
+
+class StoreBusyError(StoreError):
+    """Too many uploads wait already; this one was not taken."""
+
+
+class NotStoredError(LapwingError, LookupError):
+    """A survey or an epoch that the collector does not have."""
+
+
+class DeviceError(LapwingError, OSError):
+    """The file of a device, which holds what was spent, cannot be used now; nothing was changed."""
+
+
+class CollectorError(LapwingError, OSError):
+    """A collector cannot be reached, has not what was asked for, or does not answer as one."""
 
 
 class MissingExtraError(LapwingError, ImportError):

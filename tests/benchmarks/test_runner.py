@@ -107,7 +107,7 @@ class TestNames:
         """A script that has sizes is a benchmark, so it has a row."""
         with_sizes = {
             "/".join(path.relative_to(machine.ROOT / "benchmarks").with_suffix("").parts)
-            for folder in ("accuracy", "speed")
+            for folder in ("accuracy", "speed", "service")
             for path in (machine.ROOT / "benchmarks" / folder).rglob("*.py")
             if "\nFULL" in path.read_text("utf-8")
         }

@@ -275,4 +275,15 @@ TINY: dict[str, dict[str, Any]] = {
     "speed/starting": {"pairs": 2, "commands": 1, "bins": 16},
     "speed/under_load": {"bins": 16, "people": 1000, "rounds": 1, "demos": 0},
     "speed/streaming": {"reports": 1000, "bins": 16},
+    "service/uploads": {"symbols": 300, "connections": 4, "seconds": 0.1, "rounds": 1},
+    "service/delays": {
+        "symbols": 300,
+        "bins": 16,
+        "people": 2000,
+        "connections": 2,
+        "seconds": 0.1,
+        "rounds": 1,
+    },
+    "service/memory": {"reports": 4000, "symbols": 300, "parts": 2, "connections": 2},
+    "service/javascript_reports": {"reports": 200, "rounds": 2},
 }

@@ -151,6 +151,13 @@ SURVEYS: dict[str, Survey] = {
     "wavelet-levels": Survey(
         "score", Wavelet(Integers(0, 15), 3, levels=3, allocation="uniform", users=400)
     ),
+    "segments-remembered": Survey(
+        "commute",
+        SquareWave(Interval(0, 120, bins=12), 2),
+        segments=["north", "south"],
+        segment_minimum=500,
+        remembered=True,
+    ),
 }
 
 PEOPLE = 400

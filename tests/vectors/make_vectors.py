@@ -39,6 +39,8 @@ from lapwing import (
 )
 from lapwing.errors import DomainError
 from lapwing.privacy.sampling.randomness import iterate, seeded
+from tests.vectors.bad_answers import bad_answers
+from tests.vectors.batch_vectors import batches
 from tests.vectors.closed_sides import closed_sides
 from tests.vectors.edge_words import edges
 
@@ -52,6 +54,13 @@ def interval(*ends: Any, **fields: Any) -> Interval:
 
 LINEAR = Survey("income", SquareWave(interval(0, 50_000, bins=10), 1))
 COLOURS = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), "1"))
+SEGMENTED = Survey(
+    "colour",
+    COLOURS.randomizer,
+    segments=["north", "south", "grün"],
+    segment_minimum=500,
+    remembered=True,
+)
 BITS = Survey("symptoms", OptimizedUnaryEncoding(Categories(13), 1))
 SETS = Survey("browser", SubsetSelection(Categories(11), 1))
 LADDER = Survey(
@@ -70,6 +79,7 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         Survey("postcode", GeneralizedRandomizedResponse(Categories(1000), "0.1")),
         [0, 1, 499, 999, 1000, -1],
     ),
+    "randomized-response-segments": (SEGMENTED, ["red", "blue", None]),
     "randomized-response-missing": (
         Survey("party", GeneralizedRandomizedResponse(Categories(6, missing="category"), "1/3")),
         [0, 5, 6, None],
@@ -384,6 +394,7 @@ def _bad_surveys() -> list[dict[str, Any]]:
         ("the fingerprint is absent", {k: v for k, v in good.items() if k != "fingerprint"}),
         ("no name", {**good, "name": ""}),
         ("a list", [good]),
+        *bad_answers(SEGMENTED),
     ]
     texts = [(why, json.dumps(document)) for why, document in documents]
     whole = json.dumps(good)
@@ -478,6 +489,7 @@ def vectors() -> dict[str, str]:
         files[f"{name}.json"] = {"format": "lapwing-vectors", "version": 1, kind: bad}
     files["edges.json"] = {"format": "lapwing-vectors", "version": 1, "edges": _edges()}
     files["closed.json"] = {"format": "lapwing-vectors", "version": 1, "intervals": closed_sides()}
+    files["batches.json"] = {"format": "lapwing-vectors", "version": 1, **batches()}
     return {name: _written(document) for name, document in files.items()}
 
 

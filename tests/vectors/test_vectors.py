@@ -21,7 +21,7 @@ V1 = Path(__file__).parent / "v1"
 GOOD = sorted(
     path.name
     for path in V1.glob("*.json")
-    if not path.name.startswith("bad_") and path.name not in ("edges.json", "closed.json")
+    if not path.name.startswith(("bad_", "edges", "closed", "batches"))
 )
 every = pytest.mark.parametrize("name", GOOD)
 

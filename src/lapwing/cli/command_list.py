@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
+from keyword import iskeyword
 from types import MappingProxyType
 from typing import Any
 
@@ -37,6 +38,11 @@ COMMANDS = MappingProxyType(
         "quantile": "Print quantiles with their intervals.",
         "sample": "Write synthetic values, drawn from a result, as a CSV table of one column.",
         "ledger": "Show a ledger, or create one.",
+        "serve": "Collect reports over HTTP, and show what they say.",
+        "export": "Write a survey of a collector, with all that was collected for it, into a file.",
+        "import": "Read a survey that `lapwing export` wrote into a collector's database, all or "
+        "nothing.",
+        "backup": "Copy a collector's whole database while it runs, as of one moment.",
     }
 )
 """What each does, the first sentence of its docstring, in the order in which they are used.
@@ -48,7 +54,8 @@ Adding a command is adding its file, ``commands/NAME_command.py``, and its line 
 def command_of(name: str) -> Callable[..., None]:
     """Return the function of a command, which is imported now."""
     module = import_module(f"lapwing.cli.commands.{name}_command")
-    function: Callable[..., None] = getattr(module, name)
+    # A function cannot be called `import`.
+    function: Callable[..., None] = getattr(module, name + "_" * iskeyword(name))
     return function
 
 

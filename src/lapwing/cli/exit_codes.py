@@ -10,8 +10,10 @@ from lapwing.errors import (
     FormatError,
     MismatchError,
     MissingExtraError,
+    NotStoredError,
     PrivacyError,
     ReportError,
+    StoreError,
     TallyError,
     UnsupportedChannelError,
 )
@@ -37,7 +39,7 @@ EXIT_CODES = (
     ExitCode(
         USAGE,
         "wrong usage: an unknown command or option, an argument out of its range",
-        (ArgumentError, UnsupportedChannelError),
+        (ArgumentError, UnsupportedChannelError, NotStoredError),
     ),
     ExitCode(
         3,
@@ -57,8 +59,8 @@ EXIT_CODES = (
     ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
     ExitCode(
         7,
-        "the system: a file is absent, not allowed or does not fit; memory ran out",
-        (OSError, MemoryError),
+        "the system: a file or database is absent, not allowed or does not fit; memory ran out",
+        (OSError, MemoryError, StoreError),
     ),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
     ExitCode(CLOSED_PIPE, "whoever read the output went away"),

@@ -160,11 +160,20 @@ def power_text(exponent: float) -> str:
 
 def described(survey: Survey[Tally]) -> dict[str, str]:
     """Return what a survey is, for a table."""
+    segments = survey.segments
+    parts = {
+        "segments": f"{', '.join(label[:40] for label in segments[:8])}"
+        + (f", and {len(segments) - 8} more" if len(segments) > 8 else "")
+        + f"; shown from {count_text(survey.segment_minimum)} reports each"
+    }
+    kept = {"answers": "remembered: a device sends its first report ever after"}
     return {
         "survey": survey.name,
         "domain": domain_text(survey.randomizer.domain),
         "randomizer": survey.randomizer.name,
         "promise": str(survey.guarantee),
         "bytes per report": str(survey.randomizer.report_width),
+        **(parts if segments else {}),
+        **(kept if survey.remembered else {}),
         "fingerprint": survey.fingerprint,
     }

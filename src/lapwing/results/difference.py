@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any, Literal, Protocol
@@ -56,6 +57,11 @@ class Comparable(Protocol):
         ...
 
     @property
+    def made(self) -> Mapping[str, Any]:
+        """How it was made; of a survey whose answers are remembered, of which."""
+        ...
+
+    @property
     def uncertainty(self) -> Uncertainty | None:
         """The error law of the masses."""
         ...
@@ -82,7 +88,9 @@ class Difference(Compared):
     Raises
     ------
     MismatchError
-        When the domains differ.
+        When the domains differ; or when the two are of one survey with remembered reports, and
+        somebody may stand in both: who does sent the same report twice, whatever the value had
+        become, so their difference says only who came and who left.
     ArgumentError
         When one is no Distribution, or `people` is none of the two words.
 
@@ -91,6 +99,11 @@ class Difference(Compared):
     The randomness in the reports of the two is independent, also when the same people answered
     twice, so their error covariances add. The people drawn are independent only when nobody
     stands in both.
+
+    Two periods of one survey with remembered rounds (:class:`lapwing.Rappor`) are the exception:
+    who stands in both, with a value that stayed, sent reports of one permanent round. Its errors
+    are the same on both sides and cancel in part, so what adds them is more than the error, and the
+    bands are wider than they need be; :attr:`caution` says so.
 
     Examples
     --------
@@ -124,6 +137,30 @@ class Difference(Compared):
                 "two distributions must be on the same domain to have a difference, these are "
                 f"not; {_why(self.first.domain, self.second.domain)}"
             )
+        if self._shared == "remembered report":
+            raise MismatchError(
+                "two periods of one survey with remembered reports have no difference: who stands "
+                "in both sent the same report, whatever the value has become, so it would say only "
+                "who came and who left; for groups in which nobody stands in both, say "
+                "people='different'"
+            )
+
+    @property
+    def _shared(self) -> Any:
+        """What reports of one person in both have in common; None where it is nothing."""
+        one, two = self.first.made, self.second.made
+        same = self.people == "same" and one.get("survey") == two.get("survey")
+        return one.get("answers") if same and "survey" in one else None
+
+    @property
+    def caution(self) -> str | None:
+        """What it cannot tell, in a sentence; None where there is nothing to say."""
+        if self._shared != "remembered round":
+            return None
+        return (
+            "reports of a person whose value stayed share a permanent round, so part of their "
+            "errors cancels: the intervals hold, and are wider than they need be"
+        )
 
     def __repr__(self) -> str:
         """Return one line: what it is about, not its numbers."""
@@ -136,8 +173,8 @@ class Difference(Compared):
         """What one person was promised by both together.
 
         Different people: each is in one group, so the weaker of the two promises. The same
-        people: epsilons and deltas add. None when one has no guarantee, or theirs are of
-        different models or neighbours.
+        people: epsilons and deltas add, of one survey with remembered rounds to its lifetime at
+        most. None when one has no guarantee, or theirs are of different models or neighbours.
         """
         one, two = self.first.guarantee, self.second.guarantee
         if one is None or two is None:
@@ -147,8 +184,11 @@ class Difference(Compared):
         lifetime = None
         if one.lifetime is not None or two.lifetime is not None:
             lifetime = self._both(one.lifetime or one.epsilon, two.lifetime or two.epsilon)
+        epsilon = self._both(one.epsilon, two.epsilon)
+        if self._shared is not None and one.lifetime is not None:
+            lifetime, epsilon = one.lifetime, min(epsilon, one.lifetime)
         return Guarantee(
-            self._both(one.epsilon, two.epsilon),
+            epsilon,
             self._both(one.delta, two.delta),
             one.neighbours,
             one.model,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -38,10 +38,13 @@ class Asked:
     def cost(self) -> Guarantee:
         """What all rounds together cost.
 
-        Reports made afresh add up. RAPPOR's rounds about a value that stays the same share a
-        permanent draw and cost at most its lifetime.
+        Reports made afresh add up; a remembered report costs once, however often it is sent.
+        RAPPOR's rounds about a value that stays the same share a permanent draw and cost at most
+        its lifetime.
         """
         randomizer = self.survey.randomizer
+        if self.survey.answers == "remembered report":
+            return replace(self.survey.guarantee, lifetime=None)
         if isinstance(randomizer, Rappor):
             together = randomizer.charge(self.rounds)
             assert together is not None
@@ -138,8 +141,15 @@ def _sentences(asked: Sequence[Asked], ledger: Ledger) -> list[str]:
     lifetimes = [
         f"{one.survey.name} {float(one.survey.guarantee.lifetime):g}"
         for one in asked
-        if one.survey.guarantee.lifetime is not None
+        if one.survey.answers == "remembered round" and one.survey.guarantee.lifetime is not None
     ]
+    kept = [one.survey.name for one in asked if one.survey.answers == "remembered report"]
+    if kept:
+        told.append(
+            f"Your device answers these once and keeps the report: {', '.join(kept)}. It sends the "
+            "same report whenever they are asked, whatever your answer becomes, so further "
+            "reports tell nothing more about it; that they are one person's can be seen."
+        )
     if lifetimes:
         told.append(
             "Repeated reports of a survey with a lifetime share one permanent draw, as long as "

@@ -8,9 +8,10 @@ its thresholds give cannot be loaded.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Self, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
 
 from lapwing.documents import (
     fingerprint,
@@ -23,11 +24,12 @@ from lapwing.documents import (
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import check_whole
+from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
+from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, OTHER
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Counts, Tally
@@ -53,6 +55,12 @@ else:
 FORMAT = "lapwing-survey"
 VERSION = 1
 
+Answers = Literal["fresh", "remembered report", "remembered round"]
+
+_REMEMBERED = "remembered"
+
+_LARGEST_MINIMUM = 10**12
+
 
 @dataclass(frozen=True)
 class Survey(Generic[Collected]):
@@ -64,6 +72,24 @@ class Survey(Generic[Collected]):
         1 to 200 printable characters; part of the fingerprint, so two surveys with one
         randomizer are told apart.
     randomizer : Randomizer
+    segments : sequence of str
+        Public labels, one of which may stand beside a report: at most 1000, each of 1 to 200
+        printable characters. Who has none of them is counted as "other". A label is not protected,
+        so only what may be known about a person is fit for it, such as a country.
+    segment_minimum : int
+        Reports that a segment must have before a collector shows anything of it.
+    remembered : bool
+        Whether a device answers once and for ever: the report of its first answer is kept and sent
+        again in every epoch, whatever the value has become. It costs epsilon once, however often
+        it is sent. So changes of the answers are not seen; :class:`lapwing.Rappor` is for those.
+
+    Privacy
+    -------
+    A remembered report hides its first value with epsilon, and anybody's later values entirely,
+    because nothing that is sent depends on them. One report for each value would not do: from which
+    of two reports comes when, one sees that the value changed, and when it came back.
+    What it does not hide is that two reports are one person's: a long report is hardly ever made
+    twice, so whoever sees it in two epochs knows that somebody took part in both.
 
     Notes
     -----
@@ -85,9 +111,25 @@ class Survey(Generic[Collected]):
 
     name: str
     randomizer: Randomizer[Collected]
+    _: KW_ONLY
+    segments: tuple[str, ...] = ()
+    segment_minimum: int = MINIMUM
+    remembered: bool = False
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            name: str,
+            randomizer: Randomizer[Collected],
+            *,
+            segments: Sequence[str] = (),
+            segment_minimum: int = 1000,
+            remembered: bool = False,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
-        """Check the name."""
+        """Check the name, the segments, and how answers are kept."""
         if not isinstance(self.name, str) or not 1 <= len(self.name) <= 200:
             raise ArgumentError("the name of a survey must be a text of 1 to 200 characters")
         if not self.name.isprintable():
@@ -97,6 +139,27 @@ class Survey(Generic[Collected]):
                 f"a survey needs a randomizer, got a {type(self.randomizer).__name__}; "
                 "pass for example SquareWave(Interval(0, 1, bins=256), epsilon=1)"
             )
+        object.__setattr__(self, "segments", _checked_segments(self.segments))
+        check_whole_field(self, "segment_minimum", low=1, high=_LARGEST_MINIMUM)
+        if self.segment_minimum != MINIMUM and not self.segments:
+            raise ArgumentError("segment_minimum goes with segments; name them, or leave it out")
+        if type(self.remembered) is not bool:
+            raise ArgumentError("remembered must be True or False")
+        if self.remembered and self.randomizer.guarantee.lifetime is not None:
+            raise ArgumentError(
+                f"{self.randomizer.name} remembers a permanent round already; leave out remembered"
+            )
+
+    @property
+    def answers(self) -> Answers:
+        """What a device keeps of its answers from one epoch to the next.
+
+        "fresh": nothing, each is randomised anew and costs anew. "remembered report": the whole
+        report. "remembered round": the permanent round of :class:`lapwing.Rappor`.
+        """
+        if self.remembered:
+            return "remembered report"
+        return "fresh" if self.randomizer.guarantee.lifetime is None else "remembered round"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -105,8 +168,18 @@ class Survey(Generic[Collected]):
 
     @property
     def guarantee(self) -> Guarantee:
-        """What one report promises its sender."""
-        return self.randomizer.guarantee
+        """What one report promises its sender; and beside it all reports, where they share one."""
+        one = self.randomizer.guarantee
+        return replace(one, lifetime=one.epsilon) if self.remembered else one
+
+    @property
+    def lifetime_guarantee(self) -> Guarantee | None:
+        """What all answers of a person together promise, however many; None when each costs anew.
+
+        Of a "remembered round" it is about a value that stays the same.
+        """
+        lifetime = self.guarantee.lifetime
+        return None if lifetime is None else replace(self.guarantee, epsilon=lifetime)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; runs on the device. See the randomizer."""
@@ -191,6 +264,7 @@ class Survey(Generic[Collected]):
         # Who only asks or randomises does not wait for all methods to be read.
         from lapwing.decoders.decoder import check_reads, require_answer
         from lapwing.planning.defaults import default_decoder, scanned_long
+        from lapwing.results.distribution import Distribution
 
         self.check(tally)
         if bins is not None:
@@ -212,13 +286,21 @@ class Survey(Generic[Collected]):
             channel = self.randomizer.channel_for(tally)
         found = chosen.decode(channel, tally)
         require_answer(found, channel.domain, type(chosen).__name__)
-        return found
+        if self.answers == "fresh" or not isinstance(found, Distribution):
+            return found
+        # A difference must know that its two sides share randomness.
+        kept = {"survey": self.fingerprint, "answers": self.answers}
+        return replace(found, guarantee=self.guarantee, made={**found.made, **kept})
 
     def _agreed(self) -> dict[str, Any]:
+        # Only said where it is so: what is absent keeps its meaning, and every old fingerprint.
+        segments = {"segments": [*self.segments], "segment_minimum": self.segment_minimum}
         return {
             "format": FORMAT,
             "version": VERSION,
             "name": self.name,
+            **(segments if self.segments else {}),
+            **({"answers": _REMEMBERED} if self.remembered else {}),
             "randomizer": self.randomizer.to_document(),
             "derived": self.randomizer.derived,
         }
@@ -244,10 +326,17 @@ class Survey(Generic[Collected]):
         """
         require_format(document, name=FORMAT, version=VERSION)
         keys = {"format", "version", "name", "randomizer", "derived", "fingerprint"}
-        require(document, keys, name="a survey")
+        optional = {"segments", "segment_minimum", "answers"}
+        require(document, keys, name="a survey", optional=optional)
         try:
             randomizer = build(document["randomizer"], RANDOMIZERS, name="the randomizer")
-            survey = cls(document["name"], randomizer)
+            survey = cls(
+                document["name"],
+                randomizer,
+                segments=document.get("segments", ()),
+                segment_minimum=document.get("segment_minimum", MINIMUM),
+                remembered=document.get("answers") == _REMEMBERED,
+            )
             computed = randomizer.derived
         except FormatError:
             raise
@@ -276,6 +365,23 @@ class Survey(Generic[Collected]):
     def read(cls, path: Path | str) -> Self:
         """Return the survey in a file; FormatError names the file."""
         return cls.from_document(read(Path(path)))
+
+
+def _checked_segments(segments: Any) -> tuple[str, ...]:
+    if isinstance(segments, str) or not isinstance(segments, Sequence):
+        raise ArgumentError("segments must be a list of labels, such as ['north', 'south']")
+    if len(segments) > MOST_GROUPS:
+        raise ArgumentError(f"there must be at most {MOST_GROUPS} segments, got {len(segments)}")
+    for number, label in enumerate(segments, start=1):
+        text = isinstance(label, str) and 1 <= len(label) <= 200 and label.isprintable()
+        if not text or label == OTHER:
+            raise ArgumentError(
+                "every segment must be a text of 1 to 200 printable characters, and not "
+                f"{OTHER!r}, which is who has none of them; number {number} is not"
+            )
+    if len(set(segments)) != len(segments):
+        raise ArgumentError("every segment must be named once, one is named twice")
+    return tuple(segments)
 
 
 def _first_difference(found: Any, computed: dict[str, Any]) -> str:

@@ -300,17 +300,30 @@ def test_what_a_lifetime_costs_stands_beside_the_promise_of_one_report() -> None
 def test_a_difference_says_what_both_lifetimes_cost() -> None:
     survey = Survey("habits", Rappor(Categories(5), 1, lifetime=3))
     plain = Survey("habits", UnaryEncoding(Categories(5), 1))
-    one, two, other = (
+    apart = Survey("other habits", survey.randomizer)
+    one, two, other, third = (
         made.decode(made.tally(made.randomize([1] * 400, rng=seeded(seed))))
-        for seed, made in enumerate((survey, survey, plain))
+        for seed, made in enumerate((survey, survey, plain, apart))
     )
-    for people, pair, cost in (
-        ("same", (one, two), 6),
-        ("different", (one, two), 3),
-        ("same", (one, other), 4),
+    for people, pair, lifetime, epsilon in (
+        ("same", (one, two), 3, 2),  # one permanent round
+        ("same", (one, third), 6, 2),  # one for each survey
+        ("different", (one, two), 3, 1),
+        ("same", (one, other), 4, 2),
     ):
         guarantee = Difference(*pair, people=people).guarantee
-        assert guarantee is not None and guarantee.lifetime == cost
+        assert guarantee is not None
+        assert (guarantee.lifetime, guarantee.epsilon) == (lifetime, epsilon)
+
+
+def test_two_periods_cost_at_most_the_lifetime() -> None:
+    survey = Survey("habits", Rappor(Categories(5), 2, lifetime="2.5"))
+    one, two = (
+        survey.decode(survey.tally(survey.randomize([1] * 400, rng=seeded(seed))))
+        for seed in range(2)
+    )
+    guarantee = Difference(one, two).guarantee
+    assert guarantee is not None and guarantee.epsilon == guarantee.lifetime == Fraction(5, 2)
 
 
 def test_bad_input_is_refused() -> None:

@@ -91,7 +91,8 @@ def difference(
     Shows how quantiles and the mean are shifted, or how shares differ, and whether the two differ
     at all: whether the band of the whole curve leaves zero somewhere. About whom that is said
     stands with it: any two sets of people differ a little, also where nothing but chance parted
-    them. Both must be on the same domain.
+    them. Both must be on the same domain. Two periods of a survey with remembered reports are
+    refused: they show no changes.
     """
     check_level(level)
     about = compared.about()
@@ -148,6 +149,7 @@ def difference_document(
         "target": target,
         "reports": [made.first.reports, made.second.reports],
         "guarantee": made.guarantee.to_document() if made.guarantee else None,
+        **({} if made.caution is None else {"caution": made.caution}),
         "level": level,
         "differ": None if whole is None else whole.leaves_zero,
     }
@@ -224,6 +226,8 @@ def _tables(
     if made.guarantee:
         rows["promise of both"] = str(made.guarantee)
     rows["intervals"] = f"about {ABOUT[document['target']]}"
+    if made.caution:
+        rows["mind"] = made.caution
     rows["the two differ"] = {
         None: "not known: one of them has no error law",
         True: "yes: the band of the whole curve leaves zero",

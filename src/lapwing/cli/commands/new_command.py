@@ -17,6 +17,8 @@ from lapwing.cli.wording import described
 from lapwing.errors import ArgumentError
 from lapwing.planning.recommendation import recommend, recommended_bins
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.group_tallies import MINIMUM
+from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.survey.registry import RANDOMIZERS
 from lapwing.survey.survey import Survey
@@ -76,6 +78,33 @@ class RandomizerKnobs:
         return found
 
 
+@dataclass(frozen=True, kw_only=True)
+class AnswerOptions:
+    """The options that say what stands beside an answer, and whether it is kept."""
+
+    segment: list[str] | None = option(
+        "A public label that may stand beside a report, each with a tally of its own; repeat it.",
+        "LABEL",
+    )
+    segment_minimum: int | None = option(
+        f"Reports a segment must have before a collector shows it; default {MINIMUM}.", "N"
+    )
+    remembered: bool = option(
+        "A device sends its first report ever after: costs once, shows no changes.",
+        default=False,
+    )
+
+    def made(self, name: str, randomizer: Randomizer) -> Survey[Tally]:
+        """Return the survey that the options mean."""
+        return Survey(
+            name,
+            randomizer,
+            segments=self.segment or (),
+            segment_minimum=MINIMUM if self.segment_minimum is None else self.segment_minimum,
+            remembered=self.remembered,
+        )
+
+
 def new(
     output: OutputFile,
     force: Force = False,
@@ -87,6 +116,7 @@ def new(
     named: NamedRandomizer,
     asked: SurveyDomainOptions,
     knobs: RandomizerKnobs,
+    answers: AnswerOptions,
     out: Output,
 ) -> None:
     """Write a survey: the document that all sides share.
@@ -99,7 +129,7 @@ def new(
     )
     chosen = named.randomizer == RECOMMENDED
     domain = asked.domain(bins=recommended_bins(named.epsilon) if chosen else None)
-    survey = Survey(name, knobs.made(named, domain))
+    survey = answers.made(name, knobs.made(named, domain))
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     out.show(document, facts(described(survey) | {"written": str(output)}))

@@ -119,8 +119,9 @@ def verify(
     The worst-case ratio is an exact fraction, computed from the integer thresholds that
     devices use and compared with a rational lower bound of e^epsilon; reading the survey
     already recomputed every threshold. Then: what whoever sees one report, or k reports of
-    one person, can learn about that person at most: reports made afresh add up, and those of a
-    randomizer with a lifetime (rappor), about a value that stays, cost at most that.
+    one person, can learn about that person at most: reports made afresh add up, a remembered
+    report costs once, and those of a randomizer with a lifetime (rappor), about a value that
+    stays, cost at most that.
     """
     shuffle.check()
     person.check(survey_file)
@@ -171,8 +172,8 @@ def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
 def _repeats(survey: Survey) -> list[dict[str, Any]]:
     """Return what one report, and several of one person, can tell at most."""
     epsilon = float(survey.guarantee.epsilon)
-    # Reports made afresh add up; those that share a permanent round cost what a person is charged.
-    lasting = survey.guarantee.lifetime is not None
+    # Reports made afresh add up; those that share randomness cost what a person is charged.
+    lasting = survey.answers != "fresh"
     return [
         _repeat(times, float(Asked(survey, times).cost.epsilon) if lasting else times * epsilon)
         for times in REPEATS
@@ -191,8 +192,11 @@ def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
         ]
         for row in repeats
     ]
-    lasting = survey.guarantee.lifetime is not None
-    which = "about a value that stays" if lasting else "each made afresh"
+    which = {
+        "fresh": "each made afresh",
+        "remembered report": "all of them the first one",
+        "remembered round": "about a value that stays",
+    }[survey.answers]
     title = f"what the reports of one person, {which}, can tell at most"
     return grid(title, headers, body)
 

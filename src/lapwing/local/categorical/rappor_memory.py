@@ -79,6 +79,15 @@ class Memory:
         return cls._read(path)
 
     @classmethod
+    def of_secret(cls, secret: bytes) -> Memory:
+        """Return the memory of a secret that the device keeps elsewhere: 32 random bytes."""
+        if not isinstance(secret, bytes) or len(secret) != _SECRET_BYTES:
+            raise FormatError(f"the secret of a memory must be {_SECRET_BYTES} bytes")
+        memory = cls()
+        memory._secret = secret
+        return memory
+
+    @classmethod
     def _read(cls, path: Path) -> Memory:
         content = path.read_bytes()
         memory = cls()

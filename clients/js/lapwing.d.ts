@@ -1,0 +1,191 @@
+// Types of lapwing.mjs.
+
+/** A value: of numbers a number (dates and times also as Date or ISO text), else a label. */
+export type Value = number | string | bigint | Date | null | undefined;
+
+export interface ReadOptions {
+  /** The fingerprint that the survey must have. */
+  fingerprint?: string;
+  /** The largest epsilon that is accepted: a number, or a text such as "0.5" or "1/3". */
+  mostEpsilon?: number | string;
+}
+
+/** Return the survey in a JSON text; FormatError, PrivacyError or UnsupportedError refuse it. */
+export function readSurvey(text: string, options?: ReadOptions): Survey;
+
+/** An agreed document whose fingerprint, sizes and promise were checked. Made by readSurvey. */
+export class Survey {
+  private constructor();
+  readonly document: Readonly<Record<string, unknown>>;
+  readonly name: string;
+  /** 64 hexadecimal digits. */
+  readonly fingerprint: string;
+  /** What one report promises, as the document writes it. */
+  readonly epsilon: string;
+  /** Labels that a report may carry in the open. */
+  readonly segments: readonly string[];
+  /** Whether the first report of a device stands for all epochs. */
+  readonly remembered: boolean;
+  /** Bytes of a report. */
+  readonly reportWidth: number;
+  /** Number of inputs: the domain's symbols, or the points of a finer grid. */
+  readonly inputs: number;
+  /** Return the input of a value, in 0..inputs-1; DomainError if it has none. */
+  inputOf(value: Value): number;
+  /** Return a fresh report of a value. A Device does this once for each epoch; so should you. */
+  randomize(value: Value): Uint8Array;
+  /** Return the reports of many values, one behind the other; for simulations and tests. */
+  randomizeAll(values: Iterable<Value>): Uint8Array;
+  /** Return the report that these 64-bit words make of an input: what test vectors pin. */
+  fromWords(input: number, words: Iterable<bigint | string>): Uint8Array;
+  /** Refuse a report that no device can have sent: ReportError. */
+  checkReport(report: Uint8Array): void;
+  /** Return the number of a segment in batches: 0 for "other" and for one that is not declared. */
+  segmentNumber(label?: string | null): number;
+}
+
+export type State = "waiting" | "stored" | "refused" | "withdrawn";
+
+export interface Answer {
+  /** The survey's fingerprint. */
+  readonly survey: string;
+  readonly epoch: string;
+  /** What it cost; "0" for one that repeats a remembered report. */
+  readonly epsilon: string;
+  /** The id of the batch, 32 hexadecimal digits. */
+  readonly batch: string;
+  /** The bytes that are sent, until they have arrived or are refused. */
+  readonly body: Uint8Array | null;
+  readonly state: State;
+  /** Why it was refused: the last word of the problem's type, or its status. */
+  readonly problem: string | null;
+  /** When it may be sent (again), in milliseconds of Date.now(). */
+  readonly due: number;
+}
+
+export interface Ledger {
+  readonly spent: string;
+  readonly budget: string;
+  readonly answers: readonly Answer[];
+}
+
+export interface Epoch {
+  readonly name: string;
+  readonly opens: string | null;
+  readonly closes: string | null;
+  readonly grace_until: string | null;
+  readonly state: "planned" | "open" | "grace" | "closed";
+}
+
+export interface AnswerOptions {
+  /** The address of the collector. */
+  collector: string;
+  /** A label that the survey declares; any other counts as "other". */
+  segment?: string | null;
+  /** An upload token, where the collector takes reports of invited devices only. */
+  token?: string;
+}
+
+export interface StoredRecord {
+  readonly key: string;
+  readonly [name: string]: unknown;
+}
+
+/** Where a device keeps its memory: see storage.mjs for what `change` must hold. */
+export interface Storage {
+  change<Result>(
+    update: (records: ReadonlyMap<string, StoredRecord>) => {
+      put?: StoredRecord[];
+      result: Result;
+    },
+  ): Promise<Result>;
+}
+
+export interface DeviceOptions {
+  /** The largest epsilon that a survey may ask for. */
+  mostEpsilon: number | string;
+  /** What all answers of this device, to all surveys, may cost together. */
+  budget: number | string;
+  /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
+  delaySeconds?: number;
+  /** Default: IndexedDB of the page's origin. */
+  /** What a collector may take to answer; default 30. */
+  timeoutSeconds?: number;
+  storage?: Storage;
+  fetch?: typeof fetch;
+  pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** A person's device: one fresh, charged answer for each epoch, kept before it is sent. */
+export class Device {
+  constructor(options: DeviceOptions);
+  readSurvey(text: string, options?: { fingerprint?: string }): Survey;
+  fetchSurvey(
+    collector: string,
+    fingerprint: string,
+    options?: { signal?: AbortSignal },
+  ): Promise<Survey>;
+  fetchEpochs(
+    collector: string,
+    survey: Survey,
+    options?: { signal?: AbortSignal },
+  ): Promise<Epoch[]>;
+  answer(survey: Survey, epoch: string, value: Value, options: AnswerOptions): Promise<Answer>;
+  /** Send what waits and is due, each once. */
+  send(options?: { signal?: AbortSignal }): Promise<Answer[]>;
+  /** Send until nothing waits. */
+  settle(options?: { signal?: AbortSignal }): Promise<void>;
+  withdraw(survey: Survey, epoch: string): Promise<void>;
+  ledger(): Promise<Ledger>;
+}
+
+/** IndexedDB of the page's origin. */
+export class BrowserStorage implements Storage {
+  constructor(name?: string);
+  change<Result>(
+    update: (records: ReadonlyMap<string, StoredRecord>) => {
+      put?: StoredRecord[];
+      result: Result;
+    },
+  ): Promise<Result>;
+}
+
+/** Memory that ends with the program: for tests and simulations. */
+export class MemoryStorage implements Storage {
+  change<Result>(
+    update: (records: ReadonlyMap<string, StoredRecord>) => {
+      put?: StoredRecord[];
+      result: Result;
+    },
+  ): Promise<Result>;
+}
+
+export const MEDIA_TYPE: "application/vnd.lapwing.batch";
+
+/** Reports that are sent, stored and counted together, or not at all. */
+export class Batch {
+  constructor(fields: { survey: string; segment?: number; records: Uint8Array; reports?: number });
+  readonly survey: string;
+  readonly segment: number;
+  readonly records: Uint8Array;
+  readonly reports: number;
+  toBytes(): Uint8Array;
+  toJson(segments?: readonly string[]): string;
+  static fromBytes(bytes: Uint8Array): Batch;
+}
+
+export class LapwingError extends Error {}
+/** A value that the survey's domain has no symbol for. */
+export class DomainError extends LapwingError {}
+/** A survey whose numbers break its promise, or promise less than is accepted here. */
+export class PrivacyError extends LapwingError {}
+/** What would be spent is more than the person allows; nothing was spent. */
+export class BudgetError extends PrivacyError {}
+/** A document or a batch that is foreign, damaged, or in another spelling than it is written. */
+export class FormatError extends LapwingError {}
+/** A report that this survey's randomizer cannot have sent. */
+export class ReportError extends LapwingError {}
+/** A survey that asks for a randomizer that this module lacks. */
+export class UnsupportedError extends LapwingError {}
+/** An argument out of its legal range. */
+export class ArgumentError extends LapwingError {}

@@ -1,0 +1,159 @@
+// A collector as a device sees it: where it is, what it gives, and what it says to an upload.
+
+import { MEDIA_TYPE } from "./batch.mjs";
+import { parse } from "./documents.mjs";
+import { ArgumentError, LapwingError } from "./errors.mjs";
+
+const LARGEST_SURVEY = 64 * 2 ** 20;
+const LARGEST_ANSWER = 2 ** 20;
+const LONGEST_PUT_OFF = 86_400;
+const KEPT_ALIVE = 60_000; // of the 64 KiB that a browser sends on for a page that is left
+
+/** Answers of 4xx that pass: the same bytes are sent again. Every other one is final. */
+const PASSING = [408, 425, 429];
+
+/** Answers that the next batch would get, too. */
+const EVERYWHERE = [0, 429, 502, 503, 504, 507];
+
+const PRIVATE = { credentials: "omit", referrerPolicy: "no-referrer", redirect: "error" };
+
+/** Return a collector's address without the slashes at its end; ArgumentError if it is none. */
+export function collectorAddress(text) {
+  let address;
+  try {
+    address = new URL(text);
+  } catch {
+    throw new ArgumentError("collector must be the address of a collector, https://...");
+  }
+  const here = ["localhost", "127.0.0.1", "[::1]"].includes(address.hostname);
+  const own = address.origin === globalThis.location?.origin;
+  const safe = address.protocol === "https:" || (address.protocol === "http:" && (here || own));
+  if (!safe || address.username || address.search || address.hash) {
+    throw new ArgumentError(
+      "collector must be an address that begins with https:// and has no name, query or " +
+        "fragment; plain http is for this very machine, and for the page's own origin",
+    );
+  }
+  return address.href.replace(/\/+$/, "");
+}
+
+/** Requests that carry nothing of a person but what is sent, and end after some seconds. */
+export class Collector {
+  #fetch;
+  #seconds;
+
+  constructor(fetch, seconds) {
+    this.#fetch = fetch;
+    this.#seconds = seconds;
+  }
+
+  /** Return the text of a survey's document. */
+  survey(collector, fingerprint, signal) {
+    return this.#get(`${collector}/v1/surveys/${fingerprint}`, LARGEST_SURVEY, signal);
+  }
+
+  /** Return the epochs of a survey, each with its name and state. */
+  async epochs(collector, fingerprint, signal) {
+    const address = `${collector}/v1/surveys/${fingerprint}/epochs`;
+    const { epochs } = parse(await this.#get(address, LARGEST_ANSWER, signal)) ?? {};
+    const legal = ({ name, state } = {}) => typeof name === "string" && typeof state === "string";
+    if (!Array.isArray(epochs) || !epochs.every((epoch) => legal(epoch ?? undefined))) {
+      throw new LapwingError(`${collector} does not list epochs as a collector does`);
+    }
+    return epochs;
+  }
+
+  async #get(address, most, signal) {
+    const { status, text } = await this.#ask(address, {}, most, signal).catch((error) => {
+      throw new LapwingError(`${address} cannot be reached`, { cause: error });
+    });
+    if (status !== 200) throw new LapwingError(`${address} answers ${status}`);
+    return text;
+  }
+
+  /**
+   * Send a batch once and return what came of it: `kind` is "stored", "refused" or "later", with
+   * the word of the problem, the milliseconds that the collector asks to wait, and whether another
+   * batch would fare the same now. It rejects only when the signal aborts.
+   */
+  async put({ collector, survey, epoch, batch, body, token }, signal) {
+    const address = `${collector}/v1/surveys/${survey}/epochs/${epoch}/batches/${batch}`;
+    const headers = { "content-type": MEDIA_TYPE };
+    if (token) headers.authorization = `Bearer ${token}`;
+    const keepalive = body.length <= KEPT_ALIVE;
+    const request = { method: "PUT", body, headers, keepalive };
+    const { status, text, retryAfter } = await this.#ask(
+      address,
+      request,
+      LARGEST_ANSWER,
+      signal,
+    ).catch((error) => {
+      if (signal?.aborted) throw error;
+      return { status: 0, text: "", retryAfter: null };
+    });
+    const said = objectIn(text);
+    // A page for signing in to a network says 200 to everything; a collector names the batch.
+    if ([200, 201].includes(status) && said.batch === batch) return { kind: "stored" };
+    const final = status >= 400 && status < 500 && !PASSING.includes(status);
+    if (final) return { kind: "refused", problem: problemIn(said) ?? `status ${status}` };
+    const everywhere = EVERYWHERE.includes(status) || status < 400;
+    return { kind: "later", wait: millisecondsIn(retryAfter), everywhere };
+  }
+
+  /** Ask, and read all of the answer before the time is over. */
+  async #ask(address, request, most, signal) {
+    const stop = new AbortController();
+    const abort = () => stop.abort(signal?.reason);
+    const timer = setTimeout(abort, 1000 * this.#seconds);
+    signal?.addEventListener("abort", abort);
+    try {
+      signal?.throwIfAborted();
+      const options = { ...PRIVATE, cache: "no-cache", ...request, signal: stop.signal };
+      const response = await this.#fetch(address, options);
+      const text = await textOf(response, most);
+      return { status: response.status, text, retryAfter: response.headers.get("retry-after") };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", abort);
+    }
+  }
+}
+
+/** Return the body of an answer; it rejects one of more bytes than a collector sends. */
+async function textOf(response, most) {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  let [text, size] = ["", 0];
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    size += part.value.length;
+    if (size > most) {
+      await reader.cancel();
+      throw new LapwingError(`an answer must have at most ${most} bytes; this is no collector`);
+    }
+    text += decoder.decode(part.value, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function objectIn(text) {
+  try {
+    return Object(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
+
+/** Return the stable word of a problem document. */
+function problemIn({ type }) {
+  return /^urn:lapwing:problem:([a-z][a-z-]{0,63})$/.exec(String(type))?.[1];
+}
+
+/** Return the milliseconds that a Retry-After asks for, 0 where it asks for none; a day at most. */
+function millisecondsIn(retryAfter) {
+  if (retryAfter === null) return 0;
+  const seconds = /^\d{1,9}$/.test(retryAfter)
+    ? Number(retryAfter)
+    : (Date.parse(retryAfter) - Date.now()) / 1000;
+  return seconds > 0 ? 1000 * Math.min(seconds, LONGEST_PUT_OFF) : 0;
+}

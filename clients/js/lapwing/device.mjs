@@ -1,0 +1,285 @@
+// A person's device: what it has answered, what that has cost, and what still waits to be sent.
+//
+// One epoch of a survey is one fresh, charged answer. The report is made, charged and kept in one
+// transaction before anything is sent; a repeat, a retry and a restart send the very same bytes. So
+// no crash and no lost answer can make a device spend twice.
+
+import { Batch } from "./batch.mjs";
+import { Collector, collectorAddress } from "./collector.mjs";
+import { ArgumentError, BudgetError, PrivacyError } from "./errors.mjs";
+import { Rational, amount } from "./exact.mjs";
+import { hexadecimal } from "./sha256.mjs";
+import { BrowserStorage } from "./storage.mjs";
+import { readSurvey } from "./survey.mjs";
+
+const EPOCH = /^[a-z0-9][a-z0-9.-]{0,63}$/;
+const SECOND = 1000;
+const FIRST_WAIT = 10 * SECOND;
+const LONGEST_WAIT = 6 * 3600 * SECOND;
+const LONGEST_DELAY = 86_400; // of what the person chooses, and of what a collector asks for
+const LATEST = LONGEST_WAIT + 2 * LONGEST_DELAY * SECOND;
+const LONGEST_PAUSE = 3600 * SECOND; // before the clock is asked again
+
+export class Device {
+  #storage;
+  #collector;
+  #mostEpsilon;
+  #budget;
+  #delay;
+  #pause;
+
+  /**
+   * `mostEpsilon` is the largest epsilon that a survey may ask for, `budget` what all answers of
+   * this device, to all surveys, may cost together: both are the person's to set, so neither has a
+   * default. `delaySeconds`: a report waits a random part of it before it is first sent.
+   * `timeoutSeconds`: what a collector may take to answer. `storage`, `fetch` and `pause` replace
+   * what the platform has.
+   */
+  constructor({
+    mostEpsilon,
+    budget,
+    delaySeconds = 0,
+    timeoutSeconds = 30,
+    storage,
+    fetch,
+    pause,
+  } = {}) {
+    this.#mostEpsilon = amount(mostEpsilon, "mostEpsilon");
+    this.#budget = amount(budget, "budget");
+    if (!(delaySeconds >= 0 && delaySeconds <= LONGEST_DELAY)) {
+      throw new ArgumentError("delaySeconds must be in 0..86400");
+    }
+    this.#delay = delaySeconds * SECOND;
+    this.#storage = storage ?? new BrowserStorage();
+    if (!(timeoutSeconds > 0 && timeoutSeconds <= LONGEST_DELAY)) {
+      throw new ArgumentError("timeoutSeconds must be above 0 and at most 86400");
+    }
+    const asked = fetch ?? ((...request) => globalThis.fetch(...request));
+    this.#collector = new Collector(asked, timeoutSeconds);
+    this.#pause = pause ?? paused;
+  }
+
+  /** Return the survey in a text, as `readSurvey` does, up to this device's largest epsilon. */
+  readSurvey(text, { fingerprint } = {}) {
+    return readSurvey(text, { fingerprint, mostEpsilon: this.#mostEpsilon.toString() });
+  }
+
+  /** Return a collector's survey by its fingerprint, which says what it must be. */
+  async fetchSurvey(collector, fingerprint, { signal } = {}) {
+    if (!/^[0-9a-f]{64}$/.test(fingerprint)) {
+      throw new ArgumentError("a fingerprint has 64 hex digits");
+    }
+    const text = await this.#collector.survey(collectorAddress(collector), fingerprint, signal);
+    return this.readSurvey(text, { fingerprint });
+  }
+
+  /** Return the epochs of a survey as the collector lists them: with their name and state. */
+  fetchEpochs(collector, survey, { signal } = {}) {
+    return this.#collector.epochs(collectorAddress(collector), survey.fingerprint, signal);
+  }
+
+  /**
+   * Randomise a value for an epoch, charge it and keep the bytes; they wait to be sent.
+   *
+   * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
+   * whose answers are remembered the first report stands for ever, and later epochs cost nothing.
+   * DomainError and BudgetError leave everything as it was.
+   */
+  async answer(survey, epoch, value, { collector, segment, token } = {}) {
+    if (typeof epoch !== "string" || !EPOCH.test(epoch)) {
+      throw new ArgumentError("an epoch is named by 1 to 64 of a-z, 0-9, point and hyphen");
+    }
+    const address = collectorAddress(collector);
+    requireModest(survey, this.#mostEpsilon);
+    const [key, kept] = [`${survey.fingerprint} ${epoch}`, `${survey.fingerprint} *`];
+    const record = await this.#storage.change((records) => {
+      if (records.has(key)) return { result: records.get(key) };
+      const put = [];
+      let report = records.get(kept)?.report;
+      const fresh = report === undefined;
+      if (fresh) {
+        this.#charge(records, survey);
+        report = survey.randomize(value);
+        if (survey.remembered) {
+          put.push({ key: kept, survey: survey.fingerprint, epsilon: survey.epsilon, report });
+        }
+      }
+      const batch = new Batch({
+        survey: survey.fingerprint,
+        segment: survey.segmentNumber(segment),
+        records: report,
+      });
+      const made = {
+        key,
+        survey: survey.fingerprint,
+        epoch,
+        epsilon: survey.remembered ? "0" : survey.epsilon,
+        collector: address,
+        batch: hexadecimal(globalThis.crypto.getRandomValues(new Uint8Array(16))),
+        body: batch.toBytes(),
+        token: token ?? null,
+        state: "waiting",
+        problem: null,
+        attempts: 0,
+        due: Date.now() + random() * this.#delay,
+      };
+      return { put: [...put, made], result: made };
+    });
+    return shown(record);
+  }
+
+  /** Refuse what would exceed the budget, with all that was ever charged here. */
+  #charge(records, survey) {
+    const total = spent(records).plus(amount(survey.epsilon, "epsilon"));
+    if (!total.isAtMost(this.#budget)) {
+      throw new BudgetError(
+        `this device may spend an epsilon of ${this.#budget} in all, with this answer it would ` +
+          `be ${total}; nothing was spent`,
+      );
+    }
+  }
+
+  /** Return what was spent, the budget, and every answer: survey, epoch, epsilon, state. */
+  async ledger() {
+    const records = await this.#records();
+    return {
+      spent: spent(records).toString(),
+      budget: this.#budget.toString(),
+      answers: [...records.values()].filter((record) => record.batch).map(shown),
+    };
+  }
+
+  #records() {
+    return this.#storage.change((records) => ({ result: records }));
+  }
+
+  /**
+   * Send what waits and is due, each once, and return what became of it. What cannot be delivered
+   * now stays, with the same bytes, and is due again after a growing pause; so is all that waits
+   * for a collector which does not answer, or is busy.
+   */
+  async send({ signal } = {}) {
+    const sent = [];
+    const silent = new Set();
+    for (const record of await this.#waiting()) {
+      if (!isDue(record) || silent.has(record.collector)) continue;
+      const said = await this.#collector.put(record, signal);
+      if (said.kind === "stored") sent.push(await this.#finish(record.key, "stored", null));
+      if (said.kind === "refused") {
+        sent.push(await this.#finish(record.key, "refused", said.problem));
+      }
+      if (said.kind === "later") sent.push(await this.#putOff(record.key, said));
+      if (said.everywhere) silent.add(record.collector);
+    }
+    return sent;
+  }
+
+  /** Send until nothing waits, pausing as long as it takes; rejects when the signal aborts. */
+  async settle({ signal } = {}) {
+    for (;;) {
+      await this.send({ signal });
+      const waiting = await this.#waiting();
+      if (waiting.length === 0) return;
+      const next = Math.min(...waiting.map(({ due }) => due)) - Date.now();
+      await this.#pause(Math.min(Math.max(next, 0), LONGEST_PAUSE), signal);
+    }
+  }
+
+  /**
+   * Stop sending an answer. What it cost stays spent: to draw again until somebody likes the report
+   * would be no privacy.
+   */
+  async withdraw(survey, epoch) {
+    await this.#finish(`${survey.fingerprint} ${epoch}`, "withdrawn", null);
+  }
+
+  async #waiting() {
+    return [...(await this.#records()).values()].filter(({ state }) => state === "waiting");
+  }
+
+  /** Note how an answer ended, and forget its bytes; what it cost stays. */
+  async #finish(key, state, problem) {
+    const ended = await this.#storage.change((records) => {
+      const record = records.get(key);
+      if (record?.state !== "waiting") return { result: record };
+      const changed = { ...record, state, problem, body: null, token: null };
+      return { put: [changed], result: changed };
+    });
+    return ended && shown(ended);
+  }
+
+  /** Let an answer wait; when all others would fare the same, let them wait as long. */
+  async #putOff(key, { wait, everywhere }) {
+    const put = await this.#storage.change((records) => {
+      const record = records.get(key);
+      if (record?.state !== "waiting") return { result: record };
+      const growing = Math.min(FIRST_WAIT * 2 ** record.attempts, LONGEST_WAIT);
+      const due = Date.now() + Math.max(growing * (0.5 + random() / 2), wait);
+      const changed = { ...record, attempts: record.attempts + 1, due };
+      const { collector } = record;
+      const others = [...records.values()].filter(
+        (one) =>
+          everywhere &&
+          one.key !== key &&
+          one.state === "waiting" &&
+          one.collector === collector &&
+          one.due < due,
+      );
+      return { put: [changed, ...others.map((one) => ({ ...one, due }))], result: changed };
+    });
+    return shown(put);
+  }
+}
+
+function requireModest(survey, mostEpsilon) {
+  if (!amount(survey.epsilon, "epsilon").isAtMost(mostEpsilon)) {
+    throw new PrivacyError(`this device answers surveys of an epsilon of at most ${mostEpsilon}`);
+  }
+}
+
+function spent(records) {
+  const costs = [...records.values()].filter(({ epsilon }) => epsilon !== "0");
+  return costs.reduce(
+    (total, { epsilon }) => total.plus(amount(epsilon, "epsilon")),
+    new Rational(0n),
+  );
+}
+
+/** What a program sees of a record. `body` is the bytes that are sent, null once they are gone. */
+function shown({ survey, epoch, epsilon, batch, body, state, problem, due }) {
+  return Object.freeze({
+    survey,
+    epoch,
+    epsilon,
+    batch,
+    body: body && body.slice(),
+    state,
+    problem,
+    due,
+  });
+}
+
+/** Whether it is time; a clock that was set back must not put a report off for years. */
+function isDue({ due }) {
+  const now = Date.now();
+  return due <= now || due > now + LATEST;
+}
+
+/** Return a random number in [0, 1) that nobody can foretell. */
+function random() {
+  return globalThis.crypto.getRandomValues(new Uint32Array(1))[0] / 2 ** 32;
+}
+
+function paused(milliseconds, signal) {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}

@@ -1,0 +1,196 @@
+// Strict JSON, and the canonical JSON (RFC 8785) that fingerprints are of.
+
+import { FormatError } from "./errors.mjs";
+
+const DEEPEST = 100;
+const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y;
+const SPACE = /[ \t\n\r]*/y;
+const PLAIN = /[^"\\\u0000-\u001f]*/y;
+const ESCAPES = { '"': '"', "\\": "\\", "/": "/", b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+
+/**
+ * Return what a JSON text holds. Objects have no prototype.
+ *
+ * Unlike JSON.parse it refuses a key that stands twice (a reader that takes the first and one that
+ * takes the last would hold two surveys under one text) and numbers that JavaScript would round.
+ */
+export function parse(text) {
+  const reader = new Reader(text);
+  const value = reader.value(1);
+  reader.space();
+  if (reader.at !== text.length) reader.refuse("something follows its end");
+  return value;
+}
+
+class Reader {
+  constructor(text) {
+    if (typeof text !== "string") throw new FormatError("a document must be a text of JSON");
+    this.text = text;
+    this.at = 0;
+  }
+
+  refuse(why) {
+    throw new FormatError(`a document must be strict JSON; at character ${this.at} ${why}`);
+  }
+
+  match(pattern) {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text);
+    if (found) this.at = pattern.lastIndex;
+    return found;
+  }
+
+  space() {
+    this.match(SPACE);
+  }
+
+  take(sign) {
+    this.space();
+    if (this.text[this.at] !== sign) return false;
+    this.at += 1;
+    return true;
+  }
+
+  expect(sign) {
+    if (!this.take(sign)) this.refuse(`a ${sign} is missing`);
+  }
+
+  value(level) {
+    this.space();
+    const first = this.text[this.at];
+    if (first === "{" || first === "[") {
+      if (level > DEEPEST) this.refuse(`it is more than ${DEEPEST} levels deep`);
+      this.at += 1;
+      return first === "{" ? this.object(level + 1) : this.list(level + 1);
+    }
+    if (first === '"') return this.string();
+    for (const [word, value] of [
+      ["true", true],
+      ["false", false],
+      ["null", null],
+    ]) {
+      if (this.text.startsWith(word, this.at)) {
+        this.at += word.length;
+        return value;
+      }
+    }
+    return this.number();
+  }
+
+  object(level) {
+    const made = Object.create(null);
+    if (this.take("}")) return made;
+    do {
+      this.space();
+      const key = this.string();
+      if (Object.hasOwn(made, key)) this.refuse("it has named a key twice");
+      this.expect(":");
+      made[key] = this.value(level);
+    } while (this.take(","));
+    this.expect("}");
+    return made;
+  }
+
+  list(level) {
+    const made = [];
+    if (this.take("]")) return made;
+    do {
+      made.push(this.value(level));
+    } while (this.take(","));
+    this.expect("]");
+    return made;
+  }
+
+  string() {
+    if (this.text[this.at] !== '"') this.refuse("a text is missing");
+    this.at += 1;
+    let made = "";
+    for (;;) {
+      made += this.match(PLAIN)[0];
+      const sign = this.text[this.at];
+      this.at += 1;
+      if (sign === '"') break;
+      if (sign !== "\\") this.refuse("a text does not end, or holds a control character");
+      const letter = this.text[this.at];
+      if (letter === "u") {
+        const digits = this.text.slice(this.at + 1, this.at + 5);
+        if (!/^[0-9a-fA-F]{4}$/.test(digits)) this.refuse("an escape is none");
+        made += String.fromCharCode(parseInt(digits, 16));
+        this.at += 5;
+      } else {
+        if (!Object.hasOwn(ESCAPES, letter ?? "")) this.refuse("an escape is none");
+        made += ESCAPES[letter];
+        this.at += 1;
+      }
+    }
+    if (/\p{Surrogate}/u.test(made))
+      this.refuse("a text has half of a character (a lone surrogate)");
+    return made;
+  }
+
+  number() {
+    const found = this.match(NUMBER);
+    if (!found) this.refuse("no value stands");
+    const value = Number(found[0]);
+    if (!Number.isFinite(value)) this.refuse("a number is too large");
+    const whole = found[1] === undefined && found[2] === undefined;
+    if (whole && !Number.isSafeInteger(value)) this.refuse("a whole number is beyond 2^53 - 1");
+    return value;
+  }
+}
+
+/**
+ * Return the canonical JSON of plain values: keys sorted by their UTF-16 code units, no white
+ * space, numbers and texts as JSON.stringify writes them, which is what RFC 8785 asks for.
+ */
+export function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (value !== null && typeof value === "object") {
+    const keys = Object.keys(value).sort();
+    return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(",")}}`;
+  }
+  const text = JSON.stringify(value);
+  const number = typeof value === "number";
+  if (text === undefined || (number && !Number.isFinite(value))) {
+    throw new FormatError("only JSON values have canonical JSON");
+  }
+  return text;
+}
+
+/** Refuse an object unless it has exactly these keys, and perhaps some of the optional ones. */
+export function requireKeys(value, keys, optional, name) {
+  if (value === null || typeof value !== "object" || Array.isArray(value)) {
+    throw new FormatError(`${name} must be a JSON object`);
+  }
+  for (const key of keys) {
+    if (!Object.hasOwn(value, key)) throw new FormatError(`${name} lacks the key ${quoted(key)}`);
+  }
+  for (const key of Object.keys(value)) {
+    if (!keys.includes(key) && !optional.includes(key)) {
+      throw new FormatError(`${name} has the unknown key ${quoted(key)}`);
+    }
+  }
+}
+
+/** Refuse a condition that a document does not meet. */
+export function demand(condition, message) {
+  if (!condition) throw new FormatError(message);
+}
+
+/** Return whether a value is a whole number in low..high. */
+export function isWhole(value, low, high) {
+  return Number.isSafeInteger(value) && low <= value && value <= high;
+}
+
+/** Return a word as a message may show it: short and in quotes. */
+export function quoted(word) {
+  const text = JSON.stringify(String(word));
+  return text.length > 42 ? `${text.slice(0, 40)}..."` : text;
+}
+
+/** Return whether a text is a name for people: 1 to 200 characters, all of which can be printed. */
+export function isPrintable(text) {
+  return (
+    typeof text === "string" && [...text].length <= 200 && /^(?:[^\p{C}\p{Z}]| )+$/u.test(text)
+  );
+}

@@ -1,0 +1,362 @@
+// Domains: the legal values, and how a value becomes the number of its symbol.
+//
+// Arithmetic is that of 64-bit floats in the order of the report format, so that a value on an edge
+// is in the same bin on every device, bit for bit (of a logarithmic scale to the last places).
+
+import { demand, isWhole, requireKeys } from "./documents.mjs";
+import { DomainError } from "./errors.mjs";
+import { sha256OfText } from "./sha256.mjs";
+
+const MOST_BINS = 2 ** 24;
+const MOST_LISTED = 2 ** 16; // edges that are kept; of more bins they are worked out when needed
+const DAY = 86_400;
+
+const TEXTS = {
+  date: /^(\d{4})-(\d{2})-(\d{2})$/,
+  datetime: /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2})?)?$/,
+  "time-of-day": /^(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?$/,
+};
+
+/** Return the domain that a document describes; FormatError when it describes none. */
+export function buildDomain(document) {
+  const made = DOMAINS[document?.class];
+  demand(made !== undefined, `a domain must be one of ${Object.keys(DOMAINS).join(", ")}`);
+  return new made(document);
+}
+
+/** What all domains share. `symbol` is -1 for what is no value of theirs. */
+class Domain {
+  ordered = false;
+  circular = false;
+
+  constructor(document, missing) {
+    this.document = document;
+    demand(
+      document.missing === "refuse" || document.missing === missing,
+      `missing must be refuse or ${missing}`,
+    );
+    this.hasMissing = document.missing !== "refuse";
+  }
+
+  /** Symbols, with the missing one. */
+  get size() {
+    return this.legal + Number(this.hasMissing);
+  }
+
+  /** Return the symbol of a value; null, undefined and NaN stand for a missing one. */
+  index(value) {
+    const read = this.read(value);
+    if (!isMissing(read)) return this.symbol(read);
+    if (this.hasMissing) return this.size - 1;
+    throw new DomainError(
+      "a value must be present and have a place in the domain; leave out those who have none",
+    );
+  }
+
+  /** Return what a value stands for: itself, of an ordered domain a number; NaN when missing. */
+  read(value) {
+    if (typeof value === "bigint") return Number(value);
+    return this.ordered && !isMissing(value) ? this.#number(value) : value;
+  }
+
+  #number(value) {
+    const unit = this.document.unit ?? "number";
+    const found = asNumber(value, unit);
+    // Where missing values are counted, what cannot be read is one of them.
+    if (!Number.isNaN(found) || this.hasMissing) return found;
+    throw new DomainError(`a value must be a ${unit}, got a ${typeof value} that is none`);
+  }
+}
+
+const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
+
+class Categories extends Domain {
+  constructor(document) {
+    requireKeys(document, ["class", "labels", "missing"], ["other"], "a domain of categories");
+    super(document, "category");
+    const { labels, other } = document;
+    if (Array.isArray(labels)) {
+      demand(labels.length > 0, "there must be at least one label");
+      const legal = (label) => typeof label === "string" || Number.isSafeInteger(label);
+      demand(labels.every(legal), "every label must be a text or a whole number");
+      this.numbers = new Map(labels.map((label, number) => [label, number]));
+      demand(this.numbers.size === labels.length, "labels must all be different");
+      this.legal = labels.length;
+    } else {
+      demand(isWhole(labels, 1, 2 ** 40), "labels must be a list, or their number in 1..2^40");
+      this.numbers = null;
+      this.legal = labels;
+    }
+    this.other = Object.hasOwn(document, "other") ? this.#known(other) : -1;
+    demand(this.other >= 0 || !Object.hasOwn(document, "other"), "other must be one of the labels");
+  }
+
+  #known(value) {
+    if (this.numbers) return this.numbers.get(value) ?? -1;
+    return isWhole(value, 0, this.legal - 1) ? value + 0 : -1;
+  }
+
+  symbol(value) {
+    const known = this.#known(value);
+    if (known >= 0) return known;
+    if (this.other >= 0) return this.other;
+    throw new DomainError("a value must be one of the domain's labels, this one is not");
+  }
+}
+
+class HashedTexts extends Domain {
+  constructor(document) {
+    requireKeys(document, ["class", "bits", "missing"], [], "a domain of hashed texts");
+    super(document, "category");
+    demand(isWhole(document.bits, 1, 40), "bits must be a whole number in 1..40");
+    this.legal = 2 ** document.bits;
+  }
+
+  symbol(value) {
+    if (typeof value !== "string") {
+      throw new DomainError(`a value must be a text, got a ${typeof value}`);
+    }
+    const view = new DataView(sha256OfText(value).buffer);
+    const first = view.getUint32(0) * 256 + view.getUint8(4); // 40 bits
+    return Math.floor(first / 2 ** (40 - this.document.bits));
+  }
+}
+
+class Integers extends Domain {
+  ordered = true;
+
+  constructor(document) {
+    const keys = ["class", "low", "high", "outside", "missing"];
+    requireKeys(document, keys, [], "a domain of integers");
+    super(document, "bin");
+    const { low, high } = document;
+    demand(Number.isSafeInteger(low) && Number.isSafeInteger(high), "low and high must be whole");
+    demand(low <= high && high - low < MOST_BINS, "there must be 1..2^24 numbers from low to high");
+    requireOutside(document);
+    this.legal = high - low + 1;
+  }
+
+  symbol(value) {
+    const number = inside(value, this.document);
+    if (!Number.isInteger(number)) {
+      throw new DomainError("a value must be a whole number, this one is not; round it");
+    }
+    return number - this.document.low;
+  }
+}
+
+class Interval extends Domain {
+  ordered = true;
+  #ends;
+  #pieces = null;
+
+  constructor(document) {
+    const keys = [
+      "class",
+      "low",
+      "high",
+      "bins",
+      "circular",
+      "scale",
+      "atoms",
+      "outside",
+      "missing",
+      "unit",
+    ];
+    requireKeys(document, keys, ["closed", "edges"], "an interval");
+    super(document, "bin");
+    const { low, high, bins, scale, atoms, edges } = document;
+    const numbers = (list) => Array.isArray(list) && list.every((one) => typeof one === "number");
+    const rising = (list) => list.every((one, i) => i === 0 || list[i - 1] < one);
+    demand(
+      numbers([low, high]) && low < high && Number.isFinite(high - low),
+      "low and high must be finite numbers, low below high",
+    );
+    demand(isWhole(bins, 1, MOST_BINS), "bins must be a whole number in 1..2^24");
+    demand(typeof document.circular === "boolean", "circular must be true or false");
+    demand(["linear", "log"].includes(scale), "scale must be linear or log");
+    demand(
+      scale === "linear" || (low > 0 && !document.circular && Number.isFinite(high / low)),
+      "a log scale needs low above 0 and no circle",
+    );
+    demand(
+      numbers(atoms) && rising(atoms) && atoms.every((one) => low <= one && one <= high),
+      "atoms must be increasing numbers from low to high",
+    );
+    demand(!document.circular || !atoms.includes(high), "on a circle high is low, also of an atom");
+    requireOutside(document);
+    demand(
+      ["number", "date", "datetime", "time-of-day"].includes(document.unit),
+      "unit must be number, date, datetime or time-of-day",
+    );
+    demand(
+      !Object.hasOwn(document, "closed") || document.closed === "right",
+      "closed must be right, or absent",
+    );
+    if (Object.hasOwn(document, "edges")) {
+      demand(
+        numbers(edges) &&
+          edges.length === bins + 1 &&
+          rising(edges) &&
+          scale === "linear" &&
+          edges[0] === low &&
+          edges[bins] === high,
+        "edges must rise from low to high, one more than bins",
+      );
+    }
+    this.circular = document.circular;
+    this.right = document.closed === "right";
+    this.bins = bins;
+    this.edges = edges;
+    this.#ends =
+      bins <= MOST_LISTED ? Float64Array.from({ length: bins + 1 }, (_, i) => this.edge(i)) : null;
+    this.#requireWide();
+    this.legal = this.#split() ? this.#pieces.symbols : bins;
+  }
+
+  /** Whether the symbols are just bins of equal width or ratio. */
+  get regular() {
+    return this.size === this.bins && this.edges === undefined;
+  }
+
+  /** Return the same interval with another number of bins. */
+  refined(bins) {
+    return new Interval({ ...this.document, bins });
+  }
+
+  #requireWide() {
+    const { low, high } = this.document;
+    const wide = this.edges || Number.isFinite(this.bins / (high - low));
+    let last = this.edge(0);
+    for (let i = 1; wide && i <= this.bins; i++) {
+      const next = this.edge(i);
+      if (!(last < next)) break;
+      last = next;
+    }
+    demand(last === high && wide, "the bins are too narrow for 64-bit floats");
+  }
+
+  /** Return the lower end of bin i, or the end of all. */
+  edge(i) {
+    if (this.edges) return this.edges[i];
+    const { low, high, scale } = this.document;
+    const bins = this.bins;
+    if (i === 0) return low;
+    if (i === bins) return high;
+    if (scale === "log") return low * (high / low) ** (i / bins);
+    // Multiplied first, so that a round edge is round; a power of two keeps it from overflowing.
+    const small = 2 ** (Math.clz32(bins) - 32);
+    return low + ((high - low) * small * i) / (bins * small);
+  }
+
+  /** Work out the ends of what atoms split the bins into, where there are any. */
+  #split() {
+    const { atoms } = this.document;
+    if (atoms.length === 0) return false;
+    const ends = Float64Array.from({ length: this.bins + 1 }, (_, i) => this.edge(i));
+    const all = [...new Set([...ends, ...atoms.map((atom) => atom + 0)])].sort((a, b) => a - b);
+    this.#pieces = { edges: all, symbols: all.length - 1 + atoms.length };
+    return true;
+  }
+
+  read(value) {
+    const number = super.read(value);
+    if (!this.circular || isMissing(number)) return number;
+    const { low, high } = this.document;
+    let rest = (number - low) % (high - low);
+    if (rest < 0) rest += high - low;
+    const turned = low + rest; // NaN where the value is infinite: it has no place on a circle
+    return turned >= high ? low : turned;
+  }
+
+  symbol(value) {
+    const number = this.circular ? value : inside(value, this.document);
+    return this.#pieces ? this.#symbolOfPiece(number) : this.#binOf(number);
+  }
+
+  /** Return the number of edges[i] <= x (or < x, where bins are closed on the right), less 1. */
+  #below(number, edge, count) {
+    let [low, high] = [0, count];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const start = edge(middle);
+      if (this.right ? start < number : start <= number) low = middle + 1;
+      else high = middle;
+    }
+    return this.#outermost(low - 1, count - 1);
+  }
+
+  /** Return a piece, with the closed end of the line, or of the circle, in one of them. */
+  #outermost(piece, pieces) {
+    if (this.circular) return (piece + pieces) % pieces;
+    return Math.min(Math.max(piece, 0), pieces - 1);
+  }
+
+  #binOf(number) {
+    const ends = this.#ends;
+    return this.#below(number, ends ? (i) => ends[i] : (i) => this.edge(i), this.bins + 1);
+  }
+
+  #symbolOfPiece(number) {
+    const { atoms } = this.document;
+    const { edges } = this.#pieces;
+    const piece = this.#below(number, (i) => edges[i], edges.length);
+    // Atoms and pieces are numbered together; an atom comes before the piece that starts there.
+    const atom = atoms.indexOf(number);
+    if (atom >= 0) return atom + edges.findIndex((edge) => edge >= number);
+    return piece + atoms.filter((one) => one <= edges[piece]).length;
+  }
+}
+
+const DOMAINS = Object.assign(Object.create(null), {
+  interval: Interval,
+  integers: Integers,
+  categories: Categories,
+  "hashed-texts": HashedTexts,
+});
+
+function requireOutside(document) {
+  demand(["clip", "refuse"].includes(document.outside), "outside must be clip or refuse");
+}
+
+/** Return a number moved into [low, high], or refuse it. */
+function inside(number, { low, high, outside }) {
+  if (outside === "refuse" && !(low <= number && number <= high)) {
+    throw new DomainError("a value must lie between low and high of the domain, this one does not");
+  }
+  return Math.min(Math.max(number, low), high);
+}
+
+/** Return the number that a value is in a unit: itself, or of a Date or an ISO text; else NaN. */
+function asNumber(value, unit) {
+  if (typeof value === "number" || unit === "number")
+    return typeof value === "number" ? value : NaN;
+  return value instanceof Date ? ofDate(value, unit) : ofText(value, unit);
+}
+
+/** A moment of the device: its date and time of day are those that the device's clock shows. */
+function ofDate(moment, unit) {
+  if (unit === "datetime") return moment.getTime() / 1000;
+  if (unit === "date") {
+    return Date.UTC(moment.getFullYear(), moment.getMonth(), moment.getDate()) / (1000 * DAY);
+  }
+  const seconds = 3600 * moment.getHours() + 60 * moment.getMinutes() + moment.getSeconds();
+  return seconds + moment.getMilliseconds() / 1000;
+}
+
+function ofText(text, unit) {
+  const found = typeof text === "string" ? TEXTS[unit].exec(text) : null;
+  if (!found) return NaN;
+  if (unit === "time-of-day") {
+    const [hours, minutes, seconds] = [found[1], found[2], found[3] ?? "0"].map(Number);
+    const number = 3600 * hours + 60 * minutes + seconds;
+    return minutes < 60 && seconds < 60 && number <= DAY ? number : NaN;
+  }
+  // A moment without a zone is UTC, as on the server. Date.parse would take it for the device's.
+  const zoned = unit === "date" || found[1] !== undefined || !text.includes("T");
+  const milliseconds = Date.parse(zoned ? text : `${text}Z`);
+  // Some engines read 30 February as 2 March.
+  const day = new Date(`${text.slice(0, 10)}T00:00Z`);
+  if (Number.isNaN(day.getTime()) || day.getUTCDate() !== Number(text.slice(8, 10))) return NaN;
+  return unit === "date" ? milliseconds / (1000 * DAY) : milliseconds / 1000;
+}

@@ -1,0 +1,30 @@
+// The errors of the module. A message says what must hold, what came and what to do; never a value
+// that a person holds, because messages travel to logs.
+
+export class LapwingError extends Error {
+  constructor(message, options) {
+    super(message, options);
+    this.name = new.target.name;
+  }
+}
+
+/** A value that the survey's domain has no symbol for. */
+export class DomainError extends LapwingError {}
+
+/** A survey whose numbers break its promise, or promise less than is accepted here. */
+export class PrivacyError extends LapwingError {}
+
+/** What would be spent is more than the person allows; nothing was spent. */
+export class BudgetError extends PrivacyError {}
+
+/** A document or a batch that is foreign, damaged, or spelled in another way than it is written. */
+export class FormatError extends LapwingError {}
+
+/** A report that this survey's randomizer cannot have sent. */
+export class ReportError extends LapwingError {}
+
+/** A survey that is sound as far as this module can see, but asks for a randomizer it lacks. */
+export class UnsupportedError extends LapwingError {}
+
+/** An argument out of its legal range. */
+export class ArgumentError extends LapwingError {}

@@ -1,0 +1,168 @@
+// The survey: the agreed document, read strictly, and its promise proved before anything is asked.
+
+import { canonical, demand, isPrintable, isWhole, parse, requireKeys } from "./documents.mjs";
+import { buildDomain } from "./domains.mjs";
+import {
+  ArgumentError,
+  FormatError,
+  PrivacyError,
+  ReportError,
+  UnsupportedError,
+} from "./errors.mjs";
+import { Odds, amount, epsilonIn } from "./exact.mjs";
+import { ELSEWHERE, RANDOMIZERS } from "./registry.mjs";
+import { hexadecimal, sha256OfText } from "./sha256.mjs";
+import { GivenWords, SecureWords } from "./words.mjs";
+
+/** Used up one by one by all surveys. */
+const secure = new SecureWords();
+
+/** An agreed document whose fingerprint, sizes and promise have been checked. */
+export class Survey {
+  #randomizer;
+
+  /** Use `readSurvey`. */
+  constructor(document, domain, randomizer, epsilon) {
+    this.document = deepFrozen(document);
+    this.name = document.name;
+    this.fingerprint = document.fingerprint;
+    this.epsilon = epsilon;
+    this.segments = document.segments ?? [];
+    this.remembered = document.answers === "remembered";
+    this.domain = domain;
+    this.#randomizer = randomizer;
+    Object.freeze(this);
+  }
+
+  /** Bytes of a report. */
+  get reportWidth() {
+    return this.#randomizer.width;
+  }
+
+  /** Number of inputs: the domain's symbols, or the points of a finer grid. */
+  get inputs() {
+    return this.#randomizer.input.size;
+  }
+
+  /** Return the input of a value: its symbol, or its point of a finer grid; DomainError if none. */
+  inputOf(value) {
+    return this.#randomizer.input.index(value);
+  }
+
+  /** Return a report of a value, made with secure random words. */
+  randomize(value) {
+    const report = new Uint8Array(this.#randomizer.width);
+    this.#randomizer.made.write(this.inputOf(value), secure, report, 0);
+    secure.wipe();
+    return report;
+  }
+
+  /** Return the reports of many values, one after the other; for simulations and tests. */
+  randomizeAll(values) {
+    const { made, input, width } = this.#randomizer;
+    const inputs = Array.from(values, (value) => input.index(value));
+    const reports = new Uint8Array(width * inputs.length);
+    inputs.forEach((one, i) => made.write(one, secure, reports, width * i));
+    secure.wipe();
+    return reports;
+  }
+
+  /** Return the report that these 64-bit words make of an input: what test vectors pin. */
+  fromWords(input, words) {
+    if (!isWhole(input, 0, this.inputs - 1)) {
+      throw new ArgumentError(`an input must be a whole number in 0..${this.inputs - 1}`);
+    }
+    const report = new Uint8Array(this.#randomizer.width);
+    this.#randomizer.made.write(input, new GivenWords(words), report, 0);
+    return report;
+  }
+
+  /** Refuse a report that no device can have sent: ReportError. */
+  checkReport(report) {
+    if (!(report instanceof Uint8Array) || report.length !== this.reportWidth) {
+      throw new ReportError(`a report must have ${this.reportWidth} bytes`);
+    }
+    this.#randomizer.made.check(report, 0);
+  }
+
+  /** Return the number of a segment in batches: 0 for "other" and for one that is not declared. */
+  segmentNumber(label) {
+    return this.segments.indexOf(label) + 1;
+  }
+}
+
+/**
+ * Return the survey in a JSON text.
+ *
+ * It is refused unless it is strict JSON of exactly the known keys in the one spelling, its
+ * fingerprint is that of its content, its sizes and thresholds follow from its fields, and its
+ * thresholds are *proved* to keep the stated epsilon.
+ */
+export function readSurvey(text, { fingerprint, mostEpsilon } = {}) {
+  const document = parse(text);
+  const keys = ["format", "version", "name", "randomizer", "derived", "fingerprint"];
+  requireKeys(document, keys, ["answers", "segments", "segment_minimum"], "a survey");
+  demand(document.format === "lapwing-survey", "this must be a lapwing-survey document");
+  demand(document.version === 1, "only surveys of version 1 can be read; use a newer client");
+  demand(isPrintable(document.name), "the name must be a text of 1 to 200 printable characters");
+  requireSegments(document);
+  requireFingerprint(document, fingerprint);
+  const { randomizer: asked, derived } = document;
+  demand(asked !== null && typeof asked === "object", "the randomizer must be a JSON object");
+  const epsilon = epsilonIn(asked.epsilon);
+  if (mostEpsilon !== undefined && !epsilon.isAtMost(amount(mostEpsilon, "mostEpsilon"))) {
+    throw new PrivacyError(
+      `a survey may ask for an epsilon of at most ${mostEpsilon} here, this asks for ${epsilon}`,
+    );
+  }
+  const build = RANDOMIZERS[asked.class];
+  if (!build) throw unsupported(asked.class);
+  const domain = buildDomain(asked.domain);
+  demand(domain.size >= 2, "a randomizer needs a domain of at least 2 symbols");
+  demand(derived !== null && typeof derived === "object", "what is derived must be a JSON object");
+  const { made, input = domain } = build({ asked, derived, domain, odds: new Odds(epsilon) });
+  return new Survey(document, domain, { made, input, width: made.width }, epsilon.toString());
+}
+
+function requireFingerprint(document, wanted) {
+  const { fingerprint, ...agreed } = document;
+  demand(
+    fingerprint === hexadecimal(sha256OfText(canonical(agreed))),
+    "the survey's fingerprint does not match its content; the document was changed",
+  );
+  demand(
+    wanted === undefined || wanted === fingerprint,
+    `survey ${String(wanted).slice(0, 12)} was asked for, this is ${fingerprint.slice(0, 12)}`,
+  );
+}
+
+function requireSegments(document) {
+  const { answers, segments, segment_minimum: minimum } = document;
+  const has = (key) => Object.hasOwn(document, key);
+  demand(!has("answers") || answers === "remembered", 'answers must be "remembered", or absent');
+  demand(has("segments") === has("segment_minimum"), "segments and segment_minimum go together");
+  if (!has("segments")) return;
+  const labels = Array.isArray(segments) ? segments : [];
+  const legal = labels.every((label) => isPrintable(label) && label !== "other");
+  demand(
+    legal && isWhole(labels.length, 1, 1000) && new Set(labels).size === labels.length,
+    'segments must be 1 to 1000 different printable labels, none of them "other"',
+  );
+  demand(isWhole(minimum, 1, 10 ** 12), "segment_minimum must be in 1..10^12");
+}
+
+function unsupported(name) {
+  if (!ELSEWHERE.includes(name)) {
+    return new FormatError("the randomizer must name a class that lapwing has");
+  }
+  const has = Object.keys(RANDOMIZERS).join(", ");
+  return new UnsupportedError(
+    `this client has no ${name}; it has ${has}. Publish the survey with one of these, or answer ` +
+      "it with the Python client",
+  );
+}
+
+function deepFrozen(value) {
+  if (value !== null && typeof value === "object") Object.values(value).forEach(deepFrozen);
+  return Object.freeze(value);
+}

@@ -1,0 +1,185 @@
+"""A collector at work: four programs send 200,000 real reports, and its page shows what they say.
+
+Run it with `make demo-collector`, or `python examples/demo_collector.py`. It starts `lapwing serve`
+on a free port with a database in a temporary folder, publishes two surveys, and lets four processes
+randomise real values and send them. Then the page's address stands on the screen until Enter is
+pressed; where nobody sits at a terminal, it ends by itself. Nothing is simulated: every value is
+randomised on its own, with secure randomness, before anything of it is sent.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import takewhile
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import lapwing as lw
+from lapwing.client import CollectorAddress, Gateway, send_reports
+from lapwing.protocol.domains.units import to_text
+
+DATA = Path(__file__).parent / "data"
+PROCESSES = 4
+
+PICK_UP = lw.Survey(
+    "taxi pick-up time",
+    lw.MultiscaleWave(
+        lw.Interval("00:00", "24:00", bins=144, unit="time-of-day", circular=True), epsilon=1
+    ),
+)
+INCOME = lw.Survey(
+    "income in 2019",
+    # Many people have exactly 0, so 0 is declared to be a symbol of its own.
+    lw.MultiscaleWave(lw.Interval(0, 2**19, bins=128, atoms=(0,)), epsilon=2),
+)
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """People who answer one survey in one epoch: real values, each held by one of them."""
+
+    survey: lw.Survey
+    epoch: str
+    file: str
+    scale: float  # of a number in the file, in the unit of the survey
+    people: int
+
+    def values(self) -> np.ndarray:
+        """Return their values: those of the file, or as many of them as there are people."""
+        with (DATA / self.file).open(newline="") as stream:
+            numbers, counts = np.array([*csv.reader(stream)][1:], dtype=float).T
+        held = np.random.default_rng(1).multivariate_hypergeometric(
+            counts.astype(np.int64), self.people
+        )
+        return np.repeat(numbers * self.scale, held)
+
+
+CROWDS = (
+    Crowd(PICK_UP, "2018-to-2020", "nyc_taxi_pickup_minutes.csv", 60, 100_000),
+    Crowd(PICK_UP, "pandemic", "nyc_taxi_pickup_minutes_2020.csv", 60, 70_856),
+    Crowd(INCOME, "2019", "acs_income_2019.csv", 1, 29_144),
+)
+
+
+def client(number: int, folder: str, url: str) -> float:
+    """Randomise and send what one of the processes holds; returns the seconds it took.
+
+    It fetches every survey by its fingerprint, and refuses one that does not verify.
+    """
+    started = time.perf_counter()
+    collector = CollectorAddress(url)
+    gateway = Gateway.open(Path(folder) / f"gateway-{number}.lapwing")
+    for crowd in CROWDS:
+        survey = collector.survey(crowd.survey.fingerprint)
+        reports = survey.randomize(crowd.values()[number::PROCESSES])
+        sent = send_reports(
+            survey,
+            reports,
+            epoch=crowd.epoch,
+            pile=f"process {number}",
+            gateway=gateway,
+            collector=collector,
+        )
+        assert sent.refused == sent.waiting == 0, sent
+    return time.perf_counter() - started
+
+
+class Admin:
+    """Requests with a token."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url = url
+        self.token = token
+
+    def ask(self, method: str, path: str, document: Any = None) -> Any:
+        """Return what the collector answers, read as JSON."""
+        request = urllib.request.Request(
+            self.url + path,
+            method=method,
+            data=None if document is None else json.dumps(document).encode(),
+            headers={"authorization": f"Bearer {self.token}", "content-type": "application/json"},
+        )
+        with urllib.request.urlopen(request) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def publish(self, crowd: Crowd) -> None:
+        """Create and publish a survey, and open an epoch of it."""
+        path = f"/v1/surveys/{crowd.survey.fingerprint}"
+        asked = {"survey": crowd.survey.to_document(), "minimum": 1000, "upload": "open"}
+        self.ask("PUT", path, {**asked, "retention_days": None})
+        self.ask("POST", f"{path}/publish")
+        by_hand = {"opens": None, "closes": None, "grace_seconds": 0}
+        self.ask("PUT", f"{path}/epochs/{crowd.epoch}", by_hand)
+        self.ask("POST", f"{path}/epochs/{crowd.epoch}/open")
+
+
+@contextmanager
+def collector(folder: str) -> Iterator[Admin]:
+    """Run `lapwing serve`; its log goes to a file."""
+    command = [sys.executable, "-m", "lapwing", "serve", "--json", "--port", "0"]
+    command += ["--database", f"{folder}/collector.db"]
+    with (
+        open(f"{folder}/collector.log", "wb") as log,
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True) as process,
+    ):
+        assert process.stdout is not None
+        # One JSON document; when it has ended, the collector listens.
+        said = json.loads("".join([*takewhile(lambda line: line != "}\n", process.stdout), "}"]))
+        try:
+            yield Admin(said["address"], said["admin_token"])
+        finally:
+            process.terminate()
+
+
+def show(admin: Admin, crowd: Crowd) -> None:
+    """Print quantiles of the collector's answer, beside the truth that nobody else holds."""
+    path = f"/v1/surveys/{crowd.survey.fingerprint}/results/{crowd.epoch}?quantiles=0.25,0.5,0.75"
+    found = admin.ask("GET", path)
+    domain = crowd.survey.randomizer.domain
+    truth = lw.Distribution.of_values(crowd.values(), domain).in_numbers()
+    print(f"\n{crowd.survey.name}, {crowd.epoch}: {found['reports']:,} reports, each with")
+    print(f"{found['guarantee_text']}")
+    print(f"  {'quantile':10}{'estimate':>12}   {'95 % interval':24}{'truth':>10}")
+    for row in found["quantiles"]:
+        true = to_text(float(truth.quantile(row["probability"])), unit=domain.unit)
+        ends = f"{row['low_text']} to {row['high_text']}"
+        print(f"  {row['probability']:<10}{row['text']:>12}   {ends:24}{true:>10}")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, collector(folder) as admin:
+        for crowd in CROWDS:
+            admin.publish(crowd)
+        print(f"{admin.url} collects {len({c.survey for c in CROWDS})} surveys")
+        started = time.perf_counter()
+        with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+            jobs = [pool.submit(client, number, folder, admin.url) for number in range(PROCESSES)]
+            for job in jobs:
+                job.result()
+        seconds = time.perf_counter() - started
+        people = sum(crowd.people for crowd in CROWDS)
+        print(f"{PROCESSES} processes randomised and sent {people:,} reports in {seconds:.1f} s")
+        for crowd in CROWDS:
+            show(admin, crowd)
+        token = admin.ask("POST", "/v1/tokens", {"role": "analyst", "label": "demo"})["token"]
+        print(f"\nThe page: {admin.url}/\nIts token: {token}")
+        if sys.stdin.isatty() and sys.stdout.isatty():
+            with suppress(KeyboardInterrupt, EOFError):
+                input("Enter ends the collector, and forgets everything. ")
+
+
+if __name__ == "__main__":
+    main()

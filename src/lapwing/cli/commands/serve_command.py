@@ -1,0 +1,49 @@
+"""`lapwing serve`: the collector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lapwing.cli.console import Output, write_json, write_stdout
+from lapwing.cli.reading.collector_store import StoreOptions, needing_serve
+
+if TYPE_CHECKING:
+    from lapwing.service.serving import Ready
+
+
+def serve(
+    *,
+    where: StoreOptions,
+    host: Annotated[
+        str | None,
+        typer.Option("--host", metavar="HOST", help="Where to listen. [default: 127.0.0.1]"),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option("--port", metavar="N", help="0 takes any free port. [default: 8080]"),
+    ] = None,
+    out: Output,
+) -> None:
+    """Collect reports over HTTP, and show what they say.
+
+    Ends by Ctrl-C or SIGTERM, after all that was accepted is stored. Settings come from the file,
+    then from variables such as LAPWING_PORT, then from the options; what comes later wins. Without
+    an admin's token, the first start makes one and prints it once. The log is JSON lines on stderr.
+    """
+    settings, secrets = where.settings(host=host, port=port)
+    with needing_serve():
+        from lapwing.service.serving import serve as run
+
+    def ready(said: Ready) -> None:
+        if out.as_json:
+            write_json(
+                {"command": "serve", "address": said.address, "admin_token": said.admin_token}
+            )
+            return
+        write_stdout(f"{said.address}\n")
+        if said.admin_token is not None:
+            write_stdout(f"admin token, shown this once: {said.admin_token}\n")
+
+    run(settings, secrets, ready=ready)

@@ -1,0 +1,330 @@
+"""A collector as a device sees it: where it is, what it asks, and what it says to an upload."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import KW_ONLY, dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from lapwing.client.outbox import Parcel
+from lapwing.client.patience import LONGEST_PAUSE
+from lapwing.documents import parse
+from lapwing.errors import (
+    ArgumentError,
+    CollectorError,
+    FormatError,
+    MismatchError,
+    MissingExtraError,
+)
+from lapwing.protocol.messages.batch import MEDIA_TYPE
+from lapwing.protocol.messages.problems import PREFIX
+from lapwing.survey.survey import Survey
+
+if TYPE_CHECKING:
+    import httpx
+
+LARGEST_SURVEY = 64 * 2**20
+"""Bytes of a survey's document that a device reads; a million labels fit."""
+
+_LARGEST_ANSWER = 2**20
+
+FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+EPOCH = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
+
+_WORD = re.compile(r"[a-z][a-z-]{0,63}")
+
+_LATER = {408, 425, 429}
+"""Answers of 4xx that pass: the same bytes are sent again."""
+
+Kind = Literal["stored", "refused", "later"]
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """A span of time in which each person answers once.
+
+    Parameters
+    ----------
+    name : str
+    state : str
+        "planned", "open", "grace" (no new answers, but those on their way are taken), "closed".
+    opens, closes, grace_until : str, optional
+        RFC 3339; None where somebody opens or closes it by hand.
+    """
+
+    name: str
+    state: str
+    opens: str | None = None
+    closes: str | None = None
+    grace_until: str | None = None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What a collector said to one upload.
+
+    Parameters
+    ----------
+    kind : {"stored", "refused", "later"}
+    reason : str
+        For people, without anything that was sent.
+    retry_after : float, optional
+        Seconds that the collector asks to wait.
+    everywhere : bool
+        Whether another batch would fare the same now.
+    """
+
+    kind: Kind
+    reason: str
+    retry_after: float | None = None
+    everywhere: bool = False
+
+
+@dataclass(frozen=True)
+class CollectorAddress:
+    """Where a collector is.
+
+    Parameters
+    ----------
+    url : str
+        ``https://...``; plain http only of this machine itself (localhost), because on its way
+        anybody could replace a survey, or see who sends what.
+    seconds : float
+        That it may take to answer.
+
+    Raises
+    ------
+    ArgumentError
+        When it is no such address.
+    """
+
+    url: str
+    _: KW_ONLY
+    seconds: float = 30.0
+
+    def __post_init__(self) -> None:
+        """Check the address."""
+        wanted = "the address of a collector must be a text such as https://collector.example"
+        if not isinstance(self.url, str):
+            raise ArgumentError(f"{wanted}, got a {type(self.url).__name__}")
+        try:
+            parts = urlsplit(self.url)
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            raise ArgumentError(wanted) from None
+        if not host or parts.query or parts.fragment or parts.username is not None:
+            raise ArgumentError(f"{wanted}, without a name, a query or a fragment")
+        if parts.scheme != "https" and not (parts.scheme == "http" and _is_here(host)):
+            raise ArgumentError(
+                "the address of a collector must begin with https://, unless it is on this very "
+                "machine (http://localhost:...)"
+            )
+        if isinstance(self.seconds, bool) or not isinstance(self.seconds, int | float):
+            raise ArgumentError("seconds must be a number")
+        if not 0 < self.seconds <= LONGEST_PAUSE:
+            raise ArgumentError(f"seconds must be more than 0 and at most {LONGEST_PAUSE:g}")
+        object.__setattr__(self, "url", self.url.rstrip("/"))
+
+    @classmethod
+    def of(cls, collector: CollectorAddress | str) -> CollectorAddress:
+        """Return the address itself, or that in a text."""
+        return collector if isinstance(collector, CollectorAddress) else cls(collector)
+
+    @contextmanager
+    def connected(self) -> Iterator[Connection]:
+        """Open a connection that several requests share."""
+        try:
+            import httpx
+        except ImportError:
+            raise MissingExtraError("httpx", extra="client") from None
+        # Nothing that tells one device from another: no version, and no cookie is kept. A redirect
+        # would lead to an address that nobody checked.
+        no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=[]))
+        with httpx.Client(
+            # Reading the certificates of the system takes long; plain http has no use for them.
+            verify=self.url.startswith("https://"),
+            timeout=self.seconds,
+            headers={"user-agent": "lapwing"},
+            cookies=no_cookies,
+            follow_redirects=False,
+        ) as client:
+            yield Connection(self.url, client)
+
+    def survey(self, fingerprint: str) -> Survey:
+        """Return the survey of a fingerprint, verified.
+
+        Parameters
+        ----------
+        fingerprint : str
+            64 hex digits, from somewhere else than this collector: it is what the person, or who
+            speaks for them, agreed to.
+
+        Raises
+        ------
+        CollectorError
+            When it cannot be reached or has no such survey.
+        FormatError
+            When the document is none, or promises more than its thresholds keep.
+        MismatchError
+            When it is another survey's.
+        """
+        check_fingerprint(fingerprint)
+        with self.connected() as connection:
+            text = connection.get(f"/v1/surveys/{fingerprint}", most=LARGEST_SURVEY)
+        survey = Survey.from_json(text)
+        if survey.fingerprint != fingerprint:
+            raise MismatchError(
+                f"survey {fingerprint[:12]} was asked for, the collector sent "
+                f"{survey.fingerprint[:12]}; do not answer it"
+            )
+        return survey
+
+    def epochs(self, survey: Survey | str) -> list[Epoch]:
+        """Return the epochs of a survey, as the collector has them.
+
+        Parameters
+        ----------
+        survey : Survey or str
+            Or its fingerprint.
+
+        Raises
+        ------
+        CollectorError
+            When it cannot be reached, has no such survey, or does not answer as a collector.
+        """
+        fingerprint = survey.fingerprint if isinstance(survey, Survey) else survey
+        check_fingerprint(fingerprint)
+        with self.connected() as connection:
+            text = connection.get(f"/v1/surveys/{fingerprint}/epochs", most=_LARGEST_ANSWER)
+        try:
+            return [_epoch(row) for row in parse(text, name="the epochs")["epochs"]]
+        except (FormatError, KeyError, TypeError):
+            raise CollectorError(f"{self.url} does not list epochs as a collector does") from None
+
+
+class Connection:
+    """Requests to one collector; see :meth:`CollectorAddress.connected`."""
+
+    def __init__(self, url: str, client: httpx.Client) -> None:
+        self._url = url
+        self._client = client
+
+    def get(self, path: str, *, most: int) -> bytes:
+        """Return what stands at a path, of at most so many bytes."""
+        import httpx
+
+        try:
+            with self._client.stream("GET", self._url + path) as answer:
+                content = _read(answer, most)
+        except httpx.HTTPError as error:
+            raise CollectorError(_unreachable(self._url, error)) from None
+        if content is None:
+            raise CollectorError(f"{self._url} sent more than {most} bytes; it is no collector")
+        if answer.status_code != 200:
+            raise CollectorError(f"{self._url} says {_said(answer.status_code, content)}")
+        return content
+
+    def put(self, parcel: Parcel) -> Delivery:
+        """Send a batch, and return what the collector says; failures of the way are an answer."""
+        import httpx
+
+        headers = {"content-type": MEDIA_TYPE}
+        if parcel.token is not None:
+            headers["authorization"] = f"Bearer {parcel.token}"
+        path = f"/v1/surveys/{parcel.survey}/epochs/{parcel.epoch}/batches/{parcel.id}"
+        try:
+            with self._client.stream(
+                "PUT", self._url + path, content=parcel.body, headers=headers
+            ) as answer:
+                content = _read(answer, _LARGEST_ANSWER) or b""
+        except httpx.HTTPError as error:
+            return Delivery("later", _unreachable(self._url, error), everywhere=True)
+        status, pause = answer.status_code, _pause(answer.headers.get("retry-after"))
+        if status in (200, 201):
+            # A page for signing in to a network says 200 to everything.
+            if _confirms(content, parcel.id):
+                return Delivery("stored", "the collector has it")
+            reason = f"{self._url} does not answer as a collector"
+            return Delivery("later", reason, pause, everywhere=True)
+        said = _said(status, content)
+        if 400 <= status < 500 and status not in _LATER:
+            return Delivery("refused", said)
+        return Delivery("later", said, pause, everywhere=status in (429, 502, 503, 504, 507))
+
+
+def check_fingerprint(fingerprint: Any) -> None:
+    """Refuse what is no fingerprint of a survey."""
+    if not isinstance(fingerprint, str) or not FINGERPRINT.fullmatch(fingerprint):
+        raise ArgumentError("the fingerprint of a survey must be 64 hex digits in lower case")
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _read(answer: httpx.Response, most: int) -> bytes | None:
+    """Return the body of an answer; None when it is longer than allowed."""
+    content = bytearray()
+    for part in answer.iter_bytes():
+        content += part
+        if len(content) > most:
+            return None
+    return bytes(content)
+
+
+def _unreachable(url: str, error: Exception) -> str:
+    # Not what the error says: it may hold names of this machine.
+    return f"{url} cannot be reached ({type(error).__name__})"
+
+
+def _problem(content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _said(status: int, content: bytes) -> str:
+    """Return the status, and the word of the problem where it is one of a collector."""
+    kind = _problem(content).get("type")
+    word = kind.removeprefix(PREFIX) if isinstance(kind, str) and kind.startswith(PREFIX) else ""
+    return f"{status} ({word})" if _WORD.fullmatch(word) else str(status)
+
+
+def _confirms(content: bytes, batch: str) -> bool:
+    return _problem(content).get("batch") == batch
+
+
+def _pause(header: str | None) -> float | None:
+    """Return the seconds of a ``Retry-After``, given as such or as a date."""
+    if header is None:
+        return None
+    if header.isascii() and header.isdigit() and len(header) <= 9:
+        return min(float(header), LONGEST_PAUSE)
+    try:
+        date = parsedate_to_datetime(header)
+        left = (date - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):
+        return None
+    return min(max(left, 0.0), LONGEST_PAUSE)
+
+
+def _epoch(row: Any) -> Epoch:
+    name, state = row["name"], row["state"]
+    times = [row.get(key) for key in ("opens", "closes", "grace_until")]
+    texts = all(isinstance(text, str | None) for text in times) and isinstance(state, str)
+    if not isinstance(name, str) or not EPOCH.fullmatch(name) or not texts:
+        raise KeyError
+    return Epoch(name, state, *times)

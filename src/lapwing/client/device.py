@@ -1,0 +1,368 @@
+"""A person's device: what it answers, what that costs, and what it keeps until it is sent."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lapwing.client.collector_address import EPOCH, CollectorAddress, check_fingerprint
+from lapwing.client.device_file import DeviceFile
+from lapwing.client.outbox import Outbox, OutgoingBatch, State, insert, of_pile
+from lapwing.client.patience import Patience
+from lapwing.client.sending import Sent, send
+from lapwing.documents import parse
+from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
+from lapwing.local.categorical.rappor import Rappor
+from lapwing.local.categorical.rappor_memory import Memory
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.ledger import Ledger
+from lapwing.protocol.messages.batch import NO_SEGMENT, Batch
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import Tally
+from lapwing.survey.survey import Survey
+
+FILE = "device.lapwing"
+"""The file of a device, in the folder it is given."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What became of an answer; nothing of the value.
+
+    Parameters
+    ----------
+    batch : str
+        Under which the collector knows it.
+    epoch : str
+    state : {"waiting", "stored", "refused"}
+    charged : Guarantee, optional
+        What was paid for it now. None when it was paid already: in this epoch, or with a
+        remembered report.
+    """
+
+    batch: str
+    epoch: str
+    state: State
+    charged: Guarantee | None
+
+
+@dataclass(frozen=True)
+class Device:
+    """A device that answers surveys for one person, and never twice for one epoch.
+
+    Use :meth:`open`. Threads and processes may share it.
+
+    Parameters
+    ----------
+    file : DeviceFile
+    epsilon_cap : Fraction
+        The most that one survey may cost: one report, or all of them where they are remembered.
+
+    Privacy
+    -------
+    An answer is one transaction of one file: the ledger of all surveys is asked, the value
+    randomised, and the report stored together with its payment. Only what is stored is ever sent,
+    so nothing leaves unpaid, and a report is paid once, because a second answer of the same epoch
+    finds the first. When the device stops before the transaction is on the disk, what was drawn
+    was seen by nobody and is gone; when it stops after it, the same bytes are sent again. What must
+    not be done is to lose the file, or to put an older copy in its place.
+
+    `tests/client/test_killed_devices.py` kills a device at every line and compares what a collector
+    got with what was paid; `tests/client/test_power_cut_devices.py` cuts its power at every sync.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> age = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     device = Device.open(folder, epsilon_cap=1, budget=2)
+    ...     first = device.answer(age, 41, epoch="2026-12")
+    ...     again = device.answer(age, 42, epoch="2026-12")
+    ...     (first.batch == again.batch, again.charged, device.ledger.spent.epsilon)
+    (True, None, Fraction(1, 2))
+    """
+
+    file: DeviceFile
+    epsilon_cap: Fraction
+
+    @classmethod
+    def open(
+        cls, folder: Path | str, *, epsilon_cap: ExactNumber, budget: Guarantee | ExactNumber
+    ) -> Device:
+        """Return the device whose file is in a folder; it is made when there is none.
+
+        Parameters
+        ----------
+        folder : Path or str
+            It must exist.
+        epsilon_cap : int, float, str or Fraction
+            The most that one survey may cost.
+        budget : Guarantee, int, float, str or Fraction
+            The most that all answers of the person together may cost, in the local model; or its
+            epsilon. Declared when the file is made, and the same ever after.
+
+        Raises
+        ------
+        MismatchError
+            When the file was made with another budget, or the budget is none of the local model.
+        FormatError
+            When the file is something else or damaged. A new one would forget what was spent.
+        DeviceError
+            When it cannot be read or written.
+        """
+        if not isinstance(budget, Guarantee):
+            budget = Guarantee(budget, 0, "replace-one", "local")
+        if (budget.neighbours, budget.model) != ("replace-one", "local"):
+            raise MismatchError(
+                "the budget of a device must be of replace-one neighbours in the local model, got "
+                f"{budget}"
+            )
+        empty = Ledger(budget)
+        file = DeviceFile(Path(folder) / FILE)
+        if not os.path.lexists(file.path):
+            file.create(ledger=_written(empty))
+        device = cls(file, exact_epsilon(epsilon_cap))
+        held = device.ledger.budget
+        if held != budget:
+            raise MismatchError(
+                f"the budget of this device was declared as {held} and stays so, got {budget}"
+            )
+        return device
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the person has spent on all surveys."""
+        with self.file.transaction() as connection:
+            return _ledger(connection)
+
+    def batches(self) -> list[OutgoingBatch]:
+        """Return every answer that was ever made, and where it is on its way."""
+        return Outbox(self.file).batches()
+
+    def fetch(self, collector: CollectorAddress | str, fingerprint: str) -> Survey:
+        """Return a survey that the person agreed to, from the device or else from a collector.
+
+        Answers to it are sent to this collector only.
+
+        Parameters
+        ----------
+        collector : CollectorAddress or str
+        fingerprint : str
+            Of the survey, 64 hex digits: what was agreed to, and not something that this
+            collector says.
+
+        Raises
+        ------
+        PrivacyError
+            When it costs more than the cap.
+        FormatError, MismatchError
+            When it does not verify, or is another survey.
+        CollectorError
+            When the collector cannot be reached, or has no such survey.
+        """
+        check_fingerprint(fingerprint)
+        address = CollectorAddress.of(collector)
+        with self.file.transaction() as connection:
+            row = connection.execute(
+                "SELECT document FROM survey WHERE fingerprint = ?", (fingerprint,)
+            ).fetchone()
+        survey = address.survey(fingerprint) if row is None else Survey.from_json(row[0])
+        self._check_cap(survey)
+        with self.file.transaction() as connection:
+            connection.execute(
+                "INSERT INTO survey VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET collector = ?",
+                (fingerprint, survey.to_json().encode(), address.url, address.url),
+            )
+        return survey
+
+    def answer(
+        self,
+        survey: Survey[Tally],
+        value: Any,
+        *,
+        epoch: str,
+        segment: str | None = None,
+        upload_token: str | None = None,
+    ) -> Answer:
+        """Answer a survey in an epoch, once; what is stored waits for :meth:`send`.
+
+        A second answer of an epoch changes nothing, whatever its value: it returns the first, whose
+        bytes are sent until they have arrived.
+
+        Parameters
+        ----------
+        survey : Survey
+        value : Any
+            Of its domain.
+        epoch : str
+            The name of the span of time; the collector says which is open.
+        segment : str, optional
+            A label of the survey that may be known of the person; one that the survey does not
+            have counts as none.
+        upload_token : str, optional
+            That lets an invited person in, when the collector asks for it.
+
+        Returns
+        -------
+        Answer
+
+        Raises
+        ------
+        DomainError
+            When the survey's domain refuses the value.
+        PrivacyError
+            When the survey costs more than the cap.
+        BudgetError
+            When the person would have spent more than the budget.
+        DeviceError
+            When the file cannot be written. Whatever is raised, nothing was spent or stored.
+        """
+        check_epoch(epoch)
+        token = _checked_token(upload_token)
+        number = segment_number(survey, segment)
+        with self.file.transaction() as connection:
+            found = of_pile(connection, survey.fingerprint, epoch)
+            if found:
+                first = found[0][0]
+                return Answer(first.id, epoch, first.state, None)
+            self._check_cap(survey)
+            reports, cost = _drawn(connection, survey, value)
+            batch = os.urandom(16).hex()
+            if cost is not None:
+                paid = _ledger(connection).spend(f"{survey.name} ({epoch})", cost, release=batch)
+                connection.execute("UPDATE person SET ledger = ?", (_written(paid),))
+            made = Batch.of(reports, survey=survey.fingerprint, segment=number)
+            row = connection.execute(
+                "SELECT collector FROM survey WHERE fingerprint = ?", (survey.fingerprint,)
+            ).fetchone()
+            insert(
+                connection,
+                OutgoingBatch(batch, survey.fingerprint, epoch, 0, 1, "waiting", 0, None),
+                made.to_bytes(),
+                digest=made.digest,
+                collector=None if row is None else row[0],
+                token=token,
+            )
+        return Answer(batch, epoch, "waiting", cost)
+
+    def send(self, collector: CollectorAddress | str, *, patience: Patience | None = None) -> Sent:
+        """Send what waits for a collector; see :func:`lapwing.client.sending.send`.
+
+        Parameters
+        ----------
+        collector : CollectorAddress or str
+        patience : Patience, optional
+            How often to try, and how long to wait.
+
+        Returns
+        -------
+        Sent
+        """
+        return send(Outbox(self.file), collector, patience or Patience())
+
+    def _check_cap(self, survey: Survey[Tally]) -> None:
+        cost = survey.lifetime_guarantee or survey.guarantee
+        if cost.epsilon > self.epsilon_cap or cost.delta > 0:
+            raise PrivacyError(
+                f"this device answers surveys of at most epsilon {float(self.epsilon_cap):g}; "
+                f"{survey.name!r} costs {cost}; it was not answered"
+            )
+
+
+def check_epoch(epoch: Any) -> None:
+    """Refuse what is no name of an epoch."""
+    if not isinstance(epoch, str) or not EPOCH.fullmatch(epoch):
+        raise ArgumentError(
+            "the name of an epoch must be 1 to 64 of a-z, 0-9, '.' and '-', and begin with a "
+            "letter or a digit, such as 2026-12"
+        )
+
+
+def segment_number(survey: Survey[Tally], segment: str | None) -> int:
+    """Return the number of a segment in batches; that of none for a label that is not listed."""
+    if not isinstance(segment, str | None):
+        raise ArgumentError("a segment must be a text, or left out")
+    listed = survey.segments
+    return listed.index(segment) + 1 if segment in listed else NO_SEGMENT
+
+
+def _checked_token(token: Any) -> str | None:
+    if token is None:
+        return None
+    if not isinstance(token, str) or not 1 <= len(token) <= 200 or not token.isascii():
+        raise ArgumentError("an upload token must be a text as the collector's admin gave it")
+    if not token.isprintable() or " " in token:
+        raise ArgumentError("an upload token must have no spaces and no control characters")
+    return token
+
+
+def _written(ledger: Ledger) -> str:
+    return json.dumps(ledger.to_document(), allow_nan=False)
+
+
+def _ledger(connection: sqlite3.Connection) -> Ledger:
+    row = connection.execute("SELECT ledger FROM person").fetchone()
+    if row is None:
+        raise FormatError("this file is of a gateway, which holds reports of many people")
+    return Ledger.from_document(parse(row[0], name="the device's ledger"))
+
+
+def _drawn(
+    connection: sqlite3.Connection, survey: Survey[Tally], value: Any
+) -> tuple[Reports, Guarantee | None]:
+    """Return a report and what it costs now, and store what must be remembered of it."""
+    if survey.answers == "fresh":
+        return survey.randomize([value]), survey.guarantee
+    if survey.answers == "remembered report":
+        return _remembered(connection, survey, value)
+    if isinstance(survey.randomizer, Rappor):
+        return _round(connection, survey, survey.randomizer, value)
+    raise ArgumentError(
+        f"a device cannot keep the permanent rounds of {survey.randomizer.name}; it was not "
+        "answered"
+    )
+
+
+def _remembered(
+    connection: sqlite3.Connection, survey: Survey[Tally], value: Any
+) -> tuple[Reports, Guarantee | None]:
+    row = connection.execute(
+        "SELECT report FROM remembered_report WHERE survey = ?", (survey.fingerprint,)
+    ).fetchone()
+    if row is not None:
+        kept = np.frombuffer(row[0], dtype=np.uint8).reshape(1, -1)
+        return Reports(kept, survey.randomizer.fingerprint), None
+    reports = survey.randomize([value])
+    connection.execute(
+        "INSERT INTO remembered_report VALUES (?, ?)", (survey.fingerprint, reports.data.tobytes())
+    )
+    return reports, survey.randomizer.guarantee
+
+
+def _round(
+    connection: sqlite3.Connection, survey: Survey[Tally], rappor: Rappor, value: Any
+) -> tuple[Reports, Guarantee | None]:
+    """Return a report of a permanent round, charged by how many its value has had before."""
+    symbol = int(rappor.domain.index([value])[0])
+    (secret,) = connection.execute("SELECT secret FROM person").fetchone()
+    (before,) = connection.execute(
+        "SELECT coalesce(max(reports), 0) FROM permanent_round WHERE survey = ? AND symbol = ?",
+        (survey.fingerprint, symbol),
+    ).fetchone()
+    reports = rappor.report(value, Memory.of_secret(secret), survey=survey.fingerprint)
+    connection.execute(
+        "INSERT INTO permanent_round VALUES (?, ?, 1)"
+        " ON CONFLICT DO UPDATE SET reports = reports + 1",
+        (survey.fingerprint, symbol),
+    )
+    return reports, rappor.charge(1, after=before)

@@ -1,0 +1,193 @@
+"""The one file of a device: what was paid, what waits to be sent, what is remembered.
+
+An SQLite database for its owner alone (mode 0600). Every change is one transaction that is on the
+disk when it ends; another process or thread waits for it. No connection is kept between two of
+them, so threads, forked children and other processes may share the file as they like.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from lapwing.documents import sync_folder
+from lapwing.errors import DeviceError, FormatError
+
+APPLICATION = 0x4C574456  # "LWDV"
+VERSION = 1
+
+WAIT = 30.0
+"""Seconds to wait for another process that is changing the file."""
+
+_SCHEMA = """
+CREATE TABLE person (
+    only_one INTEGER PRIMARY KEY CHECK (only_one = 1),
+    ledger   TEXT NOT NULL,
+    secret   BLOB NOT NULL CHECK (length(secret) = 32)
+);
+CREATE TABLE survey (
+    fingerprint TEXT PRIMARY KEY,
+    document    BLOB NOT NULL,
+    collector   TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE remembered_report (
+    survey TEXT PRIMARY KEY,
+    report BLOB NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE permanent_round (
+    survey  TEXT NOT NULL,
+    symbol  INTEGER NOT NULL,
+    reports INTEGER NOT NULL,
+    PRIMARY KEY (survey, symbol)
+) WITHOUT ROWID;
+CREATE TABLE batch (
+    id         TEXT PRIMARY KEY,
+    survey     TEXT NOT NULL,
+    epoch      TEXT NOT NULL,
+    pile       TEXT NOT NULL,
+    part       INTEGER NOT NULL,
+    reports    INTEGER NOT NULL,
+    digest     BLOB NOT NULL,
+    body       BLOB,
+    token      TEXT,
+    collector  TEXT,
+    state      TEXT NOT NULL CHECK (state IN ('waiting', 'stored', 'refused')),
+    attempts   INTEGER NOT NULL DEFAULT 0,
+    not_before REAL NOT NULL DEFAULT 0,
+    reason     TEXT,
+    UNIQUE (survey, epoch, pile, part),
+    CHECK ((state = 'waiting') = (body IS NOT NULL))
+) WITHOUT ROWID;
+CREATE INDEX waiting ON batch (attempts) WHERE state = 'waiting';
+"""
+
+
+@dataclass(frozen=True)
+class DeviceFile:
+    """A file that holds all that a device, or a gateway, must not forget.
+
+    Parameters
+    ----------
+    path : Path
+    """
+
+    path: Path
+
+    def create(self, *, ledger: str | None) -> None:
+        """Make the file at once with its content, unless there is one.
+
+        Parameters
+        ----------
+        ledger : str, optional
+            The empty ledger of a person, who gets a secret too; None for a gateway.
+
+        Raises
+        ------
+        DeviceError
+            When the folder is absent or cannot be written.
+        """
+        with _making(self.path):
+            prefix, folder = f".{self.path.name}.", self.path.parent
+            descriptor, temporary = tempfile.mkstemp(prefix=prefix, dir=folder)
+        os.close(descriptor)
+        try:
+            with _told(self.path), closing(_connected(Path(temporary))) as connection:
+                connection.executescript(f"BEGIN; {_SCHEMA}")
+                connection.execute(f"PRAGMA application_id = {APPLICATION}")
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+                if ledger is not None:
+                    row = (1, ledger, os.urandom(32))
+                    connection.execute("INSERT INTO person VALUES (?, ?, ?)", row)
+                connection.execute("COMMIT")
+            # A link, unlike a rename, never replaces a file that came into being meanwhile.
+            with _making(self.path), suppress(FileExistsError):
+                os.link(temporary, self.path)
+            sync_folder(self.path.parent)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """Open the file for one change; on an exception, nothing was changed.
+
+        Raises
+        ------
+        DeviceError
+            When the file is absent, in use for too long, or cannot be written.
+        FormatError
+            When it is something else, damaged or of an unknown version.
+        """
+        with _told(self.path), closing(_connected(self.path)) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                _check(connection, self.path)
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    uri = f"{path.resolve().as_uri()}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    # EXTRA is FULL, and what ends a transaction is on the disk too: with the journal back after a
+    # loss of power, a payment whose report was sent would be undone.
+    connection.execute("PRAGMA synchronous = EXTRA")
+    # What was sent is overwritten, not only forgotten.
+    connection.execute("PRAGMA secure_delete = ON")
+    return connection
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    (application,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise FormatError(
+            f"{path.name} must be the file of a device, it is foreign or damaged; restore it, "
+            "because a new one would forget what was spent"
+        )
+    if version != VERSION:
+        raise FormatError(
+            f"device files of version {VERSION} can be read, {path.name} says {version}; update "
+            "lapwing"
+        )
+
+
+@contextmanager
+def _making(path: Path) -> Iterator[None]:
+    """Turn what the system says of a folder into a sentence."""
+    try:
+        yield
+    except OSError as error:
+        raise DeviceError(
+            f"the device's file {path.name} cannot be made: {error.strerror}; it needs a folder "
+            "that exists and can be written"
+        ) from None
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn what SQLite says into a sentence."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        advice = (
+            "it is in use by another process; nothing was changed, try again"
+            if "locked" in str(error)
+            else f"{error}; nothing was changed. Restore it if it is gone: a new one would forget "
+            "what was spent"
+        )
+        raise DeviceError(f"the device's file {path.name} cannot be used: {advice}") from None
+    except sqlite3.DatabaseError as error:
+        raise FormatError(
+            f"{path.name} must be the file of a device, it is foreign or damaged ({error}); "
+            "restore it, because a new one would forget what was spent"
+        ) from None

@@ -1,0 +1,192 @@
+"""What waits to be sent: the bytes of every batch, kept as they are until a collector has them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, cast
+
+from lapwing.client.device_file import DeviceFile
+from lapwing.client.patience import LONGEST_PAUSE
+
+State = Literal["waiting", "stored", "refused"]
+
+_COLUMNS = "id, survey, epoch, part, reports, state, attempts, reason"
+
+
+@dataclass(frozen=True)
+class OutgoingBatch:
+    """A batch that was made once, and where it is on its way.
+
+    Parameters
+    ----------
+    id : str
+        Under which the collector knows it: 32 hex digits, drawn at random.
+    survey : str
+        Fingerprint of the survey.
+    epoch : str
+    part : int
+        Which of several batches of one pile of reports it is, from 0.
+    reports : int
+    state : {"waiting", "stored", "refused"}
+        Whether it is to be sent, the collector has it, or will not take it.
+    attempts : int
+        How often it was sent.
+    reason : str, optional
+        Why it was refused, or was not taken yet.
+    """
+
+    id: str
+    survey: str
+    epoch: str
+    part: int
+    reports: int
+    state: State
+    attempts: int
+    reason: str | None
+
+
+@dataclass(frozen=True, repr=False)
+class Parcel:
+    """A waiting batch with its bytes, for whoever sends it."""
+
+    id: str
+    survey: str
+    epoch: str
+    body: bytes
+    token: str | None
+
+
+def insert(
+    connection: sqlite3.Connection,
+    batch: OutgoingBatch,
+    body: bytes,
+    *,
+    digest: bytes,
+    pile: str = "",
+    collector: str | None = None,
+    token: str | None = None,
+) -> None:
+    """Put a batch into the outbox, within a transaction.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+    batch : OutgoingBatch
+    body : bytes
+        What is sent, every time the same.
+    digest : bytes
+        Of what it says.
+    pile : str
+        The name of the pile that it is a part of; of a device's own answers empty.
+    collector : str, optional
+        The address of the only collector that gets it.
+    token : str, optional
+        That lets its sender in.
+    """
+    said = (batch.id, batch.survey, batch.epoch, pile, batch.part, batch.reports)
+    connection.execute(
+        "INSERT INTO batch (id, survey, epoch, pile, part, reports, digest, body, token, collector,"
+        " state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
+        (*said, digest, body, token, collector),
+    )
+
+
+def of_pile(
+    connection: sqlite3.Connection, survey: str, epoch: str, pile: str = ""
+) -> list[tuple[OutgoingBatch, bytes]]:
+    """Return the batches of a pile with their digests, in order; none when it is not known."""
+    rows = connection.execute(
+        f"SELECT {_COLUMNS}, digest FROM batch WHERE survey = ? AND epoch = ? AND pile = ?"
+        " ORDER BY part",
+        (survey, epoch, pile),
+    )
+    return [(OutgoingBatch(*row[:-1]), row[-1]) for row in rows.fetchall()]
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """The batches in a file.
+
+    Parameters
+    ----------
+    file : DeviceFile
+    """
+
+    file: DeviceFile
+
+    def batches(self) -> list[OutgoingBatch]:
+        """Return all batches that were ever made, whatever became of them."""
+        with self.file.transaction() as connection:
+            rows = connection.execute(f"SELECT {_COLUMNS} FROM batch ORDER BY survey, epoch, part")
+            return [OutgoingBatch(*row) for row in rows.fetchall()]
+
+    def due(self, collector: str, *, now: float) -> list[str]:
+        """Return the ids of batches that may be sent now, those that were tried least first.
+
+        Parameters
+        ----------
+        collector : str
+            Its address.
+        now : float
+            Seconds since 1970.
+        """
+        with self.file.transaction() as connection:
+            # A time too far ahead is that of a clock which was wrong when it was written.
+            rows = connection.execute(
+                "SELECT id FROM batch WHERE state = 'waiting'"
+                " AND (collector IS NULL OR collector = ?)"
+                " AND (not_before <= ? OR not_before > ?) ORDER BY attempts, id",
+                (collector, now, now + LONGEST_PAUSE),
+            )
+            return [row[0] for row in rows.fetchall()]
+
+    def waiting(self) -> int:
+        """Return how many batches are to be sent, now or later."""
+        with self.file.transaction() as connection:
+            rows = connection.execute("SELECT count(*) FROM batch WHERE state = 'waiting'")
+            return cast(int, rows.fetchone()[0])
+
+    def parcel(self, batch: str) -> Parcel | None:
+        """Return a batch to be sent; None when somebody else has sent it."""
+        with self.file.transaction() as connection:
+            row = connection.execute(
+                "SELECT id, survey, epoch, body, token FROM batch"
+                " WHERE id = ? AND state = 'waiting'",
+                (batch,),
+            ).fetchone()
+            return None if row is None else Parcel(*row)
+
+    def settle(self, batch: str, state: State, reason: str | None) -> None:
+        """Note that a collector has a batch, or refused it, and forget its bytes."""
+        with self.file.transaction() as connection:
+            connection.execute(
+                "UPDATE batch SET state = ?, reason = ?, attempts = attempts + 1, body = NULL,"
+                " token = NULL WHERE id = ? AND state = 'waiting'",
+                (state, reason, batch),
+            )
+
+    def postpone(self, batch: str, reason: str, *, until: float) -> None:
+        """Note that a batch was tried, why in vain, and from when it may be tried again.
+
+        Parameters
+        ----------
+        batch, reason : str
+        until : float
+            Seconds since 1970.
+        """
+        with self.file.transaction() as connection:
+            connection.execute(
+                "UPDATE batch SET attempts = attempts + 1, reason = ?, not_before = ?"
+                " WHERE id = ? AND state = 'waiting'",
+                (reason, until, batch),
+            )
+
+    def hold(self, batches: Sequence[str], *, until: float) -> None:
+        """Note that batches, which were not tried, must wait until a time too."""
+        with self.file.transaction() as connection:
+            connection.executemany(
+                "UPDATE batch SET not_before = ? WHERE id = ? AND state = 'waiting'",
+                [(until, batch) for batch in batches],
+            )

@@ -1,0 +1,136 @@
+"""The application: uploads go by the short way, everything else through the framework."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute
+
+from lapwing.service import admin_routes, analyst_routes, device_routes, operation_routes
+from lapwing.service.collector import Collector
+from lapwing.service.pages import page_routes
+from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.receiving import Receive, Scope, Send
+from lapwing.service.upload_path import address_of
+
+_UPLOADED = {"PUT", "POST"}
+
+_SAFE = [
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+]
+
+
+class Application:
+    """An ASGI application.
+
+    Parameters
+    ----------
+    collector : Collector
+    pages : sequence of routes
+        The analyst's pages, where they are wanted.
+    """
+
+    def __init__(self, collector: Collector, *, pages: Sequence[BaseRoute] = ()) -> None:
+        self.collector = collector
+        self._uploads = collector.uploads
+        self._framed = _framed(collector, pages)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "http":
+            if scope["method"] in _UPLOADED and (address := address_of(scope["path"])) is not None:
+                await self._uploads.answer(address, scope, receive, send)
+                return
+            await self._others(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._framed(scope, receive, send)
+
+    async def _others(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def counted(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                self.collector.counters.requests[message["status"]] += 1
+                message["headers"] = [*message.get("headers", ()), *_SAFE]
+            await send(message)
+
+        try:
+            await self._framed(scope, receive, counted)
+        except Exception as error:
+            # It has been answered with a problem; only its place is written down.
+            self.collector.log.defect(error)
+
+
+def make_application(collector: Collector) -> Application:
+    """Return the application of a collector, with its pages."""
+    return Application(collector, pages=page_routes.routes())
+
+
+def _framed(collector: Collector, pages: Sequence[BaseRoute]) -> Starlette:
+    @asynccontextmanager
+    async def living(app: Starlette) -> AsyncIterator[None]:
+        await collector.start()
+        try:
+            yield
+        finally:
+            await collector.stop()
+
+    app = Starlette(
+        routes=[
+            *operation_routes.routes(),
+            *device_routes.routes(),
+            *admin_routes.routes(),
+            *analyst_routes.routes(),
+            *pages,
+        ],
+        exception_handlers={
+            ProblemError: _problem,
+            HTTPException: _framework_problem,
+            Exception: _defect,
+        },
+        lifespan=living,
+    )
+    app.router.redirect_slashes = False
+    app.state.collector = collector
+    return app
+
+
+def _answer(problem: ProblemError) -> Response:
+    answer = Response(problem.body(), status_code=problem.status)
+    answer.raw_headers = [
+        *problem.headers(),
+        (b"content-length", str(len(answer.body)).encode()),
+    ]
+    return answer
+
+
+async def _problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, ProblemError)
+    return _answer(error)
+
+
+async def _framework_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        if address_of(request.url.path) is not None:
+            allowed += ", POST, PUT"  # they stand before the framework
+        return _answer(
+            ProblemError(
+                DeskProblem.METHOD,
+                f"this address knows: {allowed}",
+                headers=((b"allow", allowed.encode()),),
+            )
+        )
+    if error.status_code == 404:
+        return _answer(ProblemError(DeskProblem.NOTHING_HERE, "see /openapi.json for what is"))
+    return _answer(ProblemError(DeskProblem.MALFORMED_REQUEST, "the request cannot be read"))
+
+
+async def _defect(request: Request, error: Exception) -> Response:
+    return _answer(ProblemError(DeskProblem.DEFECT, "please report it; nothing was changed by it"))

@@ -1,0 +1,223 @@
+"""A collector: its store, its writer, what it knows of its surveys, and the clock it lives by."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+from lapwing.errors import LapwingError, NotStoredError, StoreError
+from lapwing.service.catalogue import Catalogue
+from lapwing.service.counters import Counters
+from lapwing.service.logs import Log
+from lapwing.service.problem_answers import ProblemError, problem_of
+from lapwing.service.receiving import Receiving
+from lapwing.service.refusals import Refusals
+from lapwing.service.results import Results
+from lapwing.service.security import Role, Roles, check_token, hash_of
+from lapwing.service.settings import Secrets, Settings
+from lapwing.service.storage.store import AccessToken, Store
+from lapwing.service.storage.writer import Writer
+from lapwing.service.survey_life import SurveyLife
+from lapwing.service.upload_path import UploadPath
+
+Found = TypeVar("Found")
+
+READERS = 2
+"""Threads that ask the store what is not an upload."""
+
+TICKS_APART = 5
+"""After so many ticks, what other collectors of a shared database did is looked at."""
+
+UNTRIED_SECONDS = 30.0
+"""Without an upload, after which trouble of the last one says nothing about the next."""
+
+TICK_SECONDS = 1.0
+"""How often the clock is looked at, and refusals are stored."""
+
+
+class Collector:
+    """All that the routes need, and what goes on beside them.
+
+    Parameters
+    ----------
+    store : Store
+        Open; whoever opened it closes it, after :meth:`stop`.
+    settings : Settings
+    secrets : Secrets
+    log : Log
+    clock : callable
+        Returns seconds since 1970; tests give their own.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        settings: Settings,
+        log: Log,
+        secrets: Secrets | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.store = store
+        self.settings = settings
+        self.clock = clock
+        self.log = log
+        self.counters = Counters()
+        self.catalogue = Catalogue(store)
+        self.catalogue.load()
+        self.roles = _roles(store, secrets or Secrets())
+        self.refusals = Refusals()
+        self.receiving = Receiving(
+            largest=settings.largest_body,
+            seconds=settings.body_seconds,
+            together=settings.receiving_bytes,
+            retry_seconds=settings.retry_seconds,
+        )
+        self.writer = Writer(store, most_waiting=settings.waiting_uploads)
+        self.readers = ThreadPoolExecutor(READERS, thread_name_prefix="lapwing-reader")
+        self.life = SurveyLife(store, self.catalogue, log=log, clock=clock, pool=self.readers)
+        self.results = Results(store, pool=self.readers, settings=settings, counters=self.counters)
+        self.uploads = UploadPath(
+            self.catalogue,
+            writer=self.writer,
+            pool=self.readers,
+            receiving=self.receiving,
+            refusals=self.refusals,
+            counters=self.counters,
+            log=log,
+            retry_seconds=settings.retry_seconds,
+        )
+        self._beside: asyncio.Task[None] | None = None
+        self._trouble: str | None = None
+        self._tried = (0, 0.0)
+        self._ticks = 0
+        # An SQLite file has one collector.
+        self._shared = settings.database.startswith("postgres")
+        self._watch()
+
+    async def start(self) -> None:
+        """Begin what goes on beside the requests."""
+        with suppress(ProblemError):  # the store cannot now; the next tick tries again
+            await self.life.tick()
+        self.results.start()
+        self._beside = asyncio.create_task(self._go_on())
+        self.log.write("started", surveys=len(list(self.catalogue)))
+
+    async def stop(self) -> None:
+        """Store and answer what was accepted, and end what goes on beside it."""
+        if self._beside is not None:
+            self._beside.cancel()
+            await asyncio.gather(self._beside, return_exceptions=True)
+        await asyncio.to_thread(self.writer.stop)
+        with suppress(LapwingError):
+            await asyncio.to_thread(self.refusals.store, self.store)
+        self.results.stop()
+        self.readers.shutdown(wait=True)
+        self.log.write_uploads()
+        self.log.write("stopped")
+
+    async def tick(self) -> None:
+        """Do what is due: the clock's changes of epochs, refusals to the disk, the hour's log."""
+        self.log.tick()
+        self._ticks += 1
+        if self._shared and self._ticks % TICKS_APART == 0:
+            await self.asked(self._look_again)
+        await self.life.tick()
+        await self.asked(partial(self.refusals.store, self.store))
+
+    def _look_again(self) -> None:
+        """Read what another collector of the same database may have changed."""
+        self.catalogue.load()
+        for token in self.store.access_tokens():
+            self.roles.add(token.digest, token.role)
+
+    async def _go_on(self) -> None:
+        while True:
+            await self.beat()
+            await asyncio.sleep(TICK_SECONDS)
+
+    async def beat(self) -> None:
+        """Do what is due, and see whether the store is well; raises nothing."""
+        try:
+            await self.tick()
+            trouble = self.writer.trouble
+        except (StoreError, ProblemError) as error:
+            trouble = type(error).__name__
+        except Exception as error:
+            self.log.defect(error)
+            trouble = type(error).__name__
+        self._note(trouble)
+
+    def _note(self, trouble: str | None) -> None:
+        """Write down when trouble begins and ends.
+
+        Trouble of uploads ends when one is stored; so when none came for a while, one is let come.
+        """
+        now = time.monotonic()
+        if self.writer.groups != self._tried[0] or trouble is None:
+            self._tried = (self.writer.groups, now)
+        elif now - self._tried[1] > UNTRIED_SECONDS:
+            trouble = None
+        if (trouble is None) != (self._trouble is None):
+            self.log.write("store in trouble" if trouble else "store tried again")
+        self._trouble = trouble
+
+    @property
+    def ready(self) -> bool:
+        """Whether it can store, as far as it knows."""
+        return self._trouble is None
+
+    async def asked(self, work: Callable[[], Found]) -> Found:
+        """Return what the store answers, asked in a thread; a ProblemError when it cannot."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.readers, work)
+        except (StoreError, NotStoredError) as error:
+            raise problem_of(error, retry_seconds=self.settings.retry_seconds) from None
+
+    async def add_token(self, token: AccessToken) -> None:
+        """Let a token open a role, from now on and after a restart."""
+        await self.asked(partial(self.store.add_access_token, token))
+        self.roles.add(token.digest, token.role)
+        self.log.write("token made", role=token.role)
+
+    def _watch(self) -> None:
+        watch = self.counters.watch
+        watch("lapwing_waiting_uploads", "gauge", "Uploads that wait for the disk.", self._waiting)
+        watch(
+            "lapwing_receiving_bytes",
+            "gauge",
+            "Bytes of large bodies on their way.",
+            lambda: self.receiving.held,
+        )
+        watch(
+            "lapwing_groups_total",
+            "counter",
+            "Transactions of the writer.",
+            lambda: self.writer.groups,
+        )
+        watch(
+            "lapwing_grouped_uploads_total",
+            "counter",
+            "Uploads in these transactions.",
+            lambda: self.writer.uploads,
+        )
+
+    def _waiting(self) -> float:
+        return self.writer.waiting
+
+
+def _roles(store: Store, secrets: Secrets) -> Roles:
+    roles = Roles((each.digest, each.role) for each in store.access_tokens())
+    given: tuple[tuple[str | None, Role, str], ...] = (
+        (secrets.admin_token, "admin", "the admin token"),
+        (secrets.analyst_token, "analyst", "the analyst token"),
+    )
+    for token, role, name in given:
+        if token is not None:
+            roles.add(hash_of(check_token(token, name=name)), role)
+    return roles

@@ -1,0 +1,126 @@
+"""What the decoding process does with an order: decode what it has not, and say what is asked."""
+
+from __future__ import annotations
+
+import io
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any, Literal, assert_never
+
+from lapwing.errors import ArgumentError
+from lapwing.planning.poisoning_alarm import poisoning_alarm
+from lapwing.results.difference import Difference
+from lapwing.results.distribution import Distribution
+from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.plotting import figure_of, write_picture
+from lapwing.service.decoding_orders import Key, Material, Missing, Order
+from lapwing.service.result_documents import (
+    Asked,
+    Result,
+    as_result,
+    difference_document,
+    result_document,
+    result_table,
+)
+from lapwing.survey.survey import Survey
+
+Kept = OrderedDict[Key, Result]
+
+
+def warm_up() -> None:
+    """Read and compile what the first order would wait for."""
+    from lapwing.local.numerical.square_wave import SquareWave
+    from lapwing.planning.simulation import simulate
+    from lapwing.protocol.domains.interval import Interval
+
+    wave = SquareWave(Interval(0, 1, bins=32), epsilon=1)
+    survey = Survey("warm-up", wave)
+    tally = simulate(wave, [100] * 32, rng=1)
+    found = as_result(survey.decode(tally))
+    result_document(found, Asked())
+
+
+def carried_out(
+    order: Order, materials: Mapping[Key, Material], kept: Kept, *, most: int
+) -> Missing | dict[str, Any] | str | bytes:
+    """Return what was ordered: a document, a table or a picture; or what is missing for it.
+
+    Parameters
+    ----------
+    order : Order
+    materials : mapping of Key to Material
+        Of what is not kept.
+    kept : Kept
+        Results by their keys, the last used one last.
+    most : int
+        How many are kept.
+    """
+    keys = [order.key, *([] if order.against is None else [order.against])]
+    tallied = order.form == "alarm"  # which is about the reports, not about a result
+    missing = tuple(key for key in keys if (tallied or key not in kept) and key not in materials)
+    if missing:
+        return Missing(missing)
+    if tallied:
+        return _alarm(materials[order.key])
+    found = [_result(key, materials, kept) for key in keys]
+    while len(kept) > most:
+        kept.popitem(last=False)
+    asked = Asked(order.level, order.ranges, order.probabilities)
+    shown: Result | Difference = found[0]
+    if len(found) == 2:
+        if not all(isinstance(each, Distribution) for each in found):
+            raise ArgumentError("only distributions are compared; lists of frequent values are not")
+        shown = Difference(found[0], found[1], people=order.people)  # type: ignore[arg-type]
+    match order.form:
+        case "json":
+            if isinstance(shown, Difference):
+                return difference_document(shown, asked)
+            return result_document(shown, asked)
+        case "csv":
+            return result_table(shown, asked)
+        case "svg" | "png":
+            return _written(_figure(shown, order), order.form)
+        case "alarm":
+            raise AssertionError("it needs no result")
+        case _:
+            assert_never(order.form)
+
+
+def _alarm(material: Material) -> dict[str, Any]:
+    survey = Survey.from_json(material.document)
+    found = poisoning_alarm(survey.randomizer, material.tally)
+    mean, deviation = found.honest
+    return {
+        "sounds": found.sounds,
+        "sentence": found.sentence,
+        "p_value": found.p_value,
+        "chi_square": found.chi_square,
+        "honest": {"mean": mean, "deviation": deviation},
+        "visible": found.visible,
+    }
+
+
+def _result(key: Key, materials: Mapping[Key, Material], kept: Kept) -> Result:
+    if key not in kept:
+        material = materials[key]
+        survey = Survey.from_json(material.document)
+        kept[key] = as_result(survey.decode(material.tally))
+    kept.move_to_end(key)
+    return kept[key]
+
+
+def _figure(shown: Result | Difference, order: Order) -> Any:
+    if isinstance(shown, HeavyHitters):
+        return figure_of(shown.picture(level=order.level), title=order.title)
+    if isinstance(shown, Difference):
+        pictures = shown.pictures(level=order.level, names=order.names)
+    else:
+        pictures = shown.pictures(level=order.level)
+    return figure_of(*pictures, title=order.title)
+
+
+def _written(figure: Any, form: Literal["svg", "png"]) -> bytes:
+    """Return a figure as the bytes of a picture."""
+    stream = io.BytesIO()
+    write_picture(figure, stream, kind=form)
+    return stream.getvalue()

@@ -1,0 +1,79 @@
+"""What is asked of the process that decodes, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
+
+from lapwing.protocol.messages.tally import Tally
+
+Form = Literal["json", "csv", "svg", "png"]
+
+Wanted = Literal["json", "csv", "svg", "png", "alarm"]
+"""A result in one of its forms, or whether honest devices can have sent the reports."""
+
+MEDIA_TYPES: Mapping[Form, str] = {
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+}
+
+
+class Key(NamedTuple):
+    """Whose result it is: one tally of one survey."""
+
+    survey: str
+    epoch: str
+    segment: str | None
+    reports: int
+
+
+class Material(NamedTuple):
+    """What a result is decoded from."""
+
+    document: bytes
+    tally: Tally
+
+
+class Order(NamedTuple):
+    """What is wanted of one result, or of two that are compared."""
+
+    key: Key
+    against: Key | None
+    people: Literal["same", "different"]
+    form: Wanted
+    level: float
+    ranges: tuple[tuple[str, str], ...]
+    probabilities: tuple[float, ...]
+    title: str
+    names: tuple[str, str]
+
+
+class Missing(NamedTuple):
+    """An answer: these must be sent along, they are not kept here."""
+
+    keys: tuple[Key, ...]
+
+
+class Made(NamedTuple):
+    """An answer: a document, table or picture; and what was warned of."""
+
+    content: Any
+    warnings: tuple[str, ...]
+
+
+class RefusedOrder(NamedTuple):
+    """An answer: why these reports cannot say it."""
+
+    reason: str
+
+
+class Defect(NamedTuple):
+    """An answer: where an error happened that nobody expected."""
+
+    error: str
+    place: str
+
+
+Answer = Missing | Made | RefusedOrder | Defect

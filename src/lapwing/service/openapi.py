@@ -1,0 +1,383 @@
+"""The description of all addresses (OpenAPI 3.1), in one place; a test compares it with the routes.
+
+The pages for people are not part of it.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Any
+
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, LARGEST_BATCH, MEDIA_TYPE
+from lapwing.protocol.messages.problems import Problem
+from lapwing.service.decoding_orders import MEDIA_TYPES
+from lapwing.service.openapi_schemas import (
+    EPOCH_NAME,
+    FINGERPRINT,
+    MOMENT,
+    TEXT,
+    Document,
+    list_of,
+    object_of,
+    reference,
+    schemas,
+)
+from lapwing.service.problem_answers import AnyProblem, DeskProblem
+
+Answers = dict[int, Document]
+
+
+def openapi_document() -> Document:
+    """Return the document."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Lapwing collector",
+            "version": version("lapwing"),
+            "description": "Takes randomised reports of devices, and shows what they say together.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "tags": [
+            {"name": "devices", "description": "Open to all, from any page."},
+            {"name": "analysts", "description": "Needs a token of the role analyst or admin."},
+            {"name": "admins", "description": "Needs a token of the role admin."},
+            {"name": "operations", "description": "For those who run it."},
+        ],
+        "paths": {**_operations(), **_devices(), **_admins(), **_analysts()},
+        "components": {
+            "securitySchemes": {
+                "role": {"type": "http", "scheme": "bearer", "description": "lwa_..."},
+                "invitation": {"type": "http", "scheme": "bearer", "description": "lwu_..."},
+            },
+            "schemas": schemas(),
+        },
+    }
+
+
+def _operations() -> Document:
+    health = object_of({"status": TEXT})
+    return {
+        "/healthz": {
+            "get": _operation(
+                "Whether reports can be stored",
+                "operations",
+                {200: _json("They can.", health), 503: _json("They cannot now.", health)},
+            )
+        },
+        "/metrics": {
+            "get": _operation(
+                "Counters for Prometheus",
+                "operations",
+                {200: _answer("Counters.", "text/plain", TEXT)},
+            )
+        },
+        "/openapi.json": {
+            "get": _operation(
+                "This document", "operations", {200: _json("It.", {"type": "object"})}
+            )
+        },
+    }
+
+
+def _devices() -> Document:
+    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
+    batch = _parameter("batch", "16 random bytes.", {"type": "string", "pattern": "^[0-9a-f]{32}$"})
+    stored = _json("Stored.", reference("Stored"))
+    upload: Document = {
+        **_operation(
+            "Store a batch of reports, whole or not at all",
+            "devices",
+            {
+                201: {**stored, "description": "Stored now: it is on disk."},
+                200: {**stored, "description": "It was stored before; nothing is counted twice."},
+                **_problems(*Problem),
+            },
+            description="The batch may be sent again with the same bytes until it is answered. A "
+            "device drops it at any 2xx or 4xx but 425 and 429, and keeps it at all others.",
+        ),
+        "security": [{}, {"invitation": []}],
+        "requestBody": {
+            "required": True,
+            "content": {
+                MEDIA_TYPE: {
+                    "schema": {"type": "string", "format": "binary", "maxLength": LARGEST_BATCH}
+                },
+                JSON_MEDIA_TYPE: {"schema": reference("Batch")},
+            },
+        },
+    }
+    allowed = _operation(
+        "Whether another page may send this", "devices", {204: {"description": "It may."}}
+    )
+    return {
+        "/v1/surveys/{survey}/epochs": {
+            "parameters": [survey],
+            "get": _operation(
+                "When the survey is answered",
+                "devices",
+                {
+                    200: _json("The epochs.", object_of({"epochs": list_of(reference("Epoch"))})),
+                    **_problems(Problem.UNKNOWN_SURVEY, DeskProblem.MALFORMED_REQUEST),
+                },
+            ),
+            "options": allowed,
+        },
+        "/v1/surveys/{survey}/epochs/{epoch}/batches/{batch}": {
+            "parameters": [survey, epoch, batch],
+            "put": upload,
+            "post": {**upload, "summary": "The same, for pages that are being closed"},
+            "options": allowed,
+        },
+    }
+
+
+def _admins() -> Document:
+    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
+    terms = _json("Its terms.", reference("Terms"))
+    moved = _json("The epoch as it is now.", reference("Epoch"))
+    gone: Answers = {204: {"description": "It is forgotten, with all that was collected."}}
+
+    def admin(summary: str, answers: Answers, *problems: AnyProblem, body: Any = None) -> Document:
+        said = (
+            DeskProblem.MALFORMED_REQUEST,
+            DeskProblem.TOKEN_NEEDED,
+            DeskProblem.NOT_ALLOWED,
+            *problems,
+        )
+        if body is not None:
+            said = (*said, Problem.TOO_LARGE, Problem.BUSY)
+        operation = _operation(
+            summary, "admins", {**answers, **_problems(*said, Problem.NOT_READY, Problem.FULL)}
+        )
+        operation["security"] = [{"role": []}]
+        if body is not None:
+            content = {"application/json": {"schema": body}}
+            operation["requestBody"] = {"required": True, "content": content}
+        return operation
+
+    unknown = Problem.UNKNOWN_SURVEY
+    neither = (Problem.UNKNOWN_SURVEY, Problem.UNKNOWN_EPOCH)
+    create = object_of(
+        {
+            "survey": {"type": "object", "description": "A survey's document."},
+            "minimum": {"type": "integer", "minimum": 1, "maximum": 10**12, "default": 1000},
+            "upload": {"enum": ["open", "tokens"], "default": "open"},
+            "retention_days": {"type": ["integer", "null"], "minimum": 0, "maximum": 36_525},
+        },
+        required=["survey"],
+    )
+    plan = object_of(
+        {
+            "opens": {**MOMENT, "description": "null: by hand."},
+            "closes": {**MOMENT, "description": "null: by hand."},
+            "grace_seconds": {"type": "integer", "minimum": 0, "maximum": 366 * 86_400},
+        },
+        required=[],
+    )
+    tokens = object_of({"count": {"type": "integer", "minimum": 1, "maximum": 100_000}})
+    role = object_of(
+        {
+            "role": {"enum": ["admin", "analyst"]},
+            "label": {"type": "string", "maxLength": 100},
+        },
+        required=["role"],
+    )
+    unchanged: Answers = {
+        200: _json("The document, the same bytes for ever.", {"type": "object"}),
+        304: {"description": "It is what the sender has."},
+        **_problems(unknown, DeskProblem.MALFORMED_REQUEST),
+    }
+    made: Answers = {201: _json("Shown this once.", object_of({"tokens": list_of(TEXT)}))}
+    told: Answers = {201: _json("Shown this once.", object_of({"token": TEXT, "role": TEXT}))}
+    return {
+        "/v1/surveys/{survey}": {
+            "parameters": [survey],
+            "get": _operation("The survey's document", "devices", unchanged),
+            "options": _operation(
+                "Whether another page may ask", "devices", {204: {"description": "It may."}}
+            ),
+            "put": admin(
+                "Keep a survey as a draft",
+                {201: terms, 200: {**terms, "description": "It was here with these terms."}},
+                DeskProblem.EXISTS,
+                DeskProblem.SURVEY_REFUSED,
+                body=create,
+            ),
+            "delete": admin("Forget a survey", gone, unknown),
+        },
+        "/v1/surveys/{survey}/publish": {
+            "parameters": [survey],
+            "post": admin("Let devices see it", {200: terms}, unknown, DeskProblem.STATE),
+        },
+        "/v1/surveys/{survey}/retire": {
+            "parameters": [survey],
+            "post": admin("Close it with all of its epochs", {200: terms}, unknown),
+        },
+        "/v1/surveys/{survey}/upload-tokens": {
+            "parameters": [survey],
+            "post": admin("Invite devices", made, unknown, DeskProblem.STATE, body=tokens),
+        },
+        "/v1/surveys/{survey}/epochs/{epoch}": {
+            "parameters": [survey, epoch],
+            "put": admin(
+                "Plan an epoch, or change its times",
+                {201: moved, 200: moved},
+                unknown,
+                DeskProblem.STATE,
+                body=plan,
+            ),
+            "delete": admin("Forget an epoch", gone, *neither),
+        },
+        "/v1/surveys/{survey}/epochs/{epoch}/open": {
+            "parameters": [survey, epoch],
+            "post": admin("Open it now", {200: moved}, *neither, DeskProblem.STATE),
+        },
+        "/v1/surveys/{survey}/epochs/{epoch}/close": {
+            "parameters": [survey, epoch],
+            "post": admin("Close it now; in its grace, end that", {200: moved}, *neither),
+        },
+        "/v1/tokens": {"post": admin("Make a token of a role", told, body=role)},
+    }
+
+
+def _analysts() -> Document:
+    survey = _parameter("survey", "Fingerprint of the survey.", FINGERPRINT)
+    epoch = _parameter("epoch", "Name of the epoch.", EPOCH_NAME)
+    form = _parameter(
+        "epoch",
+        "Name of the epoch; with .csv, .svg or .png behind it a table or a picture.",
+        {"type": "string", "pattern": r"^[a-z0-9][a-z0-9.-]{0,63}(\.(csv|svg|png))?$"},
+    )
+    end = {"type": "string", "maxLength": 100}
+    segment = _query("segment", 'One of the survey\'s; "other" for who has none.', TEXT)
+
+    def analyst(
+        summary: str, answers: Answers, *problems: AnyProblem, query: tuple[Document, ...] = ()
+    ) -> Document:
+        said = (DeskProblem.MALFORMED_REQUEST, DeskProblem.TOKEN_NEEDED, *problems)
+        operation = _operation(
+            summary, "analysts", {**answers, **_problems(*said, Problem.NOT_READY)}
+        )
+        operation["security"] = [{"role": []}]
+        if query:
+            operation["parameters"] = list(query)
+        return operation
+
+    shown = (
+        Problem.UNKNOWN_SURVEY,
+        Problem.UNKNOWN_EPOCH,
+        DeskProblem.UNKNOWN_SEGMENT,
+        DeskProblem.TOO_FEW,
+    )
+    asked = (
+        segment,
+        _query("level", "Of all intervals.", {"type": "number", "minimum": 0.5, "maximum": 0.9999}),
+        _query("against", "Another epoch, to compare with.", TEXT),
+        _query("against_segment", "Another segment, to compare with.", TEXT),
+        _query("low", "Of a range: above this. Left out: open.", end),
+        _query("high", "At most this. Left out: open.", end),
+        _query("quantiles", "Probabilities with commas between.", TEXT),
+    )
+    content = {
+        media_type.partition(";")[0]: {
+            "schema": reference("Result")
+            if form_name == "json"
+            else {"type": "string", **({"format": "binary"} if form_name == "png" else {})}
+        }
+        for form_name, media_type in MEDIA_TYPES.items()
+    }
+    return {
+        "/v1/surveys": {
+            "get": analyst(
+                "All surveys",
+                {200: _json("A row each.", object_of({"surveys": list_of(reference("Row"))}))},
+            )
+        },
+        "/v1/surveys/{survey}/state": {
+            "parameters": [survey],
+            "get": analyst(
+                "How many reports there are",
+                {200: _json("By epoch and segment.", reference("State"))},
+                Problem.UNKNOWN_SURVEY,
+            ),
+        },
+        "/v1/surveys/{survey}/tallies/{epoch}": {
+            "parameters": [survey, epoch],
+            "get": analyst(
+                "The tally, for every decoder",
+                {200: _json("A tally's document.", {"type": "object"})},
+                *shown,
+                query=(segment,),
+            ),
+        },
+        "/v1/surveys/{survey}/alarms/{epoch}": {
+            "parameters": [survey, epoch],
+            "get": analyst(
+                "Whether honest devices can have sent the reports",
+                {200: _json("The alarm.", reference("Alarm"))},
+                *shown,
+                DeskProblem.CANNOT_BE_SAID,
+                DeskProblem.NO_RESULT,
+                query=(segment,),
+            ),
+        },
+        "/v1/surveys/{survey}/results/{epoch}": {
+            "parameters": [survey, form],
+            "get": analyst(
+                "What the reports say",
+                {200: {"description": "A result.", "content": content}},
+                *shown,
+                DeskProblem.CANNOT_BE_SAID,
+                DeskProblem.NO_RESULT,
+                query=asked,
+            ),
+        },
+    }
+
+
+def _operation(summary: str, tag: str, answers: Answers, *, description: str = "") -> Document:
+    found: Document = {
+        "summary": summary,
+        "tags": [tag],
+        "responses": {str(status): answer for status, answer in sorted(answers.items())},
+    }
+    return {**found, "description": description} if description else found
+
+
+def _problems(*problems: AnyProblem) -> Answers:
+    """Return the answers of problems, those of one status together."""
+    by_status: dict[int, list[AnyProblem]] = {}
+    for problem in problems:
+        by_status.setdefault(int(problem.status), []).append(problem)
+    return {
+        status: _answer(
+            "; ".join(f"{each.value}: {each.sentence}" for each in dict.fromkeys(same)) + ".",
+            "application/problem+json",
+            reference("Problem"),
+        )
+        for status, same in by_status.items()
+    }
+
+
+def _answer(description: str, media_type: str, schema: Document) -> Document:
+    return {"description": description, "content": {media_type: {"schema": schema}}}
+
+
+def _json(description: str, schema: Document) -> Document:
+    return _answer(description, "application/json", schema)
+
+
+def _parameter(name: str, description: str, schema: Document) -> Document:
+    return {
+        "name": name,
+        "in": "path",
+        "required": True,
+        "description": description,
+        "schema": schema,
+    }
+
+
+def _query(name: str, description: str, schema: Document) -> Document:
+    return {"name": name, "in": "query", "description": description, "schema": schema}

@@ -1,0 +1,216 @@
+"""What a survey asks, what it promises, and what a report can tell: in plain words."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+from lapwing.errors import ArgumentError, DomainError, PrivacyError
+from lapwing.planning.recommendation import recommend
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.units import to_text
+from lapwing.survey.survey import Survey
+
+MOST_NAMED = 12
+"""Labels that are named; of more, only how many there are."""
+
+GUESSES = (0.01, 0.1, 0.5)
+"""What somebody believed before they saw a report."""
+
+_KINDS = {
+    "number": "a number",
+    "date": "a date",
+    "datetime": "a moment",
+    "time-of-day": "a time of day",
+}
+
+STATES = {
+    "draft": "being prepared: nobody can answer yet",
+    "published": "published: devices can read it",
+    "retired": "ended: no further reports",
+    "planned": "not open yet",
+    "open": "open: reports arrive",
+    "grace": "closing: late reports still arrive",
+    "closed": "closed",
+}
+
+
+def asked_in_words(domain: Domain) -> str:
+    """Return what people are asked for.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> asked_in_words(Interval(0, 100, bins=256))
+    'a number from 0 to 100, told apart in 256 steps'
+    """
+    written = domain.to_document()
+    missing = "; people without an answer are counted" if domain.missing_index is not None else ""
+    match written["class"]:
+        case "integers":
+            return f"a whole number from {written['low']} to {written['high']}{missing}"
+        case "hashed-texts":
+            return (
+                f"any text, of which {written['bits']} bits of its hash are asked; only texts "
+                f"that somebody thinks of can be found{missing}"
+            )
+        case "categories":
+            return _one_of(written["labels"]) + missing
+        case "interval":
+            low, high = (
+                to_text(end, unit=domain.unit) for end in (domain.left[0], domain.right[-1])
+            )
+            atoms = [to_text(atom, unit=domain.unit) for atom in written["atoms"][:MOST_NAMED]]
+            alone = f"; counted by itself: {', '.join(atoms)}" if atoms else ""
+            return (
+                f"{_KINDS[domain.unit]} from {low} to {high}, told apart in "
+                f"{written['bins']:,} steps{alone}{missing}"
+            )
+        case _:
+            return f"one of {domain.size:,} values{missing}"
+
+
+def _one_of(labels: Any) -> str:
+    if isinstance(labels, int):
+        return f"one of {labels:,} choices"
+    named = ", ".join(str(label) for label in labels[:MOST_NAMED])
+    rest = len(labels) - MOST_NAMED
+    return f"one of {len(labels):,} choices: {named}" + (f", and {rest:,} more" if rest > 0 else "")
+
+
+def number_in_words(number: float) -> str:
+    """Return a number with three significant digits, and no power of ten where it can be read.
+
+    Examples
+    --------
+    >>> number_in_words(2.71828), number_in_words(22026.4)
+    ('2.72', '22,000')
+    """
+    if not math.isfinite(number) or number >= 1e12:
+        return "more than a million million"
+    digits = 3 - len(str(int(number))) if number >= 1 else 3
+    shown = round(number, max(digits, 0)) if number < 1000 else float(f"{number:.3g}")
+    return f"{shown:,.{max(digits, 0)}f}" if number < 1000 else f"{shown:,.0f}"
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """Return a share as a percentage; a dash where there is none.
+
+    Examples
+    --------
+    >>> percent(0.12345), percent(None)
+    ('12.35 %', '–')
+    """
+    if share is None or not math.isfinite(share):
+        return "–"
+    return f"{100 * share:.{digits}f} %"
+
+
+def _factor(epsilon: Fraction) -> float:
+    return math.exp(epsilon) if epsilon < 700 else math.inf
+
+
+def guarantee_in_words(survey: Survey) -> list[str]:
+    """Return the promise of a survey to whoever answers it."""
+    promise = survey.guarantee
+    factor = number_in_words(_factor(promise.epsilon))
+    told = [
+        "Each answer is randomised on the person's own device before it leaves it. Nobody "
+        "receives what they hold, not even this collector.",
+        f"Whatever a person holds, no report is more than {factor} times as likely as if they "
+        f"held anything else (epsilon = {float(promise.epsilon):g}"
+        + (f", but for a probability of {float(promise.delta):g})." if promise.delta else ")."),
+    ]
+    lifetime = survey.lifetime_guarantee
+    if survey.answers == "remembered report":
+        told.append(
+            "A device answers once and sends the same report whenever it is asked again, so "
+            "further reports tell nothing more."
+        )
+    elif lifetime is not None:
+        told.append(
+            "All reports of a person whose value stays the same share one permanent draw: together "
+            f"they cost at most epsilon = {float(lifetime.epsilon):g}. That a value changed can be "
+            "seen."
+        )
+    else:
+        told.append(
+            "Each epoch is a fresh answer and costs as much again: two answers of one person "
+            f"multiply to at most {number_in_words(_factor(2 * promise.epsilon))}."
+        )
+    told.append(
+        "It covers the reports, not what travels beside them, such as when they were sent"
+        + (", and not the segment, which is sent in the open." if survey.segments else ".")
+    )
+    return told
+
+
+def learnt_at_most(epsilon: Fraction) -> list[dict[str, str]]:
+    """Return what an observer of one report may believe after it, by what they believed before.
+
+    The odds of any guess change at most by a factor of e^epsilon.
+    """
+    factor = _factor(epsilon)
+    rows = []
+    for guess in GUESSES:
+        odds = guess / (1 - guess)
+        most = 1.0 if math.isinf(factor) else factor * odds / (1 + factor * odds)
+        least = odds / factor / (1 + odds / factor)
+        rows.append(
+            {"before": percent(guess, 0), "most": percent(most, 1), "least": percent(least, 1)}
+        )
+    return rows
+
+
+_DISTANCES = {
+    "wasserstein": "mean distance of the CDF from the truth, as a share of the range",
+    "kolmogorov_smirnov": "largest distance of the CDF from the truth",
+    "l1": "sum of all errors of shares",
+    "mean_squared_error": "mean squared error of a share",
+    "detectable_share": "smallest share that is found in a list of frequent values",
+}
+
+
+def predicted(survey: Survey, *, reports: int, error: float | None) -> dict[str, Any]:
+    """Return the errors that so many reports have, and how many a wanted error needs.
+
+    Parameters
+    ----------
+    survey : Survey
+    reports : int
+        That are here.
+    error : float, optional
+        What is wanted of the first distance, in (0, 1).
+    """
+    domain, epsilon = survey.randomizer.domain, survey.guarantee.epsilon
+    try:
+        now = recommend(domain, epsilon=epsilon, users=max(reports, 1))
+    except (ArgumentError, DomainError, PrivacyError) as problem:
+        return {"refused": str(problem)}
+    own = now.randomizer.fingerprint == survey.randomizer.fingerprint
+    first = next(iter(now.expected_error))
+    found: dict[str, Any] = {
+        "own": own,
+        "randomizer": now.randomizer.name,
+        "wanted_of": _DISTANCES.get(first, first),
+        "rows": [
+            {
+                "distance": _DISTANCES.get(name, name),
+                "typical": f"{each.typical:.2g}",
+                "low": f"{each.low:.2g}",
+                "high": f"{each.high:.2g}",
+            }
+            for name, each in now.expected_error.items()
+        ],
+        "suggested": f"{now.expected_error[first].typical / 2:.2g}",
+    }
+    if error is not None:
+        found["error"] = f"{error:g}"
+        try:
+            needed = int(recommend(domain, epsilon=epsilon, error=error).users)
+        except (ArgumentError, DomainError, PrivacyError) as problem:
+            found["needed_refused"] = str(problem)
+        else:
+            found |= {"needed": f"{needed:,}", "more": f"{max(needed - reports, 0):,}"}
+    return found

@@ -1,0 +1,298 @@
+// Draws the charts of a page from the numbers that stand in it; colours come from the style sheet.
+
+const DAY = 86_400;
+const MARGIN = 1.05;
+
+/** Return what a unit's numbers are on the axis, and what a density is per. */
+const UNITS = {
+  number: { scale: 1, per: 1, perName: "unit", time: false },
+  date: { scale: DAY, per: 1, perName: "day", time: true },
+  datetime: { scale: 1, per: DAY, perName: "day", time: true },
+  "time-of-day": { scale: 1, per: 3600, perName: "hour", time: false },
+};
+
+const drawn = new Map();
+
+/** Draw every chart in an element that has none yet. */
+export function drawAll(root) {
+  for (const place of root.querySelectorAll("[data-chart]")) {
+    if (drawn.has(place)) continue;
+    const section = place.closest("section");
+    const data = JSON.parse(section.querySelector("[data-columns]").textContent);
+    drawn.set(place, { data, chart: null });
+    redraw(place);
+    sizes.observe(place);
+  }
+  globalThis.requestAnimationFrame(() => {
+    if (root.querySelector("[data-chart]")) performance.mark("lapwing-drawn");
+  });
+}
+
+const sizes = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const { chart } = drawn.get(target) ?? {};
+    if (chart && Math.abs(chart.width - target.clientWidth) > 1) {
+      chart.setSize({ width: target.clientWidth, height: heightOf(target) });
+    }
+  }
+});
+
+globalThis.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  for (const place of drawn.keys()) redraw(place);
+});
+
+function redraw(place) {
+  const entry = drawn.get(place);
+  entry.chart?.destroy();
+  const makers = { density, cdf, difference };
+  const { series, columns, bands = [], yLabel, yRange, percent } = makers[place.dataset.chart](
+    entry.data,
+  );
+  entry.chart = new globalThis.uPlot(
+    {
+      width: place.clientWidth,
+      height: heightOf(place),
+      pxAlign: 0,
+      tzDate: (seconds) => globalThis.uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
+      scales: { x: xScale(entry.data), y: { range: yRange } },
+      axes: [xAxis(entry.data), yAxis(yLabel, percent)],
+      series: [{ label: "value", value: (_, x) => xText(x, entry.data.unit) }, ...series],
+      bands,
+      cursor: { drag: { x: true, y: false }, points: { size: 6 } },
+      legend: { live: true },
+    },
+    columns,
+    place,
+  );
+  place.dataset.drawn = String(columns[0].length);
+}
+
+const heightOf = (place) => (place.clientWidth < 500 ? 220 : 280);
+
+function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function xScale({ unit, log }) {
+  if (log) return { time: false, distr: 3, log: 10 };
+  return { time: UNITS[unit].time };
+}
+
+function axisLook() {
+  return {
+    stroke: colour("ink"),
+    grid: { stroke: colour("grid"), width: 1 },
+    ticks: { stroke: colour("rule"), width: 1 },
+  };
+}
+
+function xAxis({ unit }) {
+  const look = axisLook();
+  if (UNITS[unit].time) return look;
+  if (unit === "time-of-day") {
+    const incrs = [60, 300, 900, 1800, 3600, 7200, 10_800, 21_600];
+    return { ...look, incrs, values: (_, ticks) => ticks.map((x) => clock(x)) };
+  }
+  return look;
+}
+
+function yAxis(label, percent) {
+  const values = percent ? (_, ticks) => ticks.map((y) => `${round(100 * y)} %`) : (_, ticks) => ticks.map(heightText);
+  return { ...axisLook(), label, labelSize: 20, size: 68, values };
+}
+
+const round = (number) => Number(number.toPrecision(6));
+
+/** Densities may be tiny: 0.00002, not 0. */
+const heightText = (y) => (y !== 0 && Math.abs(y) < 1e-4 ? y.toExponential() : String(round(y)));
+
+const pad = (number) => String(number).padStart(2, "0");
+
+const clock = (seconds) => `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}`;
+
+function xText(x, unit) {
+  if (x === null || x === undefined) return "–";
+  if (unit === "time-of-day") return clock(x);
+  if (!UNITS[unit].time) return String(round(x));
+  const text = new Date(x * 1000).toISOString();
+  return unit === "date" ? text.slice(0, 10) : text.slice(0, 16);
+}
+
+const percentText = (_, y) => (y === null || y === undefined ? "–" : `${(100 * y).toFixed(2)} %`);
+
+const numberText = (_, y) => (y === null || y === undefined ? "–" : y.toPrecision(3));
+
+/** Whole numbers and lone values step; bins have a slope. */
+const isWhole = ({ columns: { left, right } }) => left.every((end, row) => end === right[row]);
+
+function density(data) {
+  const { columns, unit, log, atoms } = data;
+  const { scale, per, perName } = UNITS[unit];
+  const { left, right, share } = columns;
+  if (isWhole(data)) {
+    return {
+      columns: [left.map((x) => x * scale), share],
+      series: [
+        {
+          label: "share",
+          stroke: colour("estimate"),
+          fill: colour("tint"),
+          width: 1.5,
+          paths: left.length > 1 ? globalThis.uPlot.paths.bars({ size: [0.8, 60] }) : undefined,
+          points: { show: left.length < 2 },
+          value: percentText,
+        },
+      ],
+      yLabel: "share",
+      yRange: (_, low, high) => [0, (high || 1) * MARGIN],
+      percent: true,
+    };
+  }
+  const wide = left.map((end, row) => right[row] > end && (!log || end > 0));
+  const length = (row) => (log ? Math.log10(right[row] / left[row]) : (right[row] - left[row]) / per);
+  const xs = [];
+  const heights = [];
+  left.forEach((end, row) => {
+    if (!wide[row]) return;
+    xs.push(end * scale);
+    heights.push(share[row] / length(row));
+  });
+  const last = wide.lastIndexOf(true);
+  xs.push(right[last] * scale);
+  heights.push(heights.at(-1));
+  const lengths = wide.flatMap((is, row) => (is ? [length(row)] : [])).sort((a, b) => a - b);
+  const usual = lengths[Math.floor(lengths.length / 2)];
+  const singles = new Map();
+  left.forEach((end, row) => {
+    if (right[row] === end) singles.set(end * scale, share[row]);
+  });
+  for (const { at, share: held } of atoms) singles.set(at * scale, held);
+  const shown = [...singles].filter(([x]) => !log || x > 0);
+  const { columns: joined } = merged(xs, heights, shown, usual);
+  const top = Math.max(...heights);
+  const series = [
+    {
+      label: `density per ${log ? "factor of 10" : perName}`,
+      stroke: colour("estimate"),
+      fill: colour("tint"),
+      width: 1.5,
+      paths: globalThis.uPlot.paths.stepped({ align: 1 }),
+      points: { show: false },
+      value: numberText,
+    },
+  ];
+  if (shown.length > 0) {
+    series.push({
+      label: "single values, share",
+      stroke: colour("second"),
+      width: 2,
+      paths: () => null,
+      points: { show: true, size: 8, stroke: colour("second"), fill: colour("second") },
+      value: (_, y) => (y === null || y === undefined ? "–" : percentText(_, y * usual)),
+    });
+  }
+  return {
+    columns: shown.length > 0 ? joined : [xs, heights],
+    series,
+    yLabel: `density, per ${log ? "factor of 10" : perName}`,
+    // A single value may tower above all; it then stands at the top.
+    yRange: (_, low, high) => [0, Math.min(Math.max(high, top) || 1, 8 * top || 1) * MARGIN],
+    percent: false,
+  };
+}
+
+/** Put single values among the steps, on one axis; a step goes on below them. */
+function merged(xs, heights, singles, usual) {
+  const at = [...new Set([...xs, ...singles.map(([x]) => x)])].sort((a, b) => a - b);
+  const place = new Map(xs.map((x, row) => [x, row]));
+  const single = new Map(singles);
+  let current = null;
+  const steps = [];
+  const points = [];
+  for (const x of at) {
+    if (place.has(x)) current = heights[place.get(x)];
+    steps.push(current);
+    points.push(single.has(x) ? single.get(x) / usual : null);
+  }
+  return { columns: [at, steps, points] };
+}
+
+/** CDFs and their bands at the ends of bins, from where they start. */
+function curve(data, names) {
+  const { columns, unit, log } = data;
+  const { scale } = UNITS[unit];
+  const start = log ? [] : [(columns.left ?? columns.right)[0] * scale];
+  const xs = [...start, ...columns.right.map((end) => end * scale)];
+  const begins = start.map(() => 0);
+  const own = [];
+  const columnsOut = [[]];
+  // Where a single value stands at the start, the curve begins with its jump.
+  const keep = xs.map((x, row) => row + 1 >= xs.length || xs[row + 1] !== x || row === 0);
+  columnsOut[0] = xs.filter((_, row) => keep[row]);
+  for (const name of names) {
+    if (!(name in columns)) continue;
+    own.push(name);
+    columnsOut.push([...begins, ...columns[name]].filter((_, row) => keep[row]));
+  }
+  for (let row = 1; row < columnsOut[0].length; row += 1) {
+    if (columnsOut[0][row] <= columnsOut[0][row - 1]) {
+      columnsOut[0][row] = columnsOut[0][row - 1] + Math.abs(columnsOut[0][row - 1]) * 1e-12 + 1e-12;
+    }
+  }
+  return { own, columns: columnsOut };
+}
+
+function edge(label, stroke, dash, paths) {
+  return {
+    label,
+    stroke,
+    width: 0.75,
+    ...(dash ? { dash } : {}),
+    points: { show: false },
+    value: percentText,
+    ...(paths ? { paths } : {}),
+  };
+}
+
+function banded(data, name, label, yLabel, yRange) {
+  const names = [name, "low", "high", "whole_low", "whole_high"];
+  const { own, columns } = curve(data, names);
+  const step = data.columns.left && isWhole(data);
+  const paths = step ? globalThis.uPlot.paths.stepped({ align: 1 }) : null;
+  const looks = {
+    [name]: {
+      label,
+      stroke: colour("estimate"),
+      width: 2,
+      points: { show: false },
+      value: percentText,
+      ...(paths ? { paths } : {}),
+    },
+    low: edge("low", colour("tint"), null, paths),
+    high: edge("high", colour("tint"), null, paths),
+    whole_low: edge("low, whole curve", colour("faint"), [4, 4], paths),
+    whole_high: edge("high, whole curve", colour("faint"), [4, 4], paths),
+  };
+  const number = (key) => own.indexOf(key) + 1;
+  const bands = own.includes("high")
+    ? [{ series: [number("high"), number("low")], fill: colour("tint") }]
+    : [];
+  return {
+    columns,
+    series: own.map((key) => looks[key]),
+    bands,
+    yLabel,
+    yRange,
+    percent: true,
+  };
+}
+
+const cdf = (data) => banded(data, "cdf", "share up to here", "share of people", () => [0, 1]);
+
+function difference(data) {
+  const widest = (_, low, high) => {
+    const most = Math.max(Math.abs(low ?? 0), Math.abs(high ?? 0)) || 0.01;
+    return [-most * MARGIN, most * MARGIN];
+  };
+  return banded(data, "difference", "difference", "difference of shares", widest);
+}

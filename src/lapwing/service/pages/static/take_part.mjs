@@ -1,0 +1,220 @@
+// The page on which a visitor's own browser randomises an answer, shows the bytes, and sends them
+// only when asked.
+
+import { Device } from "/static/client/lapwing.mjs";
+
+const find = (id) => document.getElementById(id);
+
+const place = find("take-part");
+const fingerprint = place.dataset.survey;
+const kind = place.dataset.kind;
+const collector = globalThis.location.origin;
+const form = find("answer");
+
+const HEADER = 48;
+const CHECKSUM = 4;
+
+const RESULTS = {
+  stored: "Sent and stored. Thank you. Your answer itself never left this browser.",
+  withdrawn: "Not sent, and it will not be. What it cost stays counted: drawing again until a report pleases would be no privacy.",
+  waiting: "The collector cannot take it now. This browser keeps the same bytes; come back and send them again.",
+};
+
+let device;
+let survey;
+let epochs = [];
+
+const makeDevice = () =>
+  new Device({ mostEpsilon: find("most").value.trim(), budget: find("budget").value.trim() });
+
+function say(text, alarming = false) {
+  const status = find("status");
+  status.textContent = text;
+  status.className = alarming ? "alert" : "notice";
+  status.hidden = text === "";
+}
+
+function complain(text) {
+  const wrong = find("wrong");
+  wrong.textContent = text;
+  wrong.hidden = text === "";
+  const input = form.elements.value;
+  for (const each of input instanceof RadioNodeList ? input : [input]) {
+    if (text) each.setAttribute("aria-invalid", "true");
+    else each.removeAttribute("aria-invalid");
+  }
+}
+
+const sentence = (error) => {
+  const text = String(error?.message ?? error);
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+};
+
+/** Return what the visitor entered, as the client takes it; undefined when there is nothing yet. */
+function entered() {
+  if (find("missing")?.checked) return null;
+  const input = form.elements.value;
+  const text = input.value;
+  if (kind !== "text" && text === "") return undefined;
+  if (kind === "buttons" || kind === "list") {
+    const { labels } = survey.document.randomizer.domain;
+    return Array.isArray(labels) ? labels[Number(text)] : Number(text);
+  }
+  if (kind === "number") return input.valueAsNumber;
+  return text;
+}
+
+function showReport(answer) {
+  const bytes = answer.body ?? new Uint8Array();
+  const code = find("bytes");
+  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0"));
+  const middle = document.createElement("mark");
+  middle.textContent = hex.slice(HEADER, -CHECKSUM).join(" ");
+  code.replaceChildren(
+    `${hex.slice(0, HEADER).join(" ")} `,
+    middle,
+    ` ${hex.slice(-CHECKSUM).join(" ")}`,
+  );
+  const cost = answer.epsilon === "0" ? "It costs nothing: the same report was made before." : `It costs an epsilon of ${answer.epsilon}.`;
+  find("meaning").textContent =
+    `For epoch ${answer.epoch}, ${bytes.length} bytes. ${cost} ` +
+    "Any other answer could have made the same report, with a probability that is at most " +
+    `${factor(survey.epsilon)} times smaller or larger.`;
+  find("report").hidden = answer.state !== "waiting";
+}
+
+function factor(epsilon) {
+  const [over, under = "1"] = epsilon.split("/");
+  return Number(Math.exp(Number(over) / Number(under)).toPrecision(3));
+}
+
+function showAnswer(answer) {
+  showReport(answer);
+  find("randomise").disabled = true;
+  if (answer.state === "waiting") {
+    say("Your report is made and kept here. Nothing has been sent yet.");
+    return;
+  }
+  if (answer.state === "refused") say(`The collector refused the report: ${answer.problem}. It is not sent again.`, true);
+  else say(RESULTS[answer.state]);
+}
+
+async function showLedger() {
+  const { spent, budget, answers } = await device.ledger();
+  find("ledger").hidden = answers.length === 0;
+  const counted = answers.length === 1 ? "1 answer" : `${answers.length} answers`;
+  find("spent").textContent = `${counted}, an epsilon of ${spent} of ${budget} in all.`;
+  // The client sends whatever waits, so whoever presses the button must know of all of it.
+  const others = answers.filter(
+    ({ survey: of, epoch, state }) => state === "waiting" && !(of === fingerprint && epoch === chosen()),
+  ).length;
+  find("others").hidden = others === 0;
+  find("others").textContent =
+    `${others === 1 ? "One earlier report" : `${others} earlier reports`} that you made here but did not send ` +
+    "will be sent with it. Open its page to stop that.";
+  return answers;
+}
+
+const chosen = () => find("epoch").value;
+
+/** Show where the visitor stands in the chosen epoch. */
+async function showEpoch() {
+  const answers = await showLedger();
+  const known = answers.find((each) => each.survey === fingerprint && each.epoch === chosen());
+  complain("");
+  if (known) {
+    showAnswer(known);
+    return;
+  }
+  find("report").hidden = true;
+  find("randomise").disabled = false;
+  say("The promise of this survey is checked. You can answer.");
+}
+
+async function randomise(event) {
+  event.preventDefault();
+  complain("");
+  const value = entered();
+  if (value === undefined || (typeof value === "number" && Number.isNaN(value))) {
+    complain("Give an answer first.");
+    return;
+  }
+  find("randomise").disabled = true;
+  try {
+    device = makeDevice();
+    const text = JSON.stringify(survey.document);
+    survey = device.readSurvey(text, { fingerprint });
+    const options = { collector, segment: find("segment")?.value || null };
+    const token = find("token")?.value.trim();
+    if (token) options.token = token;
+    const answer = await device.answer(survey, chosen(), value, options);
+    await showLedger();
+    showAnswer(answer);
+    find("h-report").focus();
+  } catch (error) {
+    find("randomise").disabled = false;
+    complain(sentence(error));
+  }
+}
+
+async function current() {
+  const { answers } = await device.ledger();
+  return answers.find((each) => each.survey === fingerprint && each.epoch === chosen());
+}
+
+async function send() {
+  find("send").disabled = true;
+  say("Sending.");
+  try {
+    await device.send();
+    const answer = await current();
+    showReport(answer);
+    if (answer.state === "waiting") {
+      const seconds = Math.max(1, Math.ceil((answer.due - Date.now()) / 1000));
+      say(`${RESULTS.waiting} It may be tried again in ${seconds} seconds.`, true);
+    } else {
+      showAnswer(answer);
+    }
+  } catch (error) {
+    say(sentence(error), true);
+  }
+  find("send").disabled = false;
+}
+
+async function withdraw() {
+  try {
+    await device.withdraw(survey, chosen());
+    showAnswer(await current());
+  } catch (error) {
+    say(sentence(error), true);
+  }
+}
+
+async function begin() {
+  device = makeDevice();
+  survey = await device.fetchSurvey(collector, fingerprint);
+  epochs = (await device.fetchEpochs(collector, survey)).filter(({ state }) => state === "open" || state === "grace");
+  if (epochs.length === 0) {
+    say("The survey is not open now; come back later.");
+    return;
+  }
+  find("epoch").replaceChildren(
+    ...epochs.map(({ name }) => {
+      const option = document.createElement("option");
+      option.value = option.textContent = name;
+      return option;
+    }),
+  );
+  find("epoch").value = epochs.at(-1).name;
+  find("epoch-place").hidden = epochs.length === 1;
+  form.hidden = false;
+  form.addEventListener("submit", randomise);
+  find("epoch").addEventListener("change", () => showEpoch().catch((error) => say(sentence(error), true)));
+  find("send").addEventListener("click", send);
+  find("withdraw").addEventListener("click", withdraw);
+  await showEpoch();
+}
+
+begin()
+  .catch((error) => say(`This browser cannot take part: ${sentence(error)}`, true))
+  .finally(() => place.setAttribute("data-ready", ""));

@@ -1,0 +1,349 @@
+"""The pages of a survey: how many reported, what their reports say, and what they cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lapwing.service.catalogue import KeptSurvey
+from lapwing.service.collector import Collector
+from lapwing.service.pages.page_answers import page
+from lapwing.service.pages.plain_words import (
+    asked_in_words,
+    guarantee_in_words,
+    learnt_at_most,
+    predicted,
+)
+from lapwing.service.pages.result_views import difference_view, result_view
+from lapwing.service.pages.sign_in import analyst_here, to_sign_in
+from lapwing.service.problem_answers import DeskProblem, ProblemError
+from lapwing.service.requests import check_query, collector_of
+from lapwing.service.results import Question
+from lapwing.service.survey_states import state_document, survey_rows
+
+QUERY = ("epoch", "segment", "level", "against", "low", "high", "error", "wait")
+
+LEVELS = ("0.8", "0.9", "0.95", "0.99", "0.999")
+
+QUICK_ALARM = 256
+"""Symbols up to which a page looks for forged reports unasked: above, it takes seconds, and results
+that are asked for meanwhile would wait for it."""
+
+PATIENCE = 0.3
+"""Seconds that a page waits for a result; a later one is put in by a script, or by a click."""
+
+MOST_SIGNS = 100
+"""Of an end of a range."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """What the form of a survey's page asks for.
+
+    Parameters
+    ----------
+    epoch : str
+    segment : str
+        "" is everybody.
+    level : str
+        One of the levels of the form.
+    against : str
+        "epoch:NAME", "segment:LABEL", or "" for no comparison.
+    low, high : str
+        Ends of a range; "" is open.
+    error : str
+        The error that is wanted, or "".
+    """
+
+    epoch: str
+    segment: str = ""
+    level: str = "0.95"
+    against: str = ""
+    low: str = ""
+    high: str = ""
+    error: str = ""
+
+    @property
+    def query(self) -> str:
+        """The query of an address that asks the same."""
+        fields = {key: value for key, value in vars(self).items() if value}
+        return urlencode(fields)
+
+    def question(self, *, ranged: bool = True) -> Question:
+        """Return what is asked of the reports, but for the comparison."""
+        asks = ranged and (self.low or self.high)
+        return Question(
+            epoch=self.epoch,
+            segment=self.segment or None,
+            level=float(self.level),
+            ranges=((self.low, self.high),) if asks else (),
+        )
+
+    def comparison(self) -> Question | None:
+        """Return what is asked of two; None without a comparison."""
+        kind, _, name = self.against.partition(":")
+        if not name:
+            return None
+        return Question(
+            epoch=self.epoch,
+            segment=self.segment or None,
+            level=float(self.level),
+            against=name if kind == "epoch" else None,
+            against_segment=name if kind == "segment" else None,
+        )
+
+    def files(self, fingerprint: str, question: Question) -> dict[str, str]:
+        """Return the addresses of a result in its forms."""
+        fields = {
+            "segment": question.segment,
+            "level": self.level,
+            "against": question.against,
+            "against_segment": question.against_segment,
+        }
+        query = urlencode({key: value for key, value in fields.items() if value})
+        stem = f"/v1/surveys/{fingerprint}/results/{quote(self.epoch)}"
+        return {
+            form: f"{stem}{'' if form == 'json' else '.' + form}?{query}"
+            for form in ("json", "csv", "png", "svg")
+        }
+
+
+async def show_overview(request: Request) -> Response:
+    """Return the page of all surveys."""
+    if not analyst_here(request):
+        return to_sign_in(request)
+    check_query(request, ())
+    collector = collector_of(request)
+    asked = {kept.stored.fingerprint: kept for kept in collector.catalogue}
+    rows = [
+        {
+            **row,
+            "asks": asked_in_words(asked[row["survey"]].survey.randomizer.domain),
+            "promise": guarantee_in_words(asked[row["survey"]].survey)[1],
+        }
+        for row in survey_rows(collector.catalogue)
+        if row["survey"] in asked
+    ]
+    return page("overview.html", surveys=rows, signed_in=True)
+
+
+async def show_survey(request: Request) -> Response:
+    """Return the page of a survey, with what its reports say when that is soon known."""
+    if not analyst_here(request):
+        return to_sign_in(request)
+    check_query(request, QUERY)
+    collector, kept = _found(request)
+    state = await state_document(collector, kept)
+    wish = _wish(request, state)
+    shown: dict[str, Any] = {"result": None, "waiting": False}
+    if wish is not None:
+        patience = None if request.query_params.get("wait") else PATIENCE
+        told = await _soon(_told(collector, kept, wish, state), patience)
+        shown = {"result": told, "waiting": told is None}
+    return page(
+        "survey.html",
+        **_about(kept, state),
+        wish=wish,
+        levels=LEVELS,
+        signed_in=True,
+        compared=_comparable(kept, state),
+        **shown,
+    )
+
+
+async def show_result(request: Request) -> Response:
+    """Return what the reports say, as the part of a page; it takes as long as it takes."""
+    if not analyst_here(request):
+        raise _nobody()
+    check_query(request, QUERY)
+    collector, kept = _found(request)
+    state = await state_document(collector, kept)
+    wish = _wish(request, state)
+    if wish is None:
+        raise ProblemError(DeskProblem.MALFORMED_REQUEST, "the survey has no epoch yet")
+    result = await _told(collector, kept, wish, state)
+    return page("result.html", result=result, wish=wish, **_about(kept, state))
+
+
+async def show_alarm(request: Request) -> Response:
+    """Return whether reports were forged, as a page or (``part=1``) as a part of one."""
+    if not analyst_here(request):
+        return to_sign_in(request)
+    check_query(request, ("epoch", "segment", "part"))
+    collector, kept = _found(request)
+    query = request.query_params
+    found: dict[str, Any] = {"alarm": None, "refused": None}
+    try:
+        found["alarm"] = await collector.results.alarm(
+            kept, query.get("epoch", ""), query.get("segment") or None
+        )
+    except ProblemError as problem:
+        if problem.problem != DeskProblem.CANNOT_BE_SAID:
+            raise
+        found["refused"] = problem.detail
+    template = "alarm.html" if query.get("part") else "alarm_page.html"
+    return page(
+        template,
+        **found,
+        name=kept.survey.name,
+        fingerprint=kept.stored.fingerprint,
+        epoch=query.get("epoch", ""),
+        signed_in=True,
+    )
+
+
+def _nobody() -> ProblemError:
+    return ProblemError(DeskProblem.TOKEN_NEEDED, "sign in again; the rest of the page stays")
+
+
+def _found(request: Request) -> tuple[Collector, KeptSurvey]:
+    collector = collector_of(request)
+    return collector, collector.life.survey(request.path_params["survey"])
+
+
+async def _soon(work: Any, seconds: float | None) -> Any:
+    """Return what work gives, or None when it takes longer; it goes on for whoever asks next."""
+    task = asyncio.ensure_future(work)
+    done, _ = await asyncio.wait([task], timeout=seconds)
+    if done:
+        return task.result()
+    task.add_done_callback(_taken)
+    return None
+
+
+def _taken(task: asyncio.Future[Any]) -> None:
+    """Look at an error that nobody waits for; whoever asks again is told."""
+    if not task.cancelled():
+        task.exception()
+
+
+def _wish(request: Request, state: dict[str, Any]) -> Wish | None:
+    """Return what the form asks; of the newest epoch with enough reports, when it names none."""
+    query = request.query_params
+    epochs = state["epochs"]
+    if not epochs:
+        return None
+    enough = [epoch for epoch in epochs if epoch["reports"] is not None]
+    newest = (enough or epochs)[-1]["name"]
+    low, high, error = (query.get(key, "").strip() for key in ("low", "high", "error"))
+    level = query.get("level", "0.95")
+    if level not in LEVELS:
+        raise ProblemError(
+            DeskProblem.MALFORMED_REQUEST, f"the level must be one of {', '.join(LEVELS)}"
+        )
+    if max(len(low), len(high)) > MOST_SIGNS:
+        raise ProblemError(
+            DeskProblem.MALFORMED_REQUEST, f"an end of a range has at most {MOST_SIGNS} signs"
+        )
+    return Wish(
+        epoch=query.get("epoch") or newest,
+        segment=query.get("segment", ""),
+        level=level,
+        against=query.get("against", ""),
+        low=low,
+        high=high,
+        error=error,
+    )
+
+
+async def _told(
+    collector: Collector, kept: KeptSurvey, wish: Wish, state: dict[str, Any]
+) -> dict[str, Any]:
+    """Return what the reports say, and of each part that cannot be said, why."""
+    fingerprint = kept.stored.fingerprint
+    told: dict[str, Any] = {
+        "view": None,
+        "problem": None,
+        "range_problem": None,
+        "difference": None,
+        "difference_problem": None,
+        "files": wish.files(fingerprint, wish.question()),
+        "difference_files": None,
+    }
+    try:
+        document = await _document(collector, kept, wish, told)
+    except ProblemError as problem:
+        return {**told, "problem": _said(problem)}
+    told["view"] = result_view(document)
+    told["planned"] = predicted(kept.survey, reports=document["reports"], error=_wanted(wish.error))
+    told["error_problem"] = bool(wish.error) and _wanted(wish.error) is None
+    compared = wish.comparison()
+    if compared is not None:
+        told["difference_files"] = wish.files(fingerprint, compared)
+        try:
+            told["difference"] = difference_view(await _decoded(collector, kept, compared))
+        except ProblemError as problem:
+            told["difference_problem"] = _said(problem)
+    return told
+
+
+async def _document(
+    collector: Collector, kept: KeptSurvey, wish: Wish, told: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the result, without the range where just that cannot be said."""
+    try:
+        return await _decoded(collector, kept, wish.question())
+    except ProblemError as problem:
+        if problem.problem != DeskProblem.CANNOT_BE_SAID or not (wish.low or wish.high):
+            raise
+        document = await _decoded(collector, kept, wish.question(ranged=False))
+        told["range_problem"] = problem.detail
+        return document
+
+
+async def _decoded(collector: Collector, kept: KeptSurvey, question: Question) -> dict[str, Any]:
+    try:
+        return await collector.results.document(kept, question)
+    except ProblemError:
+        raise
+    except Exception as error:  # a decoder's defect: its place is written down, the page stays
+        collector.log.defect(error)
+        raise ProblemError(
+            DeskProblem.NO_RESULT, "the decoder failed; please report it. The reports are safe"
+        ) from None
+
+
+def _said(problem: ProblemError) -> dict[str, Any]:
+    return {
+        "word": problem.problem.value,
+        "title": problem.problem.sentence,
+        "detail": problem.detail,
+        "again": problem.retry_after,
+    }
+
+
+def _wanted(text: str) -> float | None:
+    try:
+        error = float(text)
+    except ValueError:
+        return None
+    return error if math.isfinite(error) and 0 < error < 1 else None
+
+
+def _comparable(kept: KeptSurvey, state: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return what a result can be compared with, as values and texts of a choice."""
+    epochs = [(f"epoch:{each['name']}", f"epoch {each['name']}") for each in state["epochs"]]
+    if kept.survey.answers != "fresh":
+        epochs = []
+    return epochs + [(f"segment:{name}", f"segment {name}") for name in kept.segments]
+
+
+def _about(kept: KeptSurvey, state: dict[str, Any]) -> dict[str, Any]:
+    survey = kept.survey
+    epsilon = survey.guarantee.epsilon
+    return {
+        "state": state,
+        "fingerprint": kept.stored.fingerprint,
+        "name": survey.name,
+        "asks": asked_in_words(survey.randomizer.domain),
+        "quick_alarm": survey.randomizer.domain.size <= QUICK_ALARM,
+        "guarantee": guarantee_in_words(survey),
+        "learnt": learnt_at_most(epsilon),
+        "epsilon": f"{float(epsilon):g}",
+    }

@@ -1,0 +1,93 @@
+"""The page on which a visitor's own browser randomises an answer and reports it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.units import to_text
+from lapwing.protocol.messages.problems import Problem
+from lapwing.service.pages.page_answers import page
+from lapwing.service.pages.plain_words import asked_in_words, guarantee_in_words, learnt_at_most
+from lapwing.service.problem_answers import ProblemError
+from lapwing.service.requests import check_query, collector_of
+
+MOST_BUTTONS = 12
+"""Labels up to which each has a button of its own; more are in a list."""
+
+MOST_LISTED = 1000
+"""Labels up to which they are listed; of more, one is typed."""
+
+
+async def show(request: Request) -> Response:
+    """Return the page; no token is needed, as for a device."""
+    check_query(request, ())
+    kept = collector_of(request).life.survey(request.path_params["survey"])
+    if kept.stored.state == "draft":
+        raise ProblemError(Problem.UNKNOWN_SURVEY, "there is no survey of this fingerprint")
+    survey = kept.survey
+    return page(
+        "take_part.html",
+        name=survey.name,
+        fingerprint=kept.stored.fingerprint,
+        asks=asked_in_words(survey.randomizer.domain),
+        guarantee=guarantee_in_words(survey),
+        learnt=learnt_at_most(survey.guarantee.epsilon),
+        epsilon=f"{float(survey.guarantee.epsilon):g}",
+        input=input_of(survey.randomizer.domain),
+        segments=survey.segments,
+        invited=kept.invited_only,
+        retired=kept.stored.state == "retired",
+        remembered=survey.answers == "remembered report",
+        signed_in=False,
+    )
+
+
+def input_of(domain: Domain) -> dict[str, Any]:
+    """Return the kind of input that fits a domain, with its limits or choices."""
+    written = domain.to_document()
+    missing = domain.missing_index is not None
+    match written["class"]:
+        case "integers":
+            return {
+                "kind": "number",
+                "low": str(written["low"]),
+                "high": str(written["high"]),
+                "step": "1",
+                "missing": missing,
+            }
+        case "interval":
+            ends = {
+                "low": to_text(float(domain.left[0]), unit=domain.unit),
+                "high": to_text(float(domain.right[-1]), unit=domain.unit),
+            }
+            kinds = {"number": "number", "date": "date", "datetime": "datetime-local"}
+            kind = kinds.get(domain.unit, "time")
+            if kind == "time":  # "24:00" ends a day, and no clock shows it
+                ends = {"low": "", "high": ""}
+            return {"kind": kind, **ends, "step": "any", "missing": missing}
+        case "categories":
+            labels = written["labels"]
+            if isinstance(labels, int):
+                if labels > MOST_LISTED:
+                    high = str(labels - 1)
+                    return {
+                        "kind": "number", "low": "0", "high": high, "step": "1", "missing": missing,
+                    }  # fmt: skip
+                labels = list(range(labels))
+            if len(labels) > MOST_LISTED:
+                return {"kind": "text", "missing": missing}
+            choices = [
+                {"value": str(number), "label": str(label)} for number, label in enumerate(labels)
+            ]
+            kind = "buttons" if len(labels) <= MOST_BUTTONS else "list"
+            return {
+                "kind": kind,
+                "choices": choices,
+                "missing": missing,
+            }
+        case _:
+            return {"kind": "text", "missing": missing}

@@ -1,0 +1,161 @@
+"""Answers that say what is wrong: a problem document each, under a word that does not change.
+
+What a device can meet is :class:`lapwing.protocol.messages.problems.Problem`, which clients read,
+too; what only analysts and admins meet stands here. No text repeats a value that was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from lapwing.errors import (
+    LapwingError,
+    NotStoredError,
+    StoreBusyError,
+    StoreError,
+    StoreFullError,
+)
+from lapwing.protocol.messages.problems import PREFIX, Problem
+
+MEDIA_TYPE = b"application/problem+json"
+
+
+class DeskProblem(StrEnum):
+    """The last word of the type of what an analyst, an admin or a passer-by can meet."""
+
+    MALFORMED_REQUEST = "malformed-request"
+    TOKEN_NEEDED = "token-needed"
+    NOT_ALLOWED = "not-allowed"
+    TOO_FEW = "too-few-reports"
+    UNKNOWN_SEGMENT = "unknown-segment"
+    NOTHING_HERE = "nothing-here"
+    METHOD = "wrong-method"
+    STATE = "wrong-state"
+    EXISTS = "other-terms"
+    SURVEY_REFUSED = "survey-refused"
+    CANNOT_BE_SAID = "cannot-be-said"
+    NO_RESULT = "no-result-now"
+    DEFECT = "internal-error"
+
+    @property
+    def status(self) -> HTTPStatus:
+        """The HTTP status that goes with it."""
+        return _KINDS[self][0]
+
+    @property
+    def sentence(self) -> str:
+        """One sentence for people, without its full stop."""
+        return _KINDS[self][1]
+
+
+_KINDS = {
+    DeskProblem.MALFORMED_REQUEST: (HTTPStatus.BAD_REQUEST, "The request cannot be read"),
+    DeskProblem.TOKEN_NEEDED: (HTTPStatus.UNAUTHORIZED, "This needs a bearer token of a role"),
+    DeskProblem.NOT_ALLOWED: (HTTPStatus.FORBIDDEN, "The token's role may not do this"),
+    DeskProblem.TOO_FEW: (HTTPStatus.FORBIDDEN, "There are too few reports to show this"),
+    DeskProblem.UNKNOWN_SEGMENT: (HTTPStatus.NOT_FOUND, "The survey has no such segment"),
+    DeskProblem.NOTHING_HERE: (HTTPStatus.NOT_FOUND, "There is nothing at this address"),
+    DeskProblem.METHOD: (HTTPStatus.METHOD_NOT_ALLOWED, "This address does not know the method"),
+    DeskProblem.STATE: (HTTPStatus.CONFLICT, "The state of the survey or epoch forbids this"),
+    DeskProblem.EXISTS: (HTTPStatus.CONFLICT, "The survey is here already, with other terms"),
+    DeskProblem.SURVEY_REFUSED: (HTTPStatus.UNPROCESSABLE_ENTITY, "The survey cannot be used"),
+    DeskProblem.CANNOT_BE_SAID: (
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        "These reports cannot tell this",
+    ),
+    DeskProblem.NO_RESULT: (HTTPStatus.SERVICE_UNAVAILABLE, "There is no result now"),
+    DeskProblem.DEFECT: (HTTPStatus.INTERNAL_SERVER_ERROR, "This is a defect of the collector"),
+}
+
+AnyProblem = Problem | DeskProblem
+
+
+class ProblemError(Exception):
+    """An answer that says what is wrong.
+
+    Parameters
+    ----------
+    problem : Problem or DeskProblem
+    detail : str
+        What must hold, what came, what to do; no value that was sent.
+    more : mapping, optional
+        Further members of the document, such as the positions of refused reports.
+    retry_after : int, optional
+        Seconds.
+    headers : tuple
+        Further headers.
+    """
+
+    def __init__(
+        self,
+        problem: AnyProblem,
+        detail: str,
+        *,
+        more: Mapping[str, Any] | None = None,
+        retry_after: int | None = None,
+        headers: tuple[tuple[bytes, bytes], ...] = (),
+    ) -> None:
+        super().__init__(f"{problem}: {detail}")
+        self.problem = problem
+        self.detail = detail
+        self.more = dict(more or {})
+        self.retry_after = retry_after
+        self._headers = headers
+
+    @property
+    def status(self) -> int:
+        """The HTTP status."""
+        return int(self.problem.status)
+
+    def body(self) -> bytes:
+        """Return the problem document."""
+        document = {
+            "type": PREFIX + self.problem.value,
+            "title": self.problem.sentence,
+            "status": self.status,
+            "detail": self.detail,
+            **self.more,
+        }
+        return msgspec.json.encode(document)
+
+    def headers(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers of the answer, but for its length."""
+        found = [(b"content-type", MEDIA_TYPE), (b"cache-control", b"no-store"), *self._headers]
+        if self.retry_after is not None:
+            found.append((b"retry-after", str(self.retry_after).encode()))
+        if self.status == HTTPStatus.UNAUTHORIZED:
+            found.append((b"www-authenticate", b"Bearer"))
+        return found
+
+
+def problem_of(error: LapwingError, *, retry_seconds: int) -> ProblemError:
+    """Return how an error of the store is answered.
+
+    Parameters
+    ----------
+    error : StoreError, NotStoredError or ArgumentError
+    retry_seconds : int
+        What is told whoever may try again.
+    """
+    if isinstance(error, NotStoredError):
+        return ProblemError(Problem.UNKNOWN_EPOCH, "the survey or epoch was deleted meanwhile")
+    if isinstance(error, StoreBusyError):
+        return ProblemError(
+            Problem.BUSY,
+            "too many uploads wait; send the same bytes again later",
+            retry_after=retry_seconds,
+        )
+    if isinstance(error, StoreFullError):
+        return ProblemError(
+            Problem.FULL, "the disk is full; try again later", retry_after=10 * retry_seconds
+        )
+    if isinstance(error, StoreError):
+        return ProblemError(
+            Problem.NOT_READY, "the database cannot do it now; try again", retry_after=retry_seconds
+        )
+    return ProblemError(DeskProblem.STATE, str(error))

@@ -1,0 +1,180 @@
+"""Reading a body: no more of it than allowed, and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Generator, Iterable, MutableMapping
+from typing import Any
+
+from lapwing.protocol.messages.problems import Problem
+from lapwing.service.problem_answers import ProblemError
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+_CLOSE = ((b"connection", b"close"),)
+
+
+class ClientGoneError(Exception):
+    """Whoever sent the request has left before its end."""
+
+
+class Begun:
+    """A wait for a message that has begun: over already where nothing had to be waited for.
+
+    Most bodies come together with their headers. For them no timer is set, which would take as
+    much time as reading the batch.
+
+    Parameters
+    ----------
+    waiting : awaitable of Message
+        What a server's `receive` returned.
+
+    Attributes
+    ----------
+    message : Message or None
+        None while it is still waited for.
+    """
+
+    def __init__(self, waiting: Awaitable[Message]) -> None:
+        self._steps: Any = waiting.__await__()
+        self.message: Message | None = None
+        try:
+            self._waited = next(self._steps)
+        except StopIteration as end:
+            self.message = end.value
+
+    def __await__(self) -> Generator[Any, Any, Message]:
+        """Go on waiting where it stopped: what the loop sends or throws goes to the steps."""
+        if self.message is not None:
+            return self.message
+        waited = self._waited
+        while True:
+            try:
+                given = yield waited
+                step = self._steps.send
+            except BaseException as error:
+                given, step = error, self._steps.throw
+            try:
+                waited = step(given)
+            except StopIteration as end:
+                message: Message = end.value
+                return message
+
+
+class Receiving:
+    """What bodies may take, of all requests together.
+
+    Parameters
+    ----------
+    largest : int
+        Bytes of one body.
+    seconds : float
+        From its first byte to its last.
+    together : int
+        Bytes of all bodies that are on their way.
+    retry_seconds : int
+        What is told whom there is no room for.
+    """
+
+    def __init__(self, *, largest: int, seconds: float, together: int, retry_seconds: int) -> None:
+        self._largest = largest
+        self._seconds = seconds
+        self._together = together
+        self._retry = retry_seconds
+        self.held = 0
+
+    async def body(
+        self,
+        receive: Receive,
+        headers: Iterable[tuple[bytes, bytes]],
+        *,
+        largest: int | None = None,
+    ) -> bytes:
+        """Return a body that has arrived whole.
+
+        Parameters
+        ----------
+        receive : callable
+            Of the request.
+        headers : iterable of (bytes, bytes)
+        largest : int, optional
+            Bytes, where less than of any is allowed.
+
+        Raises
+        ------
+        ProblemError
+            When it is or would be too large, or too slow, or too much is on its way.
+        ClientGoneError
+            When the client left.
+        """
+        limit = self._largest if largest is None else min(largest, self._largest)
+        stated = next((value for name, value in headers if name == b"content-length"), None)
+        if stated is not None and (not stated.isdigit() or int(stated) > limit):
+            raise self._too_large(limit)
+        first = Begun(receive())
+        if first.message is not None and not first.message.get("more_body", False):
+            return self._part(first.message, limit)
+        try:
+            async with asyncio.timeout(self._seconds):
+                message = await first
+                body = self._part(message, limit)
+                if not message.get("more_body", False):
+                    return body
+                return await self._rest(receive, body, limit)
+        except TimeoutError:
+            raise ProblemError(
+                Problem.NOT_READY,
+                f"the body must arrive within {self._seconds:g} seconds, it did not; send the same "
+                "bytes again",
+                retry_after=self._retry,
+                headers=_CLOSE,
+            ) from None
+
+    def _part(self, message: Message, limit: int) -> bytes:
+        if message["type"] != "http.request":
+            raise ClientGoneError
+        body: bytes = message.get("body", b"")
+        if len(body) > limit:
+            raise self._too_large(limit)
+        return body
+
+    async def _rest(self, receive: Receive, first: bytes, limit: int) -> bytes:
+        parts = [first]
+        size = held = len(first)
+        self.held += held
+        try:
+            while True:
+                if size > limit:
+                    raise self._too_large(limit)
+                if self.held > self._together:
+                    raise ProblemError(
+                        Problem.BUSY,
+                        "too many large bodies are on their way at once; send the same bytes "
+                        "again later",
+                        retry_after=self._retry,
+                        headers=_CLOSE,
+                    )
+                message = await receive()
+                if message["type"] != "http.request":
+                    raise ClientGoneError
+                part = message.get("body", b"")
+                parts.append(part)
+                size += len(part)
+                self.held += len(part)
+                held += len(part)
+                if not message.get("more_body", False):
+                    if size > limit:
+                        raise self._too_large(limit)
+                    return b"".join(parts)
+        finally:
+            self.held -= held
+
+    def _too_large(self, limit: int) -> ProblemError:
+        return ProblemError(
+            Problem.TOO_LARGE,
+            f"a body here may have {limit} bytes; send several smaller ones",
+            headers=_CLOSE,
+        )

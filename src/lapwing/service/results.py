@@ -1,0 +1,305 @@
+"""Results on request: decoded beside the collector, kept, and shown only of enough reports.
+
+:meth:`Results.document` is what the pages draw; :meth:`Results.content` the same as a table or a
+picture.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from lapwing.errors import NotStoredError, StoreError
+from lapwing.protocol.messages.problems import Problem
+from lapwing.protocol.messages.tally import Tally
+from lapwing.service.catalogue import KeptSurvey
+from lapwing.service.counters import Counters
+from lapwing.service.decoding_orders import (
+    Defect,
+    Form,
+    Key,
+    Made,
+    Material,
+    Missing,
+    Order,
+    RefusedOrder,
+    Wanted,
+)
+from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
+from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
+from lapwing.service.result_documents import PROBABILITIES
+from lapwing.service.settings import Settings
+from lapwing.service.shown_counts import shown_segments
+from lapwing.service.storage.store import Store
+
+Found = TypeVar("Found")
+
+_LARGEST_KEPT = 2**22
+"""Bytes of a picture or a table that is kept."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked about an epoch of a survey.
+
+    Parameters
+    ----------
+    epoch : str
+    segment : str, optional
+        One of the survey's; "other" for who has none. None: all together.
+    against : str, optional
+        Another epoch, to compare with.
+    against_segment : str, optional
+        Another segment, to compare with.
+    level : float
+        Of all intervals, in (0, 1).
+    ranges : tuple of (str, str)
+        Above the first and at most the second, in the unit of the values; "" is open.
+    probabilities : tuple of float
+        Of quantiles.
+    """
+
+    epoch: str
+    segment: str | None = None
+    against: str | None = None
+    against_segment: str | None = None
+    level: float = 0.95
+    ranges: tuple[tuple[str, str], ...] = ()
+    probabilities: tuple[float, ...] = PROBABILITIES
+
+    @property
+    def compares(self) -> bool:
+        """Whether two are compared."""
+        return self.against is not None or self.against_segment is not None
+
+
+class Results:
+    """Decodes what is asked for, in processes of their own.
+
+    Parameters
+    ----------
+    store : Store
+    pool : Executor
+        Where the store is asked.
+    settings : Settings
+    counters : Counters
+    """
+
+    def __init__(
+        self, store: Store, *, pool: Executor, settings: Settings, counters: Counters
+    ) -> None:
+        self._store = store
+        self._pool = pool
+        self._counters = counters
+        self._retry = settings.retry_seconds
+        self._processes = [
+            DecodingProcess(seconds=settings.decode_seconds) for _ in range(settings.decoders)
+        ]
+        self._askers = ThreadPoolExecutor(settings.decoders, thread_name_prefix="lapwing-asker")
+        self._most = settings.kept_results
+        self._kept: OrderedDict[Order, Made] = OrderedDict()
+        self._asked: dict[Order, asyncio.Task[Made]] = {}
+
+    def start(self) -> None:
+        """Start the processes; they get ready while the collector receives already."""
+        for process in self._processes:
+            self._askers.submit(process.start)
+
+    def stop(self) -> None:
+        """End the processes; whoever waits for a result is told to come again."""
+        for process in self._processes:
+            process.stop()
+        self._askers.shutdown(wait=True)
+
+    async def document(self, kept: KeptSurvey, question: Question) -> dict[str, Any]:
+        """Return what the reports say, as JSON values.
+
+        Raises
+        ------
+        ProblemError
+            When too few reported, or there is no such epoch or segment; when the reports cannot
+            say it; when decoding takes too long.
+        """
+        order, made = await self._made(kept, question, "json")
+        head = {
+            "survey": order.key.survey,
+            "name": kept.survey.name,
+            "epoch": order.key.epoch,
+            "segment": order.key.segment,
+            "answers": kept.survey.answers,
+        }
+        if order.against is not None:
+            head |= {"against": order.against.epoch, "against_segment": order.against.segment}
+        return {**head, **made.content, "warnings": list(made.warnings)}
+
+    async def content(self, kept: KeptSurvey, question: Question, form: Form) -> bytes:
+        """Return the same as a table ("csv") or a picture ("svg", "png")."""
+        _, made = await self._made(kept, question, form)
+        content: str | bytes = made.content
+        return content.encode() if isinstance(content, str) else content
+
+    async def alarm(self, kept: KeptSurvey, epoch: str, segment: str | None) -> dict[str, Any]:
+        """Return whether honest devices can have sent the reports, as JSON values.
+
+        Raises
+        ------
+        ProblemError
+            As of :meth:`document`; also of a randomizer whose reports cannot be told from forged
+            ones ("cannot-be-said").
+        """
+        _, made = await self._made(kept, Question(epoch=epoch, segment=segment), "alarm")
+        found: dict[str, Any] = made.content
+        return found
+
+    async def tally(self, kept: KeptSurvey, epoch: str, segment: str | None) -> Tally:
+        """Return the tally of an epoch or a segment, where enough reported."""
+        await self._key(kept, epoch, segment)
+        return await self._apart(
+            lambda: self._store.tally(kept.stored.fingerprint, epoch, segment=segment)
+        )
+
+    async def _apart(self, work: Callable[[], Found]) -> Found:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        except (StoreError, NotStoredError) as error:
+            raise problem_of(error, retry_seconds=self._retry) from None
+
+    async def _made(self, kept: KeptSurvey, question: Question, form: Wanted) -> tuple[Order, Made]:
+        order = await self._order(kept, question, form)
+        made = self._kept.get(order)
+        if made is not None:
+            self._kept.move_to_end(order)
+            return order, made
+        task = self._asked.get(order)
+        if task is None:
+            task = asyncio.create_task(self._decoded(kept, order))
+            self._asked[order] = task
+            task.add_done_callback(lambda done: self._finished(order, done))
+        # One who goes away does not end it for the others.
+        return order, await asyncio.shield(task)
+
+    def _finished(self, order: Order, task: asyncio.Task[Made]) -> None:
+        self._asked.pop(order, None)
+        if task.cancelled() or task.exception() is not None:
+            return
+        made = task.result()
+        if isinstance(made.content, dict) or len(made.content) <= _LARGEST_KEPT:
+            self._kept[order] = made
+            while len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+    async def _order(self, kept: KeptSurvey, question: Question, form: Wanted) -> Order:
+        key = await self._key(kept, question.epoch, question.segment)
+        against, people = None, "same"
+        if question.compares:
+            epoch = question.against or question.epoch
+            segment = question.against_segment
+            if segment is None and question.against_segment is None:
+                segment = question.segment
+            against = await self._key(kept, epoch, segment)
+            if against == key:
+                raise ProblemError(
+                    DeskProblem.MALFORMED_REQUEST,
+                    "what is compared must be another epoch or another segment",
+                )
+            if epoch != question.epoch and kept.survey.answers == "remembered report":
+                raise ProblemError(
+                    DeskProblem.CANNOT_BE_SAID,
+                    "devices of this survey send their first report in every epoch, whatever the "
+                    "value has become, so a difference would say only who came and who left",
+                )
+            # Nobody is in two segments of one epoch; in two epochs anybody may be.
+            if epoch == question.epoch:
+                people = "different"
+        return Order(
+            key,
+            against,
+            "different" if people == "different" else "same",
+            form,
+            question.level,
+            question.ranges,
+            question.probabilities,
+            kept.survey.name,
+            _names(key, against),
+        )
+
+    async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None) -> Key:
+        """Return the key of a tally, or raise the problem that it may not be shown."""
+        if epoch not in kept.epochs:
+            raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
+        if segment is not None and segment not in kept.segments:
+            raise ProblemError(
+                DeskProblem.UNKNOWN_SEGMENT, "the survey declares no segment of this name"
+            )
+        fingerprint = kept.stored.fingerprint
+        totals = await self._apart(lambda: self._store.totals(fingerprint))
+        counts = {each.segment: each.reports for each in totals if each.epoch == epoch}
+        together, minimum = sum(counts.values()), kept.stored.minimum
+        if together < minimum:
+            raise _too_few(minimum)
+        if segment is None:
+            return Key(fingerprint, epoch, None, together)
+        least = max(minimum, kept.survey.segment_minimum)
+        by_segment = {name: counts.get(name, 0) for name in kept.segments}
+        if segment not in shown_segments(by_segment, minimum=least):
+            raise _too_few(least)
+        return Key(fingerprint, epoch, segment, by_segment[segment])
+
+    async def _decoded(self, kept: KeptSurvey, order: Order) -> Made:
+        started = time.perf_counter()
+        loop = asyncio.get_running_loop()
+        materials: dict[Key, Material] = {}
+        keys = [order.key, *([] if order.against is None else [order.against])]
+        # A survey's results are decoded where they were decoded before.
+        process = self._processes[int(order.key.survey[:8], 16) % len(self._processes)]
+        while True:
+            try:
+                found = await loop.run_in_executor(self._askers, process.ask, order, materials)
+            except (DecodingFailedError, RuntimeError) as error:
+                raise ProblemError(
+                    DeskProblem.NO_RESULT,
+                    f"{error}; ask again later",
+                    retry_after=self._retry,
+                ) from None
+            match found:
+                case Made():
+                    self._counters.decoding.add(time.perf_counter() - started)
+                    return found
+                case Missing(wanted) if not materials:
+                    for key in wanted if set(wanted) <= set(keys) else ():
+                        tally = await self._apart(
+                            lambda key=key: self._store.tally(  # type: ignore[misc]
+                                key.survey, key.epoch, segment=key.segment
+                            )
+                        )
+                        materials[key] = Material(kept.stored.document, tally)
+                case RefusedOrder(reason):
+                    raise ProblemError(DeskProblem.CANNOT_BE_SAID, reason)
+                case Defect(kind, place):
+                    raise RuntimeError(f"a decode ended in {kind} at {place}")
+                case _:
+                    raise RuntimeError("the decoding process asks for what it was given")
+
+
+def _too_few(minimum: int) -> ProblemError:
+    return ProblemError(
+        DeskProblem.TOO_FEW,
+        f"nothing is shown of fewer than {minimum} reports",
+        more={"minimum": minimum},
+    )
+
+
+def _names(key: Key, against: Key | None) -> tuple[str, str]:
+    if against is None:
+        return ("first", "second")
+    if key.epoch == against.epoch:
+        return (key.segment or "all", against.segment or "all")
+    if key.segment == against.segment:
+        return (key.epoch, against.epoch)
+    one, two = (f"{each.epoch}, {each.segment or 'all'}" for each in (key, against))
+    return (one, two)

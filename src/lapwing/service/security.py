@@ -1,0 +1,99 @@
+"""Tokens: who may ask for what. Only their hashes are kept, and compared in constant time."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Iterable
+from typing import Literal
+
+from lapwing.errors import ArgumentError
+
+Role = Literal["admin", "analyst"]
+
+ROLE_PREFIX = "lwa_"
+UPLOAD_PREFIX = "lwu_"
+
+COOKIE = "lapwing"
+"""The pages' cookie: it opens what is read, and nothing that changes anything."""
+
+_TOKEN = re.compile(r"lw[au]_[A-Za-z0-9_-]{43}")
+
+LONGEST_HEADER = 200
+
+
+def new_token(prefix: str) -> str:
+    """Return a token of 256 random bits, as it is shown once."""
+    return prefix + secrets.token_urlsafe(32)
+
+
+def hash_of(token: str) -> bytes:
+    """Return the SHA-256 of a token: 32 bytes. It has 256 random bits, so it needs no salt."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def check_token(token: str, *, name: str) -> str:
+    """Return a token that somebody chose, or raise ArgumentError unless it is one of ours.
+
+    Parameters
+    ----------
+    token : str
+    name : str
+        Where it came from, for the message, which never holds it.
+    """
+    if not token.startswith(ROLE_PREFIX) or not _TOKEN.fullmatch(token):
+        raise ArgumentError(
+            f"{name} must be {ROLE_PREFIX} and 43 letters and digits of base64url, it is not; "
+            "make one with: python -c \"import secrets; print('lwa_' + secrets.token_urlsafe(32))\""
+        )
+    return token
+
+
+class Roles:
+    """Which hashes open which role.
+
+    Parameters
+    ----------
+    known : iterable of (bytes, Role)
+        Hashes of tokens, and what they open.
+    """
+
+    def __init__(self, known: Iterable[tuple[bytes, Role]] = ()) -> None:
+        self._known = dict(known)
+
+    def add(self, token_hash: bytes, role: Role) -> None:
+        """Let a token open a role."""
+        self._known[token_hash] = role
+
+    def remove(self, token_hash: bytes) -> None:
+        """Let a token open nothing any more."""
+        self._known.pop(token_hash, None)
+
+    def has(self, role: Role) -> bool:
+        """Return whether any token opens the role."""
+        return role in self._known.values()
+
+    def role_of(self, token: str | None) -> Role | None:
+        """Return what a token opens; None for one that nobody knows.
+
+        All hashes are compared, each in constant time, so how long it takes says nothing.
+        """
+        found: Role | None = None
+        given = hash_of(token or "")
+        for known, role in self._known.items():
+            if hmac.compare_digest(known, given):
+                found = role
+        return found
+
+
+def bearer(header: bytes | None, *, prefix: str) -> str | None:
+    """Return the token of an Authorization header; None when there is none that could be ours."""
+    if header is None or len(header) > LONGEST_HEADER:
+        return None
+    scheme, _, token = header.decode("latin-1").partition(" ")
+    if scheme.lower() != "bearer":
+        return None
+    token = token.strip()
+    return token if token.startswith(prefix) and _TOKEN.fullmatch(token) else None

@@ -1,0 +1,211 @@
+"""What a collector is told: a TOML file, then the environment, then the command line.
+
+Unknown keys are refused with the nearest known one. A secret stands in no such file and on no
+command line, where other users of a machine read it: tokens and passwords come by the environment
+or from a file of their own.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Meta, Struct
+
+from lapwing.documents import nearest, quoted
+from lapwing.errors import ArgumentError, FormatError
+
+PREFIX = "LAPWING_"
+
+OTHERS = frozenset({"LAPWING_DATA", "LAPWING_MUTATION", "LAPWING_REQUIRE_ALL"})
+"""Variables of this prefix that are not the collector's: the repository's own tests read them."""
+
+SECRETS = ("admin_token", "analyst_token")
+"""What only the environment may hold; ``admin_token_file`` and its like name a file with it."""
+
+LARGEST_BODY = 2**24 + 2**12
+"""Bytes of the largest packed batch, with its header."""
+
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+
+
+class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings of a collector, with their defaults.
+
+    Parameters
+    ----------
+    database : str
+        The path of an SQLite file, or ``postgresql://...``.
+    host : str
+        The address to listen at.
+    port : int
+        0 takes any free one, which is printed.
+    admin_token_file, analyst_token_file : str, optional
+        A file that holds the token of the role, and nothing else.
+    largest_body : int
+        Bytes of the largest body that is read.
+    body_seconds : float
+        How long a body may take to arrive, from its first byte to its last.
+    receiving_bytes : int
+        Bytes of bodies that may be on their way at once; more are told to come again later.
+    waiting_uploads : int
+        How many uploads may wait for the disk; more are told to come again later.
+    connections : int
+        How many connections are served at once.
+    retry_seconds : int
+        What a busy collector tells a device to wait.
+    decoders : int
+        Processes that decode, beside the one that receives.
+    decode_seconds : float
+        How long a decode may take before its process is ended.
+    kept_results : int
+        Decoded results that are kept.
+    stop_seconds : float
+        How long a stopping collector waits for requests that it has begun to read.
+    secure_cookies : bool
+        Whether the pages' cookie is for HTTPS only: true behind a proxy that ends TLS.
+    """
+
+    database: str = "collector.sqlite"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65_535)] = 8080
+    admin_token_file: str | None = None
+    analyst_token_file: str | None = None
+    largest_body: Annotated[int, Meta(ge=2**10, le=2**30)] = LARGEST_BODY
+    body_seconds: Seconds = 30.0
+    receiving_bytes: Annotated[int, Meta(ge=2**10)] = 2**28
+    waiting_uploads: Annotated[int, Meta(ge=1, le=10**6)] = 4096
+    connections: Annotated[int, Meta(ge=1, le=10**6)] = 2048
+    retry_seconds: Annotated[int, Meta(ge=1, le=3600)] = 5
+    decoders: Annotated[int, Meta(ge=1, le=64)] = 1
+    decode_seconds: Seconds = 300.0
+    kept_results: Annotated[int, Meta(ge=1, le=10**5)] = 64
+    stop_seconds: Seconds = 20.0
+    secure_cookies: bool = False
+
+
+class Secrets(Struct, frozen=True, kw_only=True):
+    """The tokens that were given from outside.
+
+    Parameters
+    ----------
+    admin_token, analyst_token : str, optional
+        None where none was given.
+    """
+
+    admin_token: str | None = None
+    analyst_token: str | None = None
+
+
+def read_settings(
+    *,
+    path: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    given: Mapping[str, Any] | None = None,
+) -> tuple[Settings, Secrets]:
+    """Return the settings of a collector and the tokens it was given.
+
+    Parameters
+    ----------
+    path : Path, optional
+        A TOML file.
+    environment : mapping, optional
+        Default: the process's own. ``LAPWING_PORT`` is the key ``port``.
+    given : mapping, optional
+        Of the command line, which goes before all others; None in it says nothing.
+
+    Raises
+    ------
+    FormatError
+        When the file is no TOML, has an unknown key or a secret.
+    ArgumentError
+        When a value is not legal, or a variable of the environment is unknown.
+    OSError
+        When a file cannot be read.
+    """
+    environment = os.environ if environment is None else environment
+    chosen: dict[str, Any] = {} if path is None else _from_file(path)
+    by_variable, secrets = _from_environment(environment)
+    typed = {key: value for key, value in (given or {}).items() if value is not None}
+    for source in (chosen, typed):
+        _refuse_password(source.get("database"))
+    merged = {**chosen, **by_variable, **typed}
+    try:
+        settings = msgspec.convert(merged, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise ArgumentError(f"a setting is not legal: {_said(str(error))}") from None
+    return settings, _read_secrets(settings, secrets)
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+        raise FormatError(f"{path.name} must be a TOML file of settings, it is not") from None
+    known = Settings.__struct_fields__
+    for key in found:
+        if key in SECRETS:
+            raise FormatError(
+                f"{path.name} must hold no secret, it has {key}; set {PREFIX}{key.upper()}, or put "
+                f"the token into a file of its own and name it as {key}_file"
+            )
+        if key not in known:
+            raise FormatError(
+                f"{path.name} has the unknown key {quoted(key)}{nearest(key, known)}; known: "
+                f"{', '.join(known)}"
+            )
+    return found
+
+
+def _from_environment(environment: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+    known = (*Settings.__struct_fields__, *SECRETS)
+    found: dict[str, Any] = {}
+    secrets: dict[str, str] = {}
+    for name, value in environment.items():
+        if not name.startswith(PREFIX) or name in OTHERS:
+            continue
+        key = name.removeprefix(PREFIX).lower()
+        if key not in known or name != name.upper():
+            names = [PREFIX + each.upper() for each in known]
+            raise ArgumentError(
+                f"the environment has the unknown variable {quoted(name)}{nearest(name, names)}; "
+                "take it away, or correct its name"
+            )
+        (secrets if key in SECRETS else found)[key] = value
+    return found, secrets
+
+
+def _read_secrets(settings: Settings, secrets: Mapping[str, str]) -> Secrets:
+    found: dict[str, str | None] = {}
+    for key in SECRETS:
+        name = getattr(settings, f"{key}_file")
+        if name is not None and key in secrets:
+            raise ArgumentError(f"give {key} by the environment or by a file, not by both")
+        # A file made by an editor, or by `echo`, ends in a newline.
+        found[key] = secrets.get(key) if name is None else Path(name).read_text("utf-8").strip()
+    return Secrets(**found)
+
+
+def _refuse_password(database: Any) -> None:
+    if not isinstance(database, str) or "://" not in database:
+        return
+    try:
+        password = urlsplit(database).password
+    except ValueError:
+        return  # whoever opens it says what is wrong
+    if password:
+        raise ArgumentError(
+            "the address of a database must hold no password where others can read it; set "
+            f"{PREFIX}DATABASE, PGPASSWORD, or use a password file (PGPASSFILE)"
+        )
+
+
+def _said(message: str) -> str:
+    """Return msgspec's sentence without its first capital and its JSON path."""
+    text, _, place = message.partition(" - at ")
+    return f"{place.strip('`').removeprefix('$.')}: {text[:1].lower()}{text[1:]}" if place else text

@@ -1,0 +1,1 @@
+"""What the collector keeps: surveys, epochs, tallies, and which batches it has counted."""

@@ -1,0 +1,196 @@
+"""How reports become rows: checked and counted by their survey, stored in as few bytes as do.
+
+A row holds the records themselves or their counts, whichever is shorter; of a survey whose tallies
+are logs always the records. So a commit never writes all counts of a large domain anew.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError, ReportError, StoreError
+from lapwing.protocol.messages.batch import MOST_REFUSED, NO_SEGMENT
+from lapwing.protocol.messages.group_tallies import OTHER
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import Counts, ReportLog, Tally
+from lapwing.survey.survey import Survey
+
+RECORDS = 0
+"""Form of a row whose body is records, one behind the other."""
+COUNTS = 1
+"""... is the number of reports of each block, then all its counts: little-endian, 64 bits each."""
+
+_STRETCH = 256
+"""Reports that are searched at a time for those to be refused."""
+_SEARCHES = 500
+"""Searches in one batch; a batch of nothing but wrong reports must not cost more than counting."""
+
+
+class Row(NamedTuple):
+    """Some reports as they are stored."""
+
+    reports: int
+    form: int
+    body: bytes
+
+
+class Counting:
+    """A survey as its collector uses it.
+
+    Parameters
+    ----------
+    document : bytes
+        The JSON of the survey.
+
+    Raises
+    ------
+    FormatError
+        When it is no survey.
+    """
+
+    def __init__(self, document: bytes) -> None:
+        # Of either kind, which a file does not tell a type checker.
+        self.survey: Survey[Tally] = Survey.from_json(document)
+        self.randomizer = self.survey.randomizer.fingerprint
+        self.width = self.survey.randomizer.report_width
+        self.segments = self.survey.segments
+        self.nothing = self.tally(b"")
+        self.is_log = isinstance(self.nothing, ReportLog)
+        self._sizes = [] if self.is_log else [block.size for block in self.nothing.blocks]
+        self.counts_bytes = 8 * sum(1 + size for size in self._sizes)
+
+    def tally(self, records: bytes) -> Tally:
+        """Return the exact tally of some records.
+
+        Raises
+        ------
+        ReportError
+            With the position of the first report that cannot occur.
+        """
+        if len(records) % self.width:
+            raise ReportError(f"every report must have {self.width} bytes, these have not")
+        cells = np.frombuffer(records, dtype=np.uint8).reshape(-1, self.width)
+        return self.survey.tally(Reports(cells, self.randomizer))
+
+    def refused(self, records: bytes, reports: int) -> tuple[tuple[int, str], ...]:
+        """Return the position and reason of the first reports that cannot occur, at most 100."""
+        width = len(records) // reports
+        if width != self.width:
+            return ((0, f"every report must have {self.width} bytes, these have {width}"),)
+        found: dict[int, str] = {}
+        searched = 0
+
+        def wrong(start: int, end: int) -> int | None:
+            """Return the position of a wrong one of some reports, not always of the first."""
+            nonlocal searched
+            searched += 1
+            try:
+                self.tally(records[start * width : end * width])
+            except ReportError as error:
+                place = start + (error.position or 0)
+                found[place] = _reason(error)
+                return place
+            return None
+
+        if wrong(0, reports) is None:
+            return ()
+        for stretch in range(0, reports, _STRETCH):
+            waiting = [(stretch, min(stretch + _STRETCH, reports))]
+            while waiting and searched < _SEARCHES and len(found) < MOST_REFUSED:
+                start, end = waiting.pop()
+                place = wrong(start, end) if start < end else None
+                if place is not None:
+                    waiting += [(place + 1, end), (start, place)]
+        return tuple(sorted(found.items()))
+
+    def row(self, tally: Tally, records: bytes) -> Row:
+        """Return the shorter of records and counts."""
+        if isinstance(tally, Counts) and self.counts_bytes < len(records):
+            return self.counted(tally)
+        return Row(len(records) // self.width, RECORDS, records)
+
+    def counted(self, tally: Counts) -> Row:
+        """Return counts as a row."""
+        parts: list[NDArray[np.int64]] = []
+        for number, block in zip(tally.reports, tally.blocks, strict=True):
+            parts += [np.array([number], dtype=np.int64), block]
+        return Row(tally.total, COUNTS, np.concatenate(parts).astype("<i8").tobytes())
+
+    def folded(self, rows: Sequence[Row]) -> Row:
+        """Return the one row that says what some rows say together.
+
+        Of a log, records in ascending order of their numbers: what came when is gone.
+        """
+        if not self.is_log:
+            tally = self.total(rows)
+            assert isinstance(tally, Counts)
+            return self.counted(tally)
+        joined = ReportLog([self._codes(row) for row in rows], self.width, self.randomizer)
+        return Row(joined.total, RECORDS, joined.records())
+
+    def total(self, rows: Iterable[Row]) -> Tally:
+        """Return the tally of everything in some rows.
+
+        Raises
+        ------
+        StoreError
+            When a row cannot be of this survey: the database is damaged.
+        """
+        if self.is_log:
+            runs = [self._codes(row) for row in rows]
+            return ReportLog(runs, self.width, self.randomizer, self.survey.fingerprint)
+        summed = np.zeros(self.counts_bytes // 8, dtype=np.int64)
+        waiting: list[bytes] = []
+        for row in rows:
+            if row.form == COUNTS and len(row.body) == self.counts_bytes:
+                summed += np.frombuffer(row.body, dtype="<i8")
+            elif row.form == RECORDS and len(row.body) == row.reports * self.width:
+                waiting.append(row.body)
+            else:
+                raise _damaged()
+        blocks: list[NDArray[np.int64]] = []
+        reports: list[int] = []
+        start = 0
+        for size in self._sizes:
+            reports.append(int(summed[start]))
+            blocks.append(summed[start + 1 : start + 1 + size])
+            start += 1 + size
+        whole = Counts(blocks, reports, self.randomizer, self.survey.fingerprint)
+        return whole + self.tally(b"".join(waiting)) if waiting else whole
+
+    def segment(self, label: str) -> int:
+        """Return the number of a segment; ArgumentError when the survey has none of that name."""
+        if label == OTHER:
+            return NO_SEGMENT
+        if label not in self.segments:
+            known = ", ".join(repr(name) for name in (*self.segments[:20], OTHER))
+            raise ArgumentError(f"the segment must be one that the survey declares: {known}")
+        return self.segments.index(label) + 1
+
+    def label(self, segment: int) -> str:
+        """Return the label of a segment."""
+        return self.segments[segment - 1] if 1 <= segment <= len(self.segments) else OTHER
+
+    def _codes(self, row: Row) -> NDArray[np.uint64]:
+        if row.form != RECORDS or len(row.body) != row.reports * self.width:
+            raise _damaged()
+        log = self.tally(row.body)
+        assert isinstance(log, ReportLog)
+        return log.codes
+
+
+def _damaged() -> StoreError:
+    return StoreError(
+        "the database holds a row of reports that cannot be of its survey; restore a backup"
+    )
+
+
+def _reason(error: ReportError) -> str:
+    """Return what must hold for every report, without the position, which stands beside it."""
+    text = str(error).partition(", the one at position")[0].partition("; the batch was not")[0]
+    return re.sub(r" at position \d+", "", text)

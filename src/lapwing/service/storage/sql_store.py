@@ -1,0 +1,423 @@
+"""The store over any SQL database: what SQLite and PostgreSQL have in common, which is all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import get_args
+
+from lapwing.errors import (
+    ArgumentError,
+    FormatError,
+    LapwingError,
+    NotStoredError,
+    StoreError,
+)
+from lapwing.protocol.messages.tally import Tally
+from lapwing.service.storage.counting import Counting, Row
+from lapwing.service.storage.driver import ConflictError, Driver, Transaction
+from lapwing.service.storage.folding import fold_group
+from lapwing.service.storage.intake import Delta, Intake, Place
+from lapwing.service.storage.pending import Pending
+from lapwing.service.storage.state_file import exported, imported
+from lapwing.service.storage.store import (
+    AccessToken,
+    EpochState,
+    Outcome,
+    Refused,
+    StoredEpoch,
+    StoredSurvey,
+    SurveyState,
+    Total,
+    Upload,
+    UploadTokens,
+    Verdict,
+)
+from lapwing.service.storage.survey_rows import (
+    EPOCH_COLUMNS,
+    SURVEY_COLUMNS,
+    check_epoch,
+    check_forward,
+    check_survey,
+    delete_epoch,
+    drop_batches,
+    insert_epoch,
+    insert_survey,
+)
+
+_KEPT = 64
+"""Surveys that are kept ready to count."""
+_ATTEMPTS = 5
+
+_PLACE = (
+    "SELECT s.key, e.key, s.fingerprint, s.state, s.upload, e.state FROM surveys s"
+    " JOIN epochs e ON e.survey = s.key WHERE s.fingerprint = ?1 AND e.name = ?2"
+)
+_LEDGER = "INSERT INTO ledger (epoch, id, digest) VALUES (?1, ?2, ?3)"
+_DELTA = "INSERT INTO deltas (epoch, segment, reports, form, body) VALUES (?1, ?2, ?3, ?4, ?5)"
+_USED = "UPDATE upload_tokens SET used = 1 WHERE survey = ?1 AND digest = ?2"
+_TOKEN = "SELECT used FROM upload_tokens WHERE survey = ?1 AND digest = ?2"
+
+
+class SqlStore:
+    """A :class:`Store` in the tables of a database.
+
+    Parameters
+    ----------
+    driver : Driver
+        An open database whose tables are of the newest version.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._ready: dict[str, Counting] = {}
+        self._ready_lock = Lock()
+        self._pending = Pending()
+        self._look()
+
+    def _look(self) -> None:
+        """Note what waits to be folded or dropped."""
+        with self._driver.reading() as transaction:
+            waiting = transaction.rows(
+                "SELECT epoch, segment, COUNT(*), SUM(LENGTH(body)) FROM deltas"
+                " GROUP BY epoch, segment"
+            )
+            self._dropping = bool(transaction.rows("SELECT epoch FROM dropped LIMIT 1"))
+        for epoch, segment, rows, size in waiting:
+            self._pending.add((epoch, segment), int(size), rows=rows)
+
+    # Surveys and epochs
+
+    def surveys(self) -> list[StoredSurvey]:
+        """Return all surveys, in the order in which they came."""
+        with self._driver.reading() as transaction:
+            found = transaction.rows(f"SELECT {SURVEY_COLUMNS} FROM surveys ORDER BY key")
+        return [StoredSurvey(row[0], bytes(row[1]), *row[2:]) for row in found]
+
+    def add_survey(self, survey: StoredSurvey) -> bool:
+        """Keep a survey; see :class:`Store`."""
+        counting = Counting(survey.document)
+        if counting.survey.fingerprint != survey.fingerprint:
+            raise FormatError("the survey's document has another fingerprint than was said")
+        check_survey(survey)
+        with self._driver.writing() as transaction:
+            return insert_survey(transaction, survey) is not None
+
+    def set_survey_state(self, survey: str, state: SurveyState) -> None:
+        """Publish or retire a survey; see :class:`Store`."""
+        with self._driver.writing() as transaction:
+            key, now = self._survey(transaction, survey, self._driver.alone)
+            check_forward(now, state, get_args(SurveyState), "a survey")
+            transaction.run("UPDATE surveys SET state = ?1 WHERE key = ?2", state, key)
+
+    def delete_survey(self, survey: str) -> None:
+        """Forget a survey and all that was collected for it."""
+        with self._driver.writing() as transaction:
+            key, _ = self._survey(transaction, survey, self._driver.alone)
+            for (epoch,) in transaction.rows("SELECT key FROM epochs WHERE survey = ?1", key):
+                delete_epoch(transaction, epoch)
+            for table in ("refused", "upload_tokens"):
+                transaction.run(f"DELETE FROM {table} WHERE survey = ?1", key)
+            transaction.run("DELETE FROM surveys WHERE key = ?1", key)
+        self._dropping = True
+        with self._ready_lock:
+            self._ready.pop(survey, None)
+
+    def epochs(self, survey: str) -> list[StoredEpoch]:
+        """Return the epochs of a survey, in the order in which they came."""
+        with self._driver.reading() as transaction:
+            key, _ = self._survey(transaction, survey)
+            rows = transaction.rows(
+                f"SELECT {EPOCH_COLUMNS} FROM epochs WHERE survey = ?1 ORDER BY key", key
+            )
+            return [StoredEpoch(*row) for row in rows]
+
+    def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
+        """Keep an epoch, or change its times; see :class:`Store`."""
+        check_epoch(epoch)
+        with self._driver.writing() as transaction:
+            key, _ = self._survey(transaction, survey, self._driver.alone)
+            found = transaction.rows(
+                "SELECT key, state FROM epochs WHERE survey = ?1 AND name = ?2"
+                + self._driver.alone,
+                key,
+                epoch.name,
+            )
+            if not found:
+                insert_epoch(transaction, key, epoch)
+                return True
+            if found[0][1] == "closed":
+                raise ArgumentError("a closed epoch must stay as it is; make one of another name")
+            transaction.run(
+                "UPDATE epochs SET opens = ?1, closes = ?2, grace_seconds = ?3 WHERE key = ?4",
+                epoch.opens,
+                epoch.closes,
+                epoch.grace_seconds,
+                found[0][0],
+            )
+            return False
+
+    def set_epoch_state(self, survey: str, epoch: str, state: EpochState) -> None:
+        """Open or close an epoch; see :class:`Store`."""
+        with self._driver.writing() as transaction:
+            place = self._place(transaction, survey, epoch, self._driver.alone)
+            check_forward(place.epoch_state, state, get_args(EpochState), "an epoch")
+            transaction.run("UPDATE epochs SET state = ?1 WHERE key = ?2", state, place.epoch)
+            if state == "closed" != place.epoch_state:
+                transaction.run("INSERT INTO dropped (epoch) VALUES (?1)", place.epoch)
+                drop_batches(transaction, place.epoch)
+        self._dropping = True
+
+    def delete_epoch(self, survey: str, epoch: str) -> None:
+        """Forget an epoch and all that was collected in it."""
+        with self._driver.writing() as transaction:
+            place = self._place(transaction, survey, epoch, self._driver.alone)
+            transaction.run(
+                "DELETE FROM refused WHERE survey = ?1 AND epoch = ?2", place.survey, epoch
+            )
+            delete_epoch(transaction, place.epoch)
+        self._dropping = True
+
+    # Reports
+
+    def store(self, uploads: Sequence[Upload]) -> list[Outcome]:
+        """Store batches in one transaction, and return what became of each."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._store(uploads)
+            except ConflictError:
+                continue
+        raise StoreError("other collectors store the same batches all the time; try again later")
+
+    def _store(self, uploads: Sequence[Upload]) -> list[Outcome]:
+        with self._driver.writing() as transaction:
+            intake = Intake(
+                uploads,
+                {
+                    key: self._met(transaction, *key)
+                    for key in dict.fromkeys([(upload.survey, upload.epoch) for upload in uploads])
+                },
+                known=transaction.known,
+                token=lambda survey, digest: self._token(transaction, survey, digest),
+                counting=lambda survey: self._counting(transaction, survey),
+            )
+            if intake.ledger:
+                # In one order, so that two collectors never wait for each other.
+                transaction.many(_LEDGER, sorted(intake.ledger))
+                transaction.many(
+                    _DELTA, [(one.epoch, one.segment, *one.row) for one in intake.deltas]
+                )
+            if intake.tokens:
+                transaction.many(_USED, intake.tokens)
+        self._note(intake.deltas)
+        return intake.outcomes
+
+    def _note(self, deltas: Iterable[Delta]) -> None:
+        for epoch, segment, row, heavy in deltas:
+            self._pending.add((epoch, segment), len(row.body), heavy=heavy)
+
+    def tally(self, survey: str, epoch: str, *, segment: str | None = None) -> Tally:
+        """Return the tally of an epoch, or of one of its segments; see :class:`Store`."""
+        with self._driver.reading() as transaction:
+            place = self._place(transaction, survey, epoch)
+            counting = self._counting(transaction, survey)
+            where, arguments = " WHERE epoch = ?1", [place.epoch]
+            if segment is not None:
+                where += " AND segment = ?2"
+                arguments.append(counting.segment(segment))
+            rows = [
+                Row(reports, form, bytes(body))
+                for table in ("folded", "deltas")
+                for reports, form, body in transaction.rows(
+                    f"SELECT reports, form, body FROM {table}{where}", *arguments
+                )
+            ]
+        return counting.total(rows)
+
+    def totals(self, survey: str) -> list[Total]:
+        """Return how many reports there are, by epoch and segment."""
+        with self._driver.reading() as transaction:
+            key, _ = self._survey(transaction, survey)
+            counting = self._counting(transaction, survey)
+            rows = transaction.rows(
+                "SELECT e.name, r.segment, SUM(r.reports) FROM (SELECT epoch, segment, reports"
+                " FROM folded UNION ALL SELECT epoch, segment, reports FROM deltas) r"
+                " JOIN epochs e ON e.key = r.epoch WHERE e.survey = ?1"
+                " GROUP BY e.key, e.name, r.segment ORDER BY e.key, r.segment",
+                key,
+            )
+            return [Total(name, counting.label(segment), int(n)) for name, segment, n in rows]
+
+    def add_refused(self, survey: str, refused: Iterable[Refused]) -> None:
+        """Add to the numbers of refused uploads."""
+        with self._driver.writing() as transaction:
+            key, _ = self._survey(transaction, survey, self._driver.share)
+            transaction.many(
+                "INSERT INTO refused (survey, epoch, reason, number) VALUES (?1, ?2, ?3, ?4)"
+                " ON CONFLICT (survey, epoch, reason)"
+                " DO UPDATE SET number = refused.number + excluded.number",
+                [(key, *row) for row in refused],
+            )
+
+    def refused(self, survey: str) -> list[Refused]:
+        """Return how many uploads were refused, by epoch and reason."""
+        with self._driver.reading() as transaction:
+            key, _ = self._survey(transaction, survey)
+            rows = transaction.rows(
+                "SELECT epoch, reason, number FROM refused WHERE survey = ?1"
+                " ORDER BY epoch, reason",
+                key,
+            )
+            return [Refused(*row) for row in rows]
+
+    # Tokens
+
+    def add_upload_tokens(self, survey: str, digests: Iterable[bytes]) -> None:
+        """Keep the SHA-256 of tokens, each good for one batch."""
+        with self._driver.writing() as transaction:
+            key, _ = self._survey(transaction, survey, self._driver.share)
+            transaction.many(
+                "INSERT INTO upload_tokens (survey, digest) VALUES (?1, ?2)"
+                " ON CONFLICT (survey, digest) DO NOTHING",
+                [(key, digest) for digest in digests],
+            )
+
+    def upload_tokens(self, survey: str) -> UploadTokens:
+        """Return how many upload tokens there are."""
+        with self._driver.reading() as transaction:
+            key, _ = self._survey(transaction, survey)
+            rows = transaction.rows(
+                "SELECT used, COUNT(*) FROM upload_tokens WHERE survey = ?1 GROUP BY used", key
+            )
+            counts = {int(used): int(number) for used, number in rows}
+            return UploadTokens(counts.get(0, 0), counts.get(1, 0))
+
+    def add_access_token(self, token: AccessToken) -> None:
+        """Keep the SHA-256 of a token of an analyst or admin."""
+        with self._driver.writing() as transaction:
+            transaction.run(
+                "INSERT INTO access_tokens (digest, role, label) VALUES (?1, ?2, ?3)"
+                " ON CONFLICT (digest) DO UPDATE SET role = excluded.role, label = excluded.label",
+                *token,
+            )
+
+    def access_tokens(self) -> list[AccessToken]:
+        """Return the hashes of all analysts' and admins' tokens."""
+        with self._driver.reading() as transaction:
+            rows = transaction.rows("SELECT digest, role, label FROM access_tokens ORDER BY digest")
+            return [AccessToken(bytes(digest), role, label) for digest, role, label in rows]
+
+    def delete_access_token(self, digest: bytes) -> bool:
+        """Forget a token; return whether it was there."""
+        with self._driver.writing() as transaction:
+            return transaction.run("DELETE FROM access_tokens WHERE digest = ?1", digest) > 0
+
+    # What happens behind
+
+    def fold(self, *, everything: bool = False) -> bool:
+        """Count what waits to be counted, some at a time; see :class:`Store`."""
+        key = self._pending.take(everything=everything)
+        if key is not None:
+            try:
+                with self._driver.writing() as transaction:
+                    more = fold_group(
+                        transaction,
+                        *key,
+                        lambda survey: self._counting(transaction, survey),
+                        share=self._driver.share,
+                        fold_lock=self._driver.fold_lock,
+                    )
+            except BaseException:
+                self._pending.give_back(key)
+                raise
+            if more:
+                self._pending.give_back(key)
+            return True
+        if self._dropping:
+            with self._driver.writing() as transaction:
+                waiting = transaction.rows("SELECT epoch FROM dropped LIMIT 1")
+                for (epoch,) in waiting:
+                    drop_batches(transaction, epoch)
+            self._dropping = bool(waiting)
+            if waiting:
+                return True
+        if everything:
+            self._driver.rest()
+        return False
+
+    def export(self, survey: str) -> Iterator[bytes]:
+        """Yield a survey and all that was collected for it; see :class:`Store`."""
+        with self._driver.reading() as transaction:
+            yield from exported(transaction, survey, self._counting(transaction, survey))
+
+    def import_(self, chunks: Iterable[bytes]) -> str:
+        """Keep what :meth:`export` yielded, all or nothing; see :class:`Store`."""
+        with self._driver.writing() as transaction:
+            survey = imported(transaction, chunks)
+        self._look()
+        return survey
+
+    def backup(self, path: Path) -> None:
+        """Write a copy of everything, as of one moment, while reports keep coming."""
+        self._driver.backup(path)
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the database; empty when nothing is."""
+        found = self._driver.check()
+        if found:
+            return found
+        for survey in self.surveys():
+            for epoch in self.epochs(survey.fingerprint):
+                try:
+                    self.tally(survey.fingerprint, epoch.name)
+                except LapwingError as error:
+                    found.append(f"survey {survey.fingerprint[:12]}, {epoch.name}: {error}")
+        return found
+
+    def close(self) -> None:
+        """Let go of the database; it can be opened again."""
+        self._driver.close()
+
+    def _survey(self, transaction: Transaction, survey: str, locking: str = "") -> tuple[int, str]:
+        """Return the key and the state of a survey."""
+        rows = transaction.rows(
+            "SELECT key, state FROM surveys WHERE fingerprint = ?1" + locking, survey
+        )
+        if not rows:
+            raise NotStoredError("the collector has no survey of this fingerprint; add it first")
+        return int(rows[0][0]), rows[0][1]
+
+    def _place(self, transaction: Transaction, survey: str, epoch: str, locking: str = "") -> Place:
+        """Return an epoch as it is."""
+        rows = transaction.rows(_PLACE + locking, survey, epoch)
+        if not rows:
+            self._survey(transaction, survey)
+            raise NotStoredError("the survey has no epoch of this name; add it first")
+        return Place(*rows[0])
+
+    def _met(self, transaction: Transaction, survey: str, epoch: str) -> Place | Verdict:
+        """Return an epoch as an upload meets it; it stays so until the transaction has ended."""
+        rows = transaction.rows(_PLACE + self._driver.share, survey, epoch)
+        if rows:
+            return Place(*rows[0])
+        known = transaction.rows("SELECT key FROM surveys WHERE fingerprint = ?1", survey)
+        return Verdict.UNKNOWN_EPOCH if known else Verdict.UNKNOWN_SURVEY
+
+    def _token(self, transaction: Transaction, survey: int, digest: bytes) -> bool | None:
+        rows = transaction.rows(_TOKEN, survey, digest)
+        return bool(rows[0][0]) if rows else None
+
+    def _counting(self, transaction: Transaction, survey: str) -> Counting:
+        """Return a survey ready to count; the first time it is read, which takes its time."""
+        with self._ready_lock:
+            if survey in self._ready:
+                return self._ready[survey]
+        rows = transaction.rows("SELECT document FROM surveys WHERE fingerprint = ?1", survey)
+        if not rows:
+            raise NotStoredError("the collector has no survey of this fingerprint; add it first")
+        made = Counting(bytes(rows[0][0]))
+        with self._ready_lock:
+            if len(self._ready) >= _KEPT:
+                self._ready.pop(next(iter(self._ready)))
+            return self._ready.setdefault(survey, made)

@@ -1,0 +1,112 @@
+"""The rows of surveys and epochs: what may stand in them, how they come and how they go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import get_args
+
+from lapwing.errors import ArgumentError
+from lapwing.privacy.exact_numbers import check_whole
+from lapwing.service.storage.driver import Transaction
+from lapwing.service.storage.store import EpochState, StoredEpoch, StoredSurvey, UploadRule
+
+EPOCH_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
+
+LATEST = 2**53 - 1
+"""Of times, in seconds, and of minimums."""
+
+_DROPPED_ROWS = 20_000
+"""Rows of a closed epoch's list of batches that one transaction drops, at most."""
+
+EPOCH_COLUMNS = "name, state, opens, closes, grace_seconds"
+SURVEY_COLUMNS = "fingerprint, document, state, minimum, upload, retention_days"
+
+
+def check_survey(survey: StoredSurvey) -> None:
+    """Raise ArgumentError unless what the collector has decided about a survey is legal."""
+    check_whole("the minimum of a survey", survey.minimum, low=1, high=LATEST, error=ArgumentError)
+    if survey.upload not in get_args(UploadRule):
+        raise ArgumentError('upload must be "open" or "tokens"')
+    if survey.retention_days is not None:
+        check_whole("retention_days", survey.retention_days, low=0, high=10**6, error=ArgumentError)
+
+
+def check_epoch(epoch: StoredEpoch) -> None:
+    """Raise ArgumentError unless the name and the times of an epoch are legal."""
+    if not isinstance(epoch.name, str) or not EPOCH_NAME.fullmatch(epoch.name):
+        raise ArgumentError(
+            "the name of an epoch must be 1 to 64 of a-z, 0-9, point and hyphen, the first a "
+            "letter or a digit; for example 2026-w07"
+        )
+    if epoch.state not in get_args(EpochState):
+        raise ArgumentError("an epoch must be planned, open, grace or closed")
+    for name, time in (("opens", epoch.opens), ("closes", epoch.closes)):
+        if time is not None:
+            check_whole(f"{name} of an epoch", time, low=0, high=LATEST, error=ArgumentError)
+    if epoch.opens is not None and epoch.closes is not None and epoch.closes <= epoch.opens:
+        raise ArgumentError("an epoch must open before it closes")
+    check_whole("grace_seconds", epoch.grace_seconds, low=0, high=10**9, error=ArgumentError)
+
+
+def check_forward(now: str, then: str, states: Sequence[str], what: str) -> None:
+    """Raise ArgumentError when a state would be unknown, or one that was left before."""
+    if then not in states:
+        raise ArgumentError(f"the state of {what} must be one of {', '.join(states)}")
+    if states.index(then) < states.index(now):
+        raise ArgumentError(f"{what} that is {now} cannot be {then} again; make a new one")
+
+
+def insert_survey(transaction: Transaction, survey: StoredSurvey) -> int | None:
+    """Add a survey; return its key, or None when it is there already."""
+    rows = transaction.rows(
+        f"INSERT INTO surveys ({SURVEY_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        " ON CONFLICT (fingerprint) DO NOTHING RETURNING key",
+        survey.fingerprint,
+        survey.document,
+        survey.state,
+        survey.minimum,
+        survey.upload,
+        survey.retention_days,
+    )
+    return int(rows[0][0]) if rows else None
+
+
+def insert_epoch(transaction: Transaction, survey: int, epoch: StoredEpoch) -> int:
+    """Add an epoch; return its key."""
+    rows = transaction.rows(
+        f"INSERT INTO epochs (survey, {EPOCH_COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
+        " RETURNING key",
+        survey,
+        epoch.name,
+        epoch.state,
+        epoch.opens,
+        epoch.closes,
+        epoch.grace_seconds,
+    )
+    return int(rows[0][0])
+
+
+def delete_epoch(transaction: Transaction, key: int) -> None:
+    """Delete an epoch and what was counted in it; its list of batches goes a stretch at a time."""
+    for table in ("deltas", "folded"):
+        transaction.run(f"DELETE FROM {table} WHERE epoch = ?1", key)
+    transaction.run("DELETE FROM epochs WHERE key = ?1", key)
+    transaction.run("INSERT INTO dropped (epoch) VALUES (?1) ON CONFLICT (epoch) DO NOTHING", key)
+
+
+def drop_batches(transaction: Transaction, key: int) -> bool:
+    """Drop a stretch of the list of batches of an epoch that takes none; return whether more is.
+
+    Not all at once: a million rows would keep everybody waiting.
+    """
+    gone = transaction.run(
+        "DELETE FROM ledger WHERE epoch = ?1 AND id IN"
+        " (SELECT id FROM ledger WHERE epoch = ?1 LIMIT ?2)",
+        key,
+        _DROPPED_ROWS,
+    )
+    if gone < _DROPPED_ROWS:
+        transaction.run("DELETE FROM dropped WHERE epoch = ?1", key)
+        return False
+    return True

@@ -1,0 +1,380 @@
+"""What an admin does with surveys and epochs, and what the clock does: each on disk, then known."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
+from dataclasses import replace
+from functools import partial
+from typing import Any, TypeVar
+
+from lapwing.documents import canonical, nearest, quoted, shown
+from lapwing.errors import (
+    ArgumentError,
+    FormatError,
+    LapwingError,
+    NotStoredError,
+    StoreError,
+)
+from lapwing.protocol.messages.problems import Problem
+from lapwing.service.catalogue import Catalogue, KeptSurvey
+from lapwing.service.epoch_clock import kept_until, state_at, to_moment
+from lapwing.service.logs import Log
+from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
+from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
+from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey
+from lapwing.survey.survey import Survey
+
+Found = TypeVar("Found")
+
+EPOCH_NAME = re.compile(r"[a-z0-9][a-z0-9.-]{0,63}")
+
+MOST_TOKENS = 100_000
+"""Upload tokens that one request makes."""
+
+LARGEST_MINIMUM = 10**12
+LONGEST_GRACE = 366 * 86_400
+LONGEST_RETENTION = 36_525
+
+USUAL_MINIMUM = 1000
+
+RETRY_SECONDS = 5
+
+
+class SurveyLife:
+    """Changes of surveys and epochs, one at a time.
+
+    Parameters
+    ----------
+    store : Store
+    catalogue : Catalogue
+    log : Log
+    clock : callable
+        Returns seconds since 1970.
+    pool : Executor
+        Where the store is asked, so that uploads go on meanwhile.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        catalogue: Catalogue,
+        *,
+        log: Log,
+        clock: Callable[[], float],
+        pool: Executor,
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._log = log
+        self._clock = clock
+        self._pool = pool
+        self._turn = asyncio.Lock()
+
+    async def _apart(self, work: Callable[[], Found]) -> Found:
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        except (StoreError, NotStoredError, ArgumentError) as error:
+            raise problem_of(error, retry_seconds=RETRY_SECONDS) from None
+
+    async def _change(self, event: str, work: Callable[[], Found], **facts: str | int) -> Found:
+        """Do one change of the store, and read the catalogue anew."""
+
+        def both() -> Found:
+            found = work()
+            self._catalogue.load()
+            return found
+
+        found = await self._apart(both)
+        self._log.write(event, **facts)
+        return found
+
+    def survey(self, fingerprint: str) -> KeptSurvey:
+        """Return a survey, or raise the problem that there is none."""
+        kept = self._catalogue.get(fingerprint)
+        if kept is None:
+            raise ProblemError(Problem.UNKNOWN_SURVEY, "there is no survey of this fingerprint")
+        return kept
+
+    def epoch(self, fingerprint: str, name: str) -> StoredEpoch:
+        """Return an epoch, or raise the problem that there is none."""
+        found = self.survey(fingerprint).epochs.get(name)
+        if found is None:
+            raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
+        return found
+
+    async def create(self, fingerprint: str, document: Mapping[str, Any]) -> bool:
+        """Keep a survey as a draft; return whether it is new.
+
+        Parameters
+        ----------
+        fingerprint : str
+            That of the address, which must be the survey's own.
+        document : mapping
+            ``survey``, and perhaps ``minimum``, ``upload`` and ``retention_days``.
+        """
+        known = ("survey", "minimum", "upload", "retention_days")
+        check_keys(document, known, needed=("survey",))
+        wanted = await self._apart(lambda: _stored(fingerprint, document))
+        async with self._turn:
+            kept = self._catalogue.get(fingerprint)
+            if kept is None:
+                await self._change(
+                    "survey created", lambda: self._store.add_survey(wanted), survey=fingerprint
+                )
+                return True
+        if replace(kept.stored, state="draft") != wanted:
+            raise ProblemError(
+                DeskProblem.EXISTS,
+                "the survey is here with another minimum, upload or retention; what devices were "
+                "told does not change",
+            )
+        return False
+
+    async def publish(self, fingerprint: str) -> None:
+        """Let devices see a survey; nothing happens when they do already."""
+        async with self._turn:
+            state = self.survey(fingerprint).stored.state
+            if state == "retired":
+                raise ProblemError(DeskProblem.STATE, "a retired survey is not published again")
+            if state == "draft":
+                await self._change(
+                    "survey published",
+                    lambda: self._store.set_survey_state(fingerprint, "published"),
+                    survey=fingerprint,
+                )
+
+    async def retire(self, fingerprint: str) -> None:
+        """Close a survey for ever, with all of its epochs; its results stay."""
+        async with self._turn:
+            kept = self.survey(fingerprint)
+
+            def work() -> None:
+                for epoch in kept.epochs.values():
+                    if epoch.state != "closed":
+                        self._store.set_epoch_state(fingerprint, epoch.name, "closed")
+                self._store.set_survey_state(fingerprint, "retired")
+
+            if kept.stored.state != "retired":
+                await self._change("survey retired", work, survey=fingerprint)
+
+    async def delete(self, fingerprint: str) -> None:
+        """Forget a survey and all that was collected for it."""
+        async with self._turn:
+            self.survey(fingerprint)
+            await self._change(
+                "survey deleted",
+                lambda: self._store.delete_survey(fingerprint),
+                survey=fingerprint,
+            )
+
+    async def put_epoch(self, fingerprint: str, name: str, document: Mapping[str, Any]) -> bool:
+        """Plan an epoch, or change the times of one that is not closed; return whether it is new.
+
+        Parameters
+        ----------
+        fingerprint, name : str
+        document : mapping
+            ``opens``, ``closes`` (RFC 3339, or null for by hand) and ``grace_seconds``.
+        """
+        check_keys(document, ("opens", "closes", "grace_seconds"), needed=())
+        if not EPOCH_NAME.fullmatch(name):
+            raise ProblemError(
+                DeskProblem.MALFORMED_REQUEST,
+                "the name of an epoch must have 1 to 64 of the signs a-z, 0-9, . and -, and begin "
+                "with one of the first two",
+            )
+        opens, closes = (_moment(document.get(key), key) for key in ("opens", "closes"))
+        grace = _whole(document.get("grace_seconds", 0), "grace_seconds", 0, LONGEST_GRACE)
+        if opens is not None and closes is not None and closes <= opens:
+            raise ProblemError(
+                DeskProblem.MALFORMED_REQUEST, "closes must be after opens, it is not"
+            )
+        async with self._turn:
+            before = self.survey(fingerprint).epochs.get(name)
+            if before is not None and before.state == "closed":
+                raise ProblemError(
+                    DeskProblem.STATE, "a closed epoch stays as it is; plan another one"
+                )
+            epoch = StoredEpoch(name, "planned", opens, closes, grace)
+            new = await self._change(
+                "epoch planned",
+                lambda: self._put(fingerprint, epoch),
+                survey=fingerprint,
+                epoch=name,
+            )
+        return new
+
+    def _put(self, fingerprint: str, epoch: StoredEpoch) -> bool:
+        new = self._store.put_epoch(fingerprint, epoch)
+        self._forward(fingerprint, epoch.name)
+        return new
+
+    def _forward(self, fingerprint: str, name: str) -> None:
+        """Bring an epoch to the state that the clock says."""
+        (epoch,) = (each for each in self._store.epochs(fingerprint) if each.name == name)
+        state = state_at(epoch, self._clock())
+        if state != epoch.state:
+            self._store.set_epoch_state(fingerprint, name, state)
+
+    async def open_epoch(self, fingerprint: str, name: str) -> None:
+        """Open an epoch now; nothing happens to one that is open."""
+        async with self._turn:
+            epoch = self.epoch(fingerprint, name)
+            if epoch.state in ("grace", "closed"):
+                raise ProblemError(
+                    DeskProblem.STATE, "what was closed is not opened again; plan another epoch"
+                )
+            now = int(self._clock())
+            if epoch.closes is not None and epoch.closes <= now:
+                raise ProblemError(DeskProblem.STATE, "the epoch was to close before now")
+            if epoch.state == "planned":
+
+                def work() -> None:
+                    self._store.put_epoch(fingerprint, replace(epoch, opens=now))
+                    self._store.set_epoch_state(fingerprint, name, "open")
+
+                await self._change("epoch opened", work, survey=fingerprint, epoch=name)
+
+    async def close_epoch(self, fingerprint: str, name: str) -> None:
+        """Close an epoch now: its grace begins; one that is in its grace ends it."""
+        async with self._turn:
+            epoch = self.epoch(fingerprint, name)
+            if epoch.state == "closed":
+                return
+            last = epoch.state != "open" or epoch.grace_seconds == 0
+            ended = _ended(epoch, int(self._clock()), last=last)
+
+            def work() -> None:
+                self._store.put_epoch(fingerprint, ended)
+                self._store.set_epoch_state(fingerprint, name, "closed" if last else "grace")
+
+            await self._change("epoch closed", work, survey=fingerprint, epoch=name)
+
+    async def delete_epoch(self, fingerprint: str, name: str) -> None:
+        """Forget an epoch and all that was collected in it."""
+        async with self._turn:
+            self.epoch(fingerprint, name)
+            await self._change(
+                "epoch deleted",
+                lambda: self._store.delete_epoch(fingerprint, name),
+                survey=fingerprint,
+                epoch=name,
+            )
+
+    async def upload_tokens(self, fingerprint: str, count: Any) -> list[str]:
+        """Return new upload tokens, each good for one batch; only their hashes are kept."""
+        number = _whole(count, "count", 1, MOST_TOKENS)
+        if not self.survey(fingerprint).invited_only:
+            raise ProblemError(
+                DeskProblem.STATE,
+                'the survey takes reports without tokens; create one with "upload": "tokens"',
+            )
+        tokens = [new_token(UPLOAD_PREFIX) for _ in range(number)]
+        async with self._turn:
+            await self._change(
+                "upload tokens made",
+                lambda: self._store.add_upload_tokens(fingerprint, map(hash_of, tokens)),
+                survey=fingerprint,
+                number=number,
+            )
+        return tokens
+
+    async def tick(self) -> None:
+        """Do what the clock says: open, close, and delete what was kept long enough.
+
+        A ProblemError says that the store could not; the next tick tries again.
+        """
+        async with self._turn:
+            now = self._clock()
+            for kept in self._catalogue:
+                fingerprint = kept.stored.fingerprint
+                for epoch in kept.epochs.values():
+                    name = epoch.name
+                    ends = kept_until(epoch, kept.stored.retention_days)
+                    if ends is not None and ends <= now:
+                        await self._change(
+                            "epoch deleted",
+                            partial(self._store.delete_epoch, fingerprint, name),
+                            survey=fingerprint,
+                            epoch=name,
+                        )
+                    elif state_at(epoch, now) != epoch.state:
+                        await self._change(
+                            "epoch moved on",
+                            partial(self._forward, fingerprint, name),
+                            survey=fingerprint,
+                            epoch=name,
+                        )
+
+
+def _ended(epoch: StoredEpoch, now: int, *, last: bool) -> StoredEpoch:
+    """Return an epoch that closes now; when it is the last of it, its grace is over, too."""
+    # One that was to open later never did.
+    opens = None if epoch.opens is not None and epoch.opens > now else epoch.opens
+    closes = now if epoch.closes is None else min(epoch.closes, now)
+    if opens is not None:
+        closes = max(closes, opens + 1)
+    grace = max(0, now - closes) if last else epoch.grace_seconds
+    return replace(epoch, opens=opens, closes=closes, grace_seconds=grace)
+
+
+def check_keys(
+    document: Mapping[str, Any], known: tuple[str, ...], *, needed: tuple[str, ...]
+) -> None:
+    """Raise the problem of a body with an unknown key, or without one that is needed."""
+    for key in document:
+        if key not in known:
+            raise ProblemError(
+                DeskProblem.MALFORMED_REQUEST,
+                f"the body has the unknown key {quoted(key)}{nearest(key, known)}; known: "
+                f"{', '.join(known)}",
+            )
+    for key in needed:
+        if key not in document:
+            raise ProblemError(DeskProblem.MALFORMED_REQUEST, f"the body must have the key {key}")
+
+
+def _stored(fingerprint: str, document: Mapping[str, Any]) -> StoredSurvey:
+    """Return a new survey as it is stored; a ProblemError when it is none."""
+    if not isinstance(document["survey"], dict):
+        raise ProblemError(DeskProblem.MALFORMED_REQUEST, "survey must be a survey's document")
+    try:
+        survey = Survey.from_document(document["survey"])
+        written = canonical(survey.to_document())
+    except (FormatError, LapwingError) as error:
+        raise ProblemError(DeskProblem.SURVEY_REFUSED, str(error)) from None
+    if survey.fingerprint != fingerprint:
+        raise ProblemError(
+            DeskProblem.SURVEY_REFUSED,
+            "the survey's fingerprint must be that of the address, it is another one",
+        )
+    upload = document.get("upload", "open")
+    if upload not in ("open", "tokens"):
+        raise ProblemError(
+            DeskProblem.MALFORMED_REQUEST,
+            f'upload must be "open" or "tokens", got {shown(upload)}',
+        )
+    days = document.get("retention_days")
+    if days is not None:
+        days = _whole(days, "retention_days", 0, LONGEST_RETENTION)
+    minimum = _whole(document.get("minimum", USUAL_MINIMUM), "minimum", 1, LARGEST_MINIMUM)
+    return StoredSurvey(fingerprint, written, minimum=minimum, upload=upload, retention_days=days)
+
+
+def _whole(value: Any, name: str, low: int, high: int) -> int:
+    if type(value) is not int or not low <= value <= high:
+        raise ProblemError(
+            DeskProblem.MALFORMED_REQUEST,
+            f"{name} must be a whole number in {low}..{high}, got {shown(value)}",
+        )
+    return value
+
+
+def _moment(text: Any, name: str) -> int | None:
+    try:
+        return to_moment(text, name=name)
+    except ArgumentError as error:
+        raise ProblemError(DeskProblem.MALFORMED_REQUEST, str(error)) from None

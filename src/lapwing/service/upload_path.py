@@ -1,0 +1,290 @@
+"""The way of an upload, from its first byte to its answer.
+
+It is written by hand, because every report walks it, and stands before the framework,
+which would take as much time as all the rest. What became of a batch is answered after it is on
+disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from functools import partial
+from typing import NamedTuple
+
+from lapwing.errors import BatchError, StoreError
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE, Batch
+from lapwing.protocol.messages.problems import Problem
+from lapwing.service.catalogue import Catalogue, KeptSurvey
+from lapwing.service.counters import Counters
+from lapwing.service.logs import Log
+from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
+from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send
+from lapwing.service.refusals import Refusals
+from lapwing.service.security import UPLOAD_PREFIX, bearer, hash_of
+from lapwing.service.storage.store import Outcome, Upload, Verdict
+from lapwing.service.storage.writer import Writer
+
+OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
+"""A survey may be answered from any page; nothing of a visitor is sent along (no credentials)."""
+
+READ_AT_ONCE = 2**16
+"""Bytes of a body that are read in less than a millisecond; JSON of more takes a while."""
+
+_SHOWN_TO_PAGES = (b"access-control-expose-headers", b"retry-after")
+"""Without it, a script of another page could not see when to come again."""
+
+_PACKED = MEDIA_TYPE.encode()
+_JSON = JSON_MEDIA_TYPE.encode()
+_TYPE_JSON = (b"content-type", b"application/json")
+
+_DETAILS = {
+    Verdict.CHANGED: "an id stands for one batch; send a retry with the same bytes, and another "
+    "batch under an id of its own",
+    Verdict.UNKNOWN_SURVEY: "the survey was deleted; drop the batch",
+    Verdict.UNKNOWN_EPOCH: "the epoch was deleted; drop the batch",
+    Verdict.NOT_OPEN: "the epoch takes reports when it opens; send the same bytes then",
+    Verdict.CLOSED: "the epoch takes no more reports; drop the batch",
+    Verdict.TOKEN_NEEDED: "the upload token is none of this survey's",
+    Verdict.TOKEN_USED: "an upload token is good for one batch, which may be repeated",
+    Verdict.REFUSED: "no report of the batch was counted; they must be made by the survey's own "
+    "randomizer",
+}
+
+
+class Address(NamedTuple):
+    """What the path of an upload says."""
+
+    survey: str
+    epoch: str
+    id: str
+
+
+def address_of(path: str) -> Address | None:
+    """Return what a path says; None when it is not that of a batch.
+
+    Examples
+    --------
+    >>> address_of("/v1/surveys/ab/epochs/2026-12/batches/00")
+    Address(survey='ab', epoch='2026-12', id='00')
+    """
+    parts = path.split("/")
+    if len(parts) != 8 or parts[1] != "v1" or parts[6] != "batches":
+        return None
+    return Address(parts[3], parts[5], parts[7]) if (parts[2], parts[4]) == _BETWEEN else None
+
+
+_BETWEEN = ("surveys", "epochs")
+
+
+class UploadPath:
+    """Takes batches of reports.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+    writer : Writer
+    receiving : Receiving
+    refusals : Refusals
+        Counts what is refused.
+    counters : Counters
+    log : Log
+    pool : Executor
+        Where large batches are read, so that small ones do not wait for them.
+    retry_seconds : int
+        What a busy collector tells a device to wait.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        writer: Writer,
+        pool: Executor,
+        receiving: Receiving,
+        refusals: Refusals,
+        counters: Counters,
+        log: Log,
+        retry_seconds: int,
+    ) -> None:
+        self._catalogue = catalogue
+        self._writer = writer
+        self._pool = pool
+        self._receiving = receiving
+        self._refusals = refusals
+        self._counters = counters
+        self._log = log
+        self._retry = retry_seconds
+        self._now: Callable[[], float] = time.perf_counter
+
+    async def answer(self, address: Address, scope: Scope, receive: Receive, send: Send) -> None:
+        """Take one upload, and answer when it is stored or refused."""
+        try:
+            started, reports, outcome = await self._taken(address, scope, receive)
+        except ProblemError as problem:
+            self._count(problem, address)
+            await send_problem(send, problem, OPEN_TO_ALL, _SHOWN_TO_PAGES)
+            return
+        except ClientGoneError:
+            return
+        except Exception as error:
+            self._log.defect(error)
+            defect = ProblemError(DeskProblem.DEFECT, "please report it; keep the batch")
+            self._counters.uploads[500, defect.problem.value] += 1
+            await send_problem(send, defect, OPEN_TO_ALL)
+            return
+        new = outcome.verdict is Verdict.STORED
+        status = 201 if new else 200
+        self._counters.uploads[status, outcome.verdict] += 1
+        self._counters.reports += reports if new else 0
+        self._counters.storing.add(self._now() - started)
+        self._log.count_upload(address.survey, address.epoch, outcome.verdict)
+        body = (
+            f'{{"batch":"{address.id}","reports":{reports},"state":"{outcome.verdict}"}}'.encode()
+        )
+        length = (b"content-length", str(len(body)).encode())
+        headers = [_TYPE_JSON, length, OPEN_TO_ALL]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
+    async def _taken(
+        self, address: Address, scope: Scope, receive: Receive
+    ) -> tuple[float, int, Outcome]:
+        """Return when the last byte came, how many reports it had, and what became of it."""
+        kept = self._catalogue.get(address.survey)
+        if kept is None or kept.stored.state == "draft":
+            raise ProblemError(
+                Problem.UNKNOWN_SURVEY, "the collector has no survey of this fingerprint"
+            )
+        self._check_epoch(kept, address.epoch)
+        try:
+            batch_id = bytes.fromhex(address.id) if len(address.id) == 32 else b""
+        except ValueError:
+            batch_id = b""
+        if len(batch_id) != 16 or address.id != batch_id.hex():
+            raise ProblemError(
+                Problem.MALFORMED, "the id of a batch must be 32 hex digits in lower case"
+            )
+        token = media_type = None
+        headers = scope["headers"]
+        for name, value in headers:
+            if name == b"content-type":
+                media_type = value
+            elif name == b"authorization" and kept.invited_only:
+                token = value
+        packed = media_type == _PACKED
+        if not packed and _plain(media_type) != _JSON:
+            packed = _plain(media_type) == _PACKED
+            if not packed:
+                raise ProblemError(
+                    Problem.MEDIA_TYPE, f"a batch must be {MEDIA_TYPE} or {JSON_MEDIA_TYPE}"
+                )
+        token_hash = _invited(token) if kept.invited_only else None
+        body = await self._receiving.body(receive, headers)
+        started = self._now()
+        read = partial(_read, body, kept, packed=packed, survey=address.survey)
+        if len(body) <= READ_AT_ONCE:
+            batch = read()
+        else:
+            batch = await asyncio.get_running_loop().run_in_executor(self._pool, read)
+        if token_hash is not None and batch.reports > 1:
+            raise ProblemError(
+                Problem.REFUSED,
+                "an upload token stands for one person, so its batch must hold one report; got "
+                f"{batch.reports}",
+            )
+        upload = Upload(address.survey, address.epoch, batch_id, batch, token_hash)
+        try:
+            outcome = await self._writer.submit(upload)
+        except StoreError as error:
+            raise problem_of(error, retry_seconds=self._retry) from None
+        if outcome.verdict not in (Verdict.STORED, Verdict.ALREADY):
+            raise _refused(outcome)
+        return started, batch.reports, outcome
+
+    def _check_epoch(self, kept: KeptSurvey, name: str) -> None:
+        epoch = kept.epochs.get(name)
+        if epoch is None:
+            raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
+        if epoch.state == "closed":
+            raise ProblemError(Problem.CLOSED, _DETAILS[Verdict.CLOSED])
+        if epoch.state == "planned":
+            raise ProblemError(
+                Problem.NOT_OPEN, _DETAILS[Verdict.NOT_OPEN], retry_after=60 * self._retry
+            )
+
+    def _count(self, problem: ProblemError, address: Address) -> None:
+        word = problem.problem.value
+        self._counters.uploads[problem.status, word] += 1
+        kept = self._catalogue.get(address.survey)
+        # Names that nobody gave are never kept.
+        epoch = address.epoch if kept is not None and address.epoch in kept.epochs else ""
+        self._log.count_upload("" if kept is None else address.survey, epoch, word)
+        # What passes is sent again, and then stored.
+        passes = isinstance(problem.problem, Problem) and problem.problem.passes
+        if kept is not None and not passes:
+            self._refusals.add(address.survey, epoch, word)
+
+
+def _plain(media_type: bytes | None) -> bytes:
+    """Return a media type without its parameters."""
+    return b"" if media_type is None else media_type.partition(b";")[0].strip().lower()
+
+
+def _invited(header: bytes | None) -> bytes:
+    token = bearer(header, prefix=UPLOAD_PREFIX)
+    if token is None:
+        raise ProblemError(
+            Problem.TOKEN_NEEDED,
+            "this survey takes reports of invited devices only; send an upload token as "
+            "Authorization: Bearer lwu_...",
+        )
+    return hash_of(token)
+
+
+def _read(body: bytes, kept: KeptSurvey, *, packed: bool, survey: str) -> Batch:
+    """Return the batch in a body; a ProblemError when it is none, or another survey's."""
+    try:
+        read = Batch.from_bytes if packed else Batch.from_json
+        batch = read(body, segments=kept.survey.segments)
+    except BatchError as error:
+        more = {"reports": _positions(error.refused)} if error.refused else {}
+        raise ProblemError(Problem.MALFORMED, str(error), more=more) from None
+    if batch.survey != survey:
+        raise ProblemError(
+            Problem.MALFORMED,
+            "the batch is of another survey than its address; send it to its own",
+        )
+    return batch
+
+
+def _refused(outcome: Outcome) -> ProblemError:
+    more = {"reports": _positions(outcome.refused)} if outcome.refused else {}
+    return ProblemError(Problem(outcome.verdict.value), _DETAILS[outcome.verdict], more=more)
+
+
+def _positions(refused: tuple[tuple[int, str], ...]) -> list[dict[str, int | str]]:
+    return [{"position": position, "reason": reason} for position, reason in refused]
+
+
+async def send_problem(
+    send: Send, problem: ProblemError, *headers: tuple[bytes, bytes], bodiless: bool = False
+) -> None:
+    """Answer with a problem document.
+
+    Parameters
+    ----------
+    send : callable
+        Of the request.
+    problem : ProblemError
+    headers : (bytes, bytes)
+        Further ones.
+    bodiless : bool
+        Whether the request was a HEAD.
+    """
+    body = problem.body()
+    lines = [*problem.headers(), (b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": problem.status, "headers": lines})
+    await send({"type": "http.response.body", "body": b"" if bodiless else body})

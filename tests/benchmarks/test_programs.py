@@ -1,0 +1,21 @@
+"""Programs that benchmarks run beside Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+
+import pytest
+
+from benchmarks import programs
+
+
+def test_node_is_found_where_the_tests_have_it() -> None:
+    assert "node" in programs.node()
+
+
+def test_without_node_it_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(programs.MissingProgramError, match="apt-get install nodejs"):
+        programs.node()

@@ -1,0 +1,383 @@
+"""A device answers once for an epoch, pays once, and stores both or neither."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lapwing import (
+    Categories,
+    GeneralizedRandomizedResponse,
+    Guarantee,
+    HashedTexts,
+    Interval,
+    LinearHashing,
+    OptimizedUnaryEncoding,
+    Rappor,
+    SquareWave,
+    Survey,
+)
+from lapwing.client import Device, Gateway
+from lapwing.errors import (
+    ArgumentError,
+    BudgetError,
+    DeviceError,
+    DomainError,
+    FormatError,
+    LapwingError,
+    MismatchError,
+    PrivacyError,
+)
+from lapwing.local.categorical.rappor_memory import Memory
+from lapwing.protocol.messages.batch import Batch
+from tests.cli.running import environment
+
+AGE = Survey("age", SquareWave(Interval(0, 100, bins=10, outside="refuse"), "0.5"))
+COLOURS = GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), 1)
+COLOUR = Survey("colour", COLOURS, segments=["north", "south"])
+KEPT = Survey("bits", OptimizedUnaryEncoding(Categories(200), 1), remembered=True)
+HABIT = Survey("habit", Rappor(Categories(200), 1, lifetime=2))
+
+
+def opened(folder: Path, *, cap: Any = 4, budget: Any = 10) -> Device:
+    return Device.open(folder, epsilon_cap=cap, budget=budget)
+
+
+def stored(device: Device) -> dict[str, Batch]:
+    """The waiting batches of a device, by epoch."""
+    connection = sqlite3.connect(device.file.path)
+    try:
+        rows = connection.execute("SELECT epoch, body FROM batch WHERE body IS NOT NULL").fetchall()
+    finally:
+        connection.close()
+    return {epoch: Batch.from_bytes(body, segments=["north", "south"]) for epoch, body in rows}
+
+
+def spent(device: Device) -> Fraction:
+    cost = device.ledger.spent
+    return Fraction(0) if cost is None else cost.epsilon
+
+
+def test_an_answer_is_a_report_of_the_survey_and_is_paid(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    made = device.answer(AGE, 42, epoch="2026-12")
+    assert made.state == "waiting" and made.charged == AGE.guarantee
+    (entry,) = device.ledger.entries
+    assert entry.release == made.batch and entry.guarantee == AGE.guarantee
+    assert entry.name == "age (2026-12)" and spent(device) == Fraction(1, 2)
+    (batch,) = device.batches()
+    assert (batch.id, batch.survey, batch.reports) == (made.batch, AGE.fingerprint, 1)
+    sent = stored(device)["2026-12"]
+    reports = sent.to_reports(AGE.randomizer.fingerprint)
+    assert (sent.survey, sent.segment, sent.reports) == (AGE.fingerprint, 0, 1)
+    assert AGE.tally(reports).total == 1
+
+
+def test_a_second_answer_is_the_first(tmp_path: Path) -> None:
+    """Whatever its value, its segment, or the program that asks."""
+    first = opened(tmp_path).answer(COLOUR, "red", epoch="1", segment="north")
+    before = stored(opened(tmp_path))
+    for value in ("red", "blue", "green", "no colour", None):
+        again = opened(tmp_path).answer(COLOUR, value, epoch="1", segment="south")
+        assert again.batch == first.batch and again.charged is None
+    device = opened(tmp_path)
+    assert stored(device) == before and len(device.batches()) == 1 and spent(device) == 1
+
+
+def test_every_epoch_and_survey_costs(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    for number in range(3):
+        assert device.answer(COLOUR, "red", epoch=f"week-{number}").charged is not None
+        assert device.answer(AGE, 1, epoch=f"week-{number}").charged is not None
+    assert spent(device) == 3 + Fraction(3, 2)
+    assert len({batch.id for batch in device.batches()}) == 6
+
+
+def test_segments_stand_beside_a_report(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    for epoch, label in (
+        ("n", "north"),
+        ("s", "south"),
+        ("o", "west"),
+        ("x", None),
+        ("y", "other"),
+    ):
+        device.answer(COLOUR, "red", epoch=epoch, segment=label)
+    numbers = {epoch: batch.segment for epoch, batch in stored(device).items()}
+    assert numbers == {"n": 1, "s": 2, "o": 0, "x": 0, "y": 0}
+
+
+def test_the_file_is_its_owners_and_alone(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    device.answer(AGE, 42, epoch="1")
+    (file,) = tmp_path.iterdir()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    connection = sqlite3.connect(file)
+    try:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    finally:
+        connection.close()
+
+
+def test_the_budget_holds_over_all_surveys(tmp_path: Path) -> None:
+    device = opened(tmp_path, budget="2")
+    device.answer(COLOUR, "red", epoch="1")
+    device.answer(AGE, 1, epoch="1")
+    with pytest.raises(BudgetError, match="nothing was spent"):
+        device.answer(COLOUR, "red", epoch="2")
+    assert len(device.batches()) == 2 and spent(device) == Fraction(3, 2)
+    device.answer(AGE, 1, epoch="2")
+    assert device.ledger.remaining is None
+    # What was answered still is.
+    assert device.answer(COLOUR, "red", epoch="1").charged is None
+
+
+@pytest.mark.parametrize("survey", [COLOUR, KEPT])
+def test_the_cap_holds_for_each_survey(tmp_path: Path, survey: Survey) -> None:
+    device = opened(tmp_path, cap="0.99")
+    with pytest.raises(PrivacyError, match=r"at most epsilon 0\.99"):
+        device.answer(survey, 0 if survey is KEPT else "red", epoch="1")
+    assert not device.batches() and spent(device) == 0
+    opened(tmp_path, cap=1).answer(survey, 0 if survey is KEPT else "red", epoch="1")
+
+
+def test_the_cap_is_on_a_lifetime(tmp_path: Path) -> None:
+    with pytest.raises(PrivacyError, match=r"epsilon = 2"):
+        opened(tmp_path, cap="1.9").answer(HABIT, 0, epoch="1")
+    assert opened(tmp_path, cap=2).answer(HABIT, 0, epoch="1").charged is not None
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"epoch": ""}, "epoch"),
+        ({"epoch": "Week"}, "epoch"),
+        ({"epoch": "a/b"}, "epoch"),
+        ({"epoch": "../x"}, "epoch"),
+        ({"epoch": "x" * 65}, "epoch"),
+        ({"epoch": "1\n"}, "epoch"),
+        ({"epoch": 3}, "epoch"),
+        ({"segment": 3}, "segment"),
+        ({"upload_token": ""}, "upload token"),
+        ({"upload_token": "two words"}, "upload token"),
+        ({"upload_token": "a\r\nb: c"}, "upload token"),
+        ({"upload_token": 3}, "upload token"),
+    ],
+)
+def test_refused(tmp_path: Path, changes: dict[str, Any], says: str) -> None:
+    device = opened(tmp_path)
+    with pytest.raises(ArgumentError, match=says):
+        device.answer(AGE, 42, **{"epoch": "1", **changes})
+    assert not device.batches() and spent(device) == 0
+
+
+def test_a_refused_value_is_not_told_and_costs_nothing(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    with pytest.raises(DomainError) as caught:
+        device.answer(AGE, 123456.5, epoch="1")
+    assert "123456" not in str(caught.value)
+    assert not device.batches() and spent(device) == 0
+    assert device.answer(AGE, 42, epoch="1").charged is not None
+
+
+def test_a_remembered_report_is_paid_once_and_never_changes(tmp_path: Path) -> None:
+    device = opened(tmp_path, budget=1)
+    charged = [device.answer(KEPT, number, epoch=f"w{number}").charged for number in range(5)]
+    assert charged == [KEPT.randomizer.guarantee, None, None, None, None]
+    made = stored(opened(tmp_path, budget=1))
+    assert len(made) == 5 and len({batch.records for batch in made.values()}) == 1
+    assert len({batch.id for batch in device.batches()}) == 5 and spent(device) == 1
+
+
+def test_fresh_reports_are_fresh(tmp_path: Path) -> None:
+    """Two of 200 bits are equal with probability below 1e-30."""
+    fresh = Survey("bits", KEPT.randomizer)
+    device = opened(tmp_path)
+    for number in range(5):
+        device.answer(fresh, 0, epoch=f"w{number}")
+    assert len({batch.records for batch in stored(device).values()}) == 5 and spent(device) == 5
+
+
+def test_rappor_is_charged_what_its_promise_grows_by(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    assert isinstance(HABIT.randomizer, Rappor)
+    for number in range(1, 8):
+        device = opened(tmp_path)
+        device.answer(HABIT, 7, epoch=f"w{number}")
+        assert spent(device) == HABIT.randomizer.epsilon_of(number)
+    # Another value has a permanent round of its own.
+    device.answer(HABIT, 8, epoch="other")
+    assert spent(device) == HABIT.randomizer.epsilon_of(7) + HABIT.randomizer.epsilon_of(1)
+    for number in range(8, 60):
+        device.answer(HABIT, 7, epoch=f"w{number}")
+    assert spent(device) <= 2 + HABIT.randomizer.epsilon_of(1)
+
+
+def test_rappor_keeps_its_permanent_round(tmp_path: Path) -> None:
+    """Reports differ from it in the bits that the other round flips, and not in more.
+
+    That flips 8.0 % of 2000 bits: more than 543 with probability below 1e-140. Of a permanent round
+    that was drawn anew 46 % differ: fewer than 543 with probability below 1e-69.
+    """
+    rappor = Rappor(Categories(2000), 1, lifetime="1.2")
+    survey = Survey("habit", rappor)
+    device = opened(tmp_path)
+    for number in range(3):
+        device.answer(survey, 5, epoch=f"w{number}")
+    connection = sqlite3.connect(device.file.path)
+    (secret,) = connection.execute("SELECT secret FROM person").fetchone()
+    connection.close()
+    reports = [int.from_bytes(batch.records, "little") for batch in stored(device).values()]
+    assert len(reports) == 3
+    for kept, same in ((secret, True), (bytes(32), False)):
+        words = Memory.of_secret(kept).words(survey.fingerprint, rappor.fingerprint, 5)
+        permanent = sum(bit << place for place, bit in enumerate(rappor._permanent(5, words)))
+        differ = [(report ^ permanent).bit_count() for report in reports]
+        assert all((number <= 543) == same for number in differ), differ
+
+
+def test_a_device_is_opened_with_its_budget(tmp_path: Path) -> None:
+    opened(tmp_path, budget=3)
+    same = Guarantee(3, 0, "replace-one", "local")
+    assert opened(tmp_path, budget=same).ledger.budget == same
+    for other in (2, "3.5", Guarantee(3, "1e-6", "replace-one", "local")):
+        with pytest.raises(MismatchError, match="stays so"):
+            opened(tmp_path, budget=other)
+    for wrong in (
+        Guarantee(3, 0, "replace-one", "central"),
+        Guarantee(3, 0, "add-or-remove-one", "local"),
+    ):
+        with pytest.raises(MismatchError, match="local model"):
+            opened(tmp_path, budget=wrong)
+    for cap in (0, -1, 25, "much", True):
+        with pytest.raises(PrivacyError):
+            opened(tmp_path, cap=cap, budget=3)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"something else" * 100, b"SQLite format 3\0" + b"\0" * 90]
+)
+def test_a_damaged_file_is_never_replaced(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "device.lapwing"
+    path.write_bytes(content)
+    with pytest.raises(FormatError, match="forget what was spent"):
+        opened(tmp_path)
+    assert path.read_bytes() == content
+
+
+def test_a_database_of_something_else_is_refused(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "device.lapwing")
+    connection.execute("CREATE TABLE person (ledger TEXT)")
+    connection.close()
+    with pytest.raises(FormatError, match="foreign"):
+        opened(tmp_path)
+
+
+def test_an_unknown_version_is_refused(tmp_path: Path) -> None:
+    opened(tmp_path)
+    connection = sqlite3.connect(tmp_path / "device.lapwing")
+    connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    with pytest.raises(FormatError, match="version 1"):
+        opened(tmp_path)
+
+
+def test_a_file_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    device.file.path.unlink()
+    with pytest.raises(DeviceError, match="forget what was spent"):
+        device.answer(AGE, 42, epoch="1")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DeviceError, match="needs a folder"):
+        opened(tmp_path / "away")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DeviceError, match="needs a folder"):
+        opened(tmp_path / "file")
+
+
+def test_what_is_written_is_on_the_disk_and_what_is_gone_is_overwritten(tmp_path: Path) -> None:
+    """EXTRA is FULL, with the end of a transaction on the disk too; cut in another test."""
+    with opened(tmp_path).file.transaction() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone()[0] == 3
+        assert connection.execute("PRAGMA secure_delete").fetchone()[0] == 1
+        assert connection.execute("PRAGMA journal_mode").fetchone()[0] == "delete"
+
+
+def test_what_cannot_be_paid_is_not_remembered(tmp_path: Path) -> None:
+    device = opened(tmp_path, budget="0.5")
+    for survey in (KEPT, HABIT):
+        with pytest.raises(BudgetError):
+            device.answer(survey, 0, epoch="1")
+    connection = sqlite3.connect(device.file.path)
+    for table in ("remembered_report", "permanent_round", "batch"):
+        assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_gateway_is_no_device(tmp_path: Path) -> None:
+    Gateway.open(tmp_path / "device.lapwing")
+    with pytest.raises(FormatError, match="gateway"):
+        opened(tmp_path)
+
+
+def test_threads_share_a_device(tmp_path: Path) -> None:
+    """Twenty answers for each of three epochs: three payments, and one batch for each epoch."""
+    device = opened(tmp_path)
+    with ThreadPoolExecutor(6) as pool:
+        made = [*pool.map(lambda i: device.answer(AGE, i, epoch=str(i % 3)), range(60))]
+    assert len({(one.epoch, one.batch) for one in made}) == 3
+    assert sum(one.charged is not None for one in made) == 3 and spent(device) == Fraction(3, 2)
+
+
+PROCESS = """
+import sys
+from lapwing import Survey
+from lapwing.client import Device
+survey = Survey.read(sys.argv[2])
+for epoch in range(8):
+    device = Device.open(sys.argv[1], epsilon_cap=4, budget=10)
+    made = device.answer(survey, 42, epoch=str(epoch))
+    print(epoch, made.batch, made.charged is not None)
+"""
+
+
+def test_processes_share_a_device(tmp_path: Path) -> None:
+    """Also when they make its file at the same time."""
+    path = tmp_path / "survey.json"
+    path.write_text(AGE.to_json())
+    folder = tmp_path / "home"
+    folder.mkdir()
+    command = [sys.executable, "-c", PROCESS, str(folder), str(path)]
+    running = [
+        subprocess.Popen(command, env=environment(), stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    lines = [line for process in running for line in process.communicate()[0].splitlines()]
+    assert [process.returncode for process in running] == [0] * 4 and len(lines) == 32
+    assert len({tuple(line.split()[:2]) for line in lines}) == 8
+    assert sum(line.endswith("True") for line in lines) == 8
+    assert spent(opened(folder)) == 4 and [file.name for file in folder.iterdir()] == [
+        "device.lapwing"
+    ]
+
+
+def test_nothing_of_the_value_is_kept(tmp_path: Path) -> None:
+    word = "a-word-that-only-this-person-knows"
+    survey = Survey("word", LinearHashing(HashedTexts(32), 1))
+    device = opened(tmp_path)
+    device.answer(survey, word, epoch="1")
+    with pytest.raises(LapwingError) as caught:
+        device.answer(AGE, word, epoch="1")
+    assert word not in str(caught.value)
+    assert all(word.encode() not in path.read_bytes() for path in tmp_path.iterdir())

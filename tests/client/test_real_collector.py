@@ -1,0 +1,230 @@
+"""A device and a gateway against `lapwing serve`: what they send is what the collector counts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from lapwing import (
+    Categories,
+    GeneralizedRandomizedResponse,
+    HashedTexts,
+    LinearHashing,
+    Rappor,
+    Survey,
+    seeded,
+)
+from lapwing.client import CollectorAddress, Device, Gateway, Patience, send_reports
+from lapwing.errors import CollectorError
+from lapwing.protocol.messages.tally import Tally, tally_from_document
+from tests.cli.running import environment
+
+COLOURS = GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), 1)
+COLOUR = Survey("colour", COLOURS, segments=["north", "south"], segment_minimum=1)
+KEPT = Survey("kept colour", COLOURS, remembered=True)
+HABIT = Survey("habit", Rappor(Categories(9), 1))
+WORD = Survey("word", LinearHashing(HashedTexts(32), 1))
+
+
+@dataclass
+class Running:
+    """A collector, and its admin."""
+
+    url: str
+    admin: httpx.Client
+
+    def publish(self, survey: Survey, *epochs: str, upload: str = "open") -> None:
+        path = f"/v1/surveys/{survey.fingerprint}"
+        created = {"survey": survey.to_document(), "minimum": 1, "upload": upload}
+        self._ask("PUT", path, created)
+        self._ask("POST", f"{path}/publish")
+        for epoch in epochs:
+            self._ask(
+                "PUT", f"{path}/epochs/{epoch}", {"opens": None, "closes": None, "grace_seconds": 0}
+            )
+            self._ask("POST", f"{path}/epochs/{epoch}/open")
+
+    def close(self, survey: Survey, epoch: str) -> None:
+        self._ask("POST", f"/v1/surveys/{survey.fingerprint}/epochs/{epoch}/close")
+
+    def tally(self, survey: Survey, epoch: str, segment: str | None = None) -> Tally:
+        query = {} if segment is None else {"segment": segment}
+        answer = self.admin.get(f"/v1/surveys/{survey.fingerprint}/tallies/{epoch}", params=query)
+        assert answer.status_code == 200, answer.text
+        return tally_from_document(answer.json())
+
+    def upload_tokens(self, survey: Survey, count: int) -> list[str]:
+        path = f"/v1/surveys/{survey.fingerprint}/upload-tokens"
+        tokens = self._ask("POST", path, {"count": count})["tokens"]
+        assert isinstance(tokens, list)
+        return tokens
+
+    def _ask(self, method: str, path: str, document: Any = None) -> Any:
+        answer = self.admin.request(method, path, json=document)
+        assert answer.status_code < 300, (method, path, answer.text)
+        return answer.json() if answer.content else None
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Running]:
+    command = [sys.executable, "-m", "lapwing", "serve", "--json", "--port", "0"]
+    with (
+        open(folder / "log", "wb") as log,
+        subprocess.Popen(
+            [*command, "--database", str(folder / "collector.db")],
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            lines = [*takewhile(lambda line: line != "}\n", process.stdout), "}"]
+            said = json.loads("".join(lines))
+            headers = {"authorization": f"Bearer {said['admin_token']}"}
+            url = said["address"]
+            with httpx.Client(base_url=url, headers=headers, timeout=60) as admin:
+                yield Running(url, admin)
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with serving(tmp_path_factory.mktemp("collector")) as collector:
+        yield collector
+
+
+def test_devices_answer_and_are_counted_once(running: Running, tmp_path: Path) -> None:
+    running.publish(COLOUR, "1", "2")
+    epochs = CollectorAddress(running.url).epochs(COLOUR)
+    assert sorted((epoch.name, epoch.state) for epoch in epochs) == [("1", "open"), ("2", "open")]
+    for number in range(12):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        device = Device.open(folder, epsilon_cap=1, budget=4)
+        survey = device.fetch(running.url, COLOUR.fingerprint)
+        for epoch in ("1", "2"):
+            for _ in range(2):
+                label = ("north", "south", None)[number % 3]
+                device.answer(survey, "red", epoch=epoch, segment=label)
+                made = device.send(running.url)
+                assert made.refused == made.waiting == 0, made
+        spent = device.ledger.spent
+        assert spent is not None and spent.epsilon == 2
+    for epoch in ("1", "2"):
+        assert running.tally(COLOUR, epoch).total == 12
+        assert running.tally(COLOUR, epoch, "south").total == 4
+
+
+def test_what_was_stored_is_answered_so_again(running: Running, tmp_path: Path) -> None:
+    """The answer was lost: the device sends the same bytes, and nothing is counted twice."""
+    survey = Survey("again", COLOURS)
+    running.publish(survey, "1")
+    device = Device.open(tmp_path, epsilon_cap=1, budget=4)
+    device.answer(survey, "red", epoch="1")
+    before = device.file.path.read_bytes()
+    assert device.send(running.url).stored == 1
+    device.file.path.write_bytes(before)  # as if it had been killed before it heard
+    assert device.send(running.url).stored == 1
+    assert running.tally(survey, "1").total == 1
+
+
+def test_other_ways_to_answer(running: Running, tmp_path: Path) -> None:
+    """Remembered reports and rounds, and a log of hashed words."""
+    device = Device.open(tmp_path, epsilon_cap=2, budget=10)
+    for survey, value in ((KEPT, "blue"), (HABIT, 3), (WORD, "lapwing")):
+        running.publish(survey, "1", "2")
+        for epoch in ("1", "2"):
+            device.answer(device.fetch(running.url, survey.fingerprint), value, epoch=epoch)
+    assert device.send(running.url).stored == 6
+    for survey in (KEPT, HABIT, WORD):
+        assert running.tally(survey, "1").total == running.tally(survey, "2").total == 1
+    one, two = (running.tally(KEPT, epoch) for epoch in ("1", "2"))
+    assert one == two
+
+
+def test_two_epochs_of_remembered_answers(running: Running, tmp_path: Path) -> None:
+    """Their difference is refused, or says what it cannot tell; that of fresh ones says nothing."""
+    surveys = [
+        Survey("remembered", COLOURS, remembered=True),
+        Survey("rounds", Rappor(Categories(3), 1)),
+        Survey("fresh", COLOURS),
+    ]
+    gateway = Gateway.open(tmp_path / "gateway.lapwing")
+    for survey in surveys:
+        running.publish(survey, "1", "2")
+        values = [*survey.randomizer.domain.listed] * 200  # type: ignore[attr-defined]
+        for epoch in ("1", "2"):
+            reports = survey.randomize(values, rng=seeded(int(epoch)))
+            gateway.put(survey, reports, epoch=epoch, pile="a")
+    assert gateway.send(running.url).waiting == 0
+    refused, rounds, fresh = (
+        running.admin.get(f"/v1/surveys/{survey.fingerprint}/results/1", params={"against": "2"})
+        for survey in surveys
+    )
+    assert 400 <= refused.status_code < 500 and "who came and who left" in refused.text
+    assert rounds.status_code == fresh.status_code == 200
+    assert "share a permanent round" in rounds.json()["caution"]
+    assert fresh.json()["caution"] is None
+
+
+def test_a_gateway_is_counted_once(running: Running, tmp_path: Path) -> None:
+    survey = Survey("gateway", COLOURS)
+    running.publish(survey, "1")
+    reports = survey.randomize(["red", "blue"] * 10_000, rng=seeded(1))
+    for _ in range(2):
+        gateway = Gateway.open(tmp_path / "gateway.lapwing")
+        made = send_reports(
+            survey, reports, epoch="1", pile="a", gateway=gateway, collector=running.url
+        )
+        assert made.refused == made.waiting == 0
+    assert running.tally(survey, "1") == survey.tally(reports)
+
+
+def test_what_the_collector_refuses_says_why(running: Running, tmp_path: Path) -> None:
+    survey = Survey("closing", COLOURS)
+    running.publish(survey, "1", "2")
+    running.close(survey, "1")
+    device = Device.open(tmp_path, epsilon_cap=1, budget=10)
+    device.answer(survey, "red", epoch="1")
+    device.answer(survey, "red", epoch="9")
+    device.answer(survey, "red", epoch="2")
+    made = device.send(running.url, patience=Patience(1))
+    assert (made.stored, made.refused) == (1, 2)
+    reasons = {batch.epoch: batch.reason for batch in device.batches()}
+    assert reasons == {"1": "410 (epoch-closed)", "9": "404 (unknown-epoch)", "2": None}
+    with pytest.raises(CollectorError, match="unknown-survey"):
+        device.fetch(running.url, "0" * 64)
+
+
+def test_only_invited_devices_are_counted(running: Running, tmp_path: Path) -> None:
+    survey = Survey("invited", COLOURS)
+    running.publish(survey, "1", "2", upload="tokens")
+    first, second = running.upload_tokens(survey, 2)
+    for number, (epoch, token, reason) in enumerate(
+        (
+            ("1", first, None),
+            ("1", None, "401 (upload-token-needed)"),
+            ("1", first, "401 (upload-token-used)"),
+            ("1", second, None),
+        )
+    ):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        device = Device.open(folder, epsilon_cap=1, budget=10)
+        device.answer(survey, "red", epoch=epoch, upload_token=token)
+        device.send(running.url, patience=Patience(1))
+        assert device.batches()[0].reason == reason
+    assert running.tally(survey, "1").total == 2

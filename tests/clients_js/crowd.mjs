@@ -1,0 +1,39 @@
+// Many devices, each with a memory of its own: {collector, text, epochs, answers: [[value, segment]],
+// tokens} on standard input; what became of each on standard output.
+
+import { readFileSync } from "node:fs";
+
+import { Device, MemoryStorage } from "../../clients/js/lapwing.mjs";
+
+const { collector, text, epochs, answers, tokens = [] } = JSON.parse(readFileSync(0, "utf8"));
+
+let shift = 0;
+const now = Date.now;
+Date.now = () => now() + shift;
+
+/** A moment instead of a pause; the clock moves by all of it. */
+const pause = (milliseconds) => {
+  shift += milliseconds;
+  return new Promise((resolve) => setTimeout(resolve, 100));
+};
+
+async function play([value, segment], number) {
+  const storage = new MemoryStorage();
+  const device = new Device({ mostEpsilon: 24, budget: 1000, storage, pause });
+  const survey = device.readSurvey(text);
+  for (const epoch of epochs) {
+    const options = { collector, segment, token: tokens[number] };
+    await device.answer(survey, epoch, value, options);
+    await device.settle();
+  }
+  const { spent, answers: made } = await device.ledger();
+  return { spent, states: made.map(({ state, problem }) => problem ?? state) };
+}
+
+const ended = [];
+const queue = answers.map((answer, number) => [answer, number]);
+const worker = async () => {
+  for (let next = queue.shift(); next; next = queue.shift()) ended.push(await play(...next));
+};
+await Promise.all(Array.from({ length: 16 }, worker));
+process.stdout.write(JSON.stringify(ended));

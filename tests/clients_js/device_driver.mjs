@@ -1,0 +1,84 @@
+// Plays what a device does, step by step: a JSON object {options, surveys, file, steps} on standard
+// input, a JSON list of what each step gave on standard output. With `file` the memory is a file,
+// so that a test can kill the program and go on with the next one. The clock stands, and is moved.
+
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+
+import { Device, LapwingError, MemoryStorage } from "../../clients/js/lapwing.mjs";
+
+/** A device's memory in a file; `dies` says before which part of a change the program is killed. */
+class FileStorage {
+  dies = null;
+
+  constructor(path) {
+    this.path = path;
+  }
+
+  #die(when) {
+    if (this.dies === when) process.kill(process.pid, "SIGKILL");
+  }
+
+  async change(update) {
+    const text = existsSync(this.path) ? readFileSync(this.path, "utf8") : "[]";
+    const bytes = (key, value) => (value?.$bytes ? Uint8Array.from(value.$bytes) : value);
+    const records = new Map(JSON.parse(text, bytes).map((record) => [record.key, record]));
+    const { put = [], result } = update(new Map(records));
+    if (put.length === 0) return result;
+    for (const record of put) records.set(record.key, record);
+    const plain = (key, value) => (value instanceof Uint8Array ? { $bytes: [...value] } : value);
+    writeFileSync(`${this.path}.new`, JSON.stringify([...records.values()], plain));
+    this.#die("storing");
+    renameSync(`${this.path}.new`, this.path);
+    this.#die("sending");
+    return result;
+  }
+}
+
+let shift = 0;
+const start = Date.now();
+Date.now = () => start + shift;
+const paused = [];
+
+/** Pauses pass at once and move the clock. */
+async function pause(milliseconds) {
+  shift += milliseconds;
+  paused.push(milliseconds);
+}
+
+const { options, surveys, file, steps } = JSON.parse(readFileSync(0, "utf8"));
+const storage = file ? new FileStorage(file) : new MemoryStorage();
+
+const device = () => new Device({ ...options, storage, pause });
+const read = (name) => device().readSurvey(surveys[name]);
+
+const STEPS = {
+  new: (more) => new Device({ storage, ...more }) && "made",
+  answer: (name, epoch, value, more) =>
+    device().answer(read(name), epoch, value, { ...options, ...more }),
+  send: () => device().send(),
+  settle: async () => (await device().settle()) ?? paused.splice(0),
+  aborted: () =>
+    device()
+      .settle({ signal: AbortSignal.abort() })
+      .catch((error) => error.name),
+  withdraw: (name, epoch) => device().withdraw(read(name), epoch),
+  ledger: () => device().ledger(),
+  clock: (milliseconds) => (shift += milliseconds),
+  dies: (when) => (storage.dies = when),
+  survey: (fingerprint) => device().fetchSurvey(options.collector, fingerprint),
+  epochs: (name) => device().fetchEpochs(options.collector, read(name)),
+  both: (...given) => Promise.all([STEPS.answer(...given), STEPS.answer(...given)]),
+};
+
+const made = [];
+for (const [step, ...given] of steps) {
+  try {
+    made.push((await STEPS[step](...given)) ?? null);
+  } catch (error) {
+    if (!(error instanceof LapwingError)) throw error;
+    made.push({ error: error.name, message: error.message });
+  }
+}
+const shown = (key, value) =>
+  value instanceof Uint8Array ? Buffer.from(value).toString("hex") : value;
+process.stdout.write(JSON.stringify(made, shown));

@@ -1,0 +1,484 @@
+"""The JavaScript client's memory: one charged answer an epoch, the same bytes until they arrive."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import lapwing as lw
+from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
+from lapwing.protocol.messages.problems import Problem
+from tests.clients_js.programs import FOLDER, ask, node, program
+from tests.clients_js.scripted_collector import LOST, Scripted, scripted_collector
+
+pytestmark = pytest.mark.service
+
+COLOURS = lw.Categories(["red", "green", "blue"])
+RESPONSE = lw.GeneralizedRandomizedResponse(COLOURS, 1)
+SURVEYS = {
+    "colour": lw.Survey("colour", RESPONSE),
+    "third": lw.Survey("third", lw.GeneralizedRandomizedResponse(COLOURS, "1/3")),
+    "kept": lw.Survey("kept", RESPONSE, segments=["north", "south"], remembered=True),
+    "income": lw.Survey("income", lw.MultiscaleWave(lw.Interval(0, 1, bins=256), 1)),
+}
+TEXTS = {name: survey.to_json() for name, survey in SURVEYS.items()}
+VECTORS = Path(__file__).parent.parent / "vectors" / "v1"
+GENEROUS = {"mostEpsilon": 2, "budget": 100}
+
+
+@pytest.fixture
+def collector() -> Iterator[Scripted]:
+    with scripted_collector() as script:
+        yield script
+
+
+def _play(script: Scripted, *steps: list[Any], **more: Any) -> list[Any]:
+    """Return what each step of a device gave."""
+    options = {**GENEROUS, "collector": script.address, **more.pop("options", {})}
+    task = {"options": options, "surveys": TEXTS, "steps": steps, **more}
+    made: list[Any] = json.loads(node("device_driver.mjs", text=json.dumps(task)))
+    return made
+
+
+def _sent(script: Scripted) -> list[Batch]:
+    """Return the batches that arrived, as Python reads them."""
+    return [
+        Batch.from_bytes(body, segments=SURVEYS["kept"].segments) for _, _, body in script.uploads
+    ]
+
+
+def test_an_answer_is_kept_then_sent_as_a_batch_that_python_reads(collector: Scripted) -> None:
+    answer, sent, ledger = _play(
+        collector, ["answer", "colour", "2026-w47", "red", {"token": "abc"}], ["send"], ["ledger"]
+    )
+    assert answer["state"] == "waiting" and sent[0]["state"] == "stored" and sent[0]["body"] is None
+    ((path, headers, body),) = collector.uploads
+    survey = SURVEYS["colour"]
+    prefix = f"/v1/surveys/{survey.fingerprint}/epochs/2026-w47/batches/"
+    assert path == prefix + answer["batch"] and len(answer["batch"]) == 32
+    assert headers["content-type"] == MEDIA_TYPE and headers["authorization"] == "Bearer abc"
+    assert not {"cookie", "referer", "origin"} & set(headers)
+    batch = Batch.from_bytes(body)
+    assert batch.survey == survey.fingerprint and batch.segment == 0 and batch.reports == 1
+    assert survey.tally(batch.to_reports(survey.randomizer.fingerprint)).total == 1
+    assert body.hex() == answer["body"]
+    assert ledger["spent"] == "1" and ledger["answers"][0]["state"] == "stored"
+
+
+def test_a_repeat_within_an_epoch_sends_nothing_new_whatever_the_value(collector: Scripted) -> None:
+    steps = [["answer", "income", "a", value / 20] for value in range(20)]
+    *answers, _, after, ledger = _play(
+        collector, *steps, ["send"], ["answer", "income", "a", 0.9], ["ledger"]
+    )
+    assert len({answer["body"] for answer in answers}) == 1
+    assert len({answer["batch"] for answer in answers}) == 1
+    assert after["state"] == "stored" and after["batch"] == answers[0]["batch"]
+    assert len(collector.uploads) == 1 and ledger["spent"] == "1"
+
+
+def test_each_epoch_is_a_fresh_charged_answer(collector: Scripted) -> None:
+    steps = [["answer", "income", f"day-{day}", 0.5] for day in range(8)]
+    *answers, sent, ledger = _play(collector, *steps, ["send"], ["ledger"])
+    assert len({answer["batch"] for answer in answers}) == 8 and len(sent) == 8
+    # Of 256 bins: that eight reports agree has a probability below 1e-9.
+    assert len({batch.records for batch in _sent(collector)}) > 1
+    assert ledger["spent"] == "8"
+
+
+def test_two_answers_at_once_are_one(collector: Scripted) -> None:
+    both, ledger = _play(collector, ["both", "income", "a", 0.1], ["ledger"])
+    assert both[0] == both[1] and ledger["spent"] == "1"
+
+
+KEPT = [
+    LOST,
+    *((status, {}, b"") for status in (408, 425, 429, 500, 502, 503, 507)),
+    # Who says that it has stored something else, or nothing, is no collector.
+    *((200, {}, body) for body in (b"<html>Welcome to our network</html>", b"{}", b"null", b"[]")),
+    (201, {}, b'{"batch": "00000000000000000000000000000000"}'),
+    (202, {}, b""),
+    (302, {"location": "https://collector.example/"}, b""),
+]
+FINAL = [400, 401, 403, 404, 405, 409, 410, 411, 413, 415, 422, 431]
+
+
+def test_what_passes_is_sent_again_with_the_same_bytes(collector: Scripted) -> None:
+    collector.answers = [*KEPT, (200, {}, b"")]
+    day = 86_400_000
+    steps = [["send"] if turn % 2 else ["clock", day] for turn in range(2 * len(KEPT) + 2)]
+    first, *_, ledger = _play(collector, ["answer", "income", "a", 0.5], *steps, ["ledger"])
+    assert [body.hex() for _, _, body in collector.uploads] == [first["body"]] * (len(KEPT) + 1)
+    assert len({path for path, _, _ in collector.uploads}) == 1
+    assert ledger["spent"] == "1" and ledger["answers"][0]["state"] == "stored"
+
+
+def test_problems_that_pass_are_the_ones_that_python_keeps(collector: Scripted) -> None:
+    steps = []
+    for number, problem in enumerate(Problem):
+        body = json.dumps({"type": problem.urn}).encode()
+        collector.answers.append((int(problem.status), {}, body))
+        steps += [["answer", "colour", f"e{number}", "red"], ["send"], ["clock", 1]]
+    # One that passes is put off, and not sent again with the next.
+    sent = [answer for (answer,) in _play(collector, *steps)[1::3]]
+    for problem, answer in zip(Problem, sent, strict=True):
+        assert answer["state"] == ("waiting" if problem.passes else "refused"), problem
+        assert answer["problem"] == (None if problem.passes else problem.value)
+
+
+def test_what_is_refused_is_dropped_and_stays_spent(collector: Scripted) -> None:
+    bodies = [b"not json", b'{"type": 5}', b'{"type": "https://elsewhere/"}', b"[]", b"null"]
+    collector.answers = [
+        (status, {}, bodies[number % len(bodies)]) for number, status in enumerate(FINAL)
+    ]
+    steps = [["answer", "colour", f"e{number}", "red"] for number in range(len(FINAL))]
+    *_, sent, _, again, ledger, repeat = _play(
+        collector, *steps, ["send"], ["clock", 10**9], ["send"], ["ledger"],
+        ["answer", "colour", "e0", "blue"],
+    )  # fmt: skip
+    assert [answer["problem"] for answer in sent] == [f"status {status}" for status in FINAL]
+    assert all(answer["state"] == "refused" and answer["body"] is None for answer in sent)
+    assert again == [] and ledger["spent"] == str(len(FINAL))
+    # Nor can a collector refuse until it has drawn a report that it likes.
+    assert repeat["state"] == "refused" and repeat["batch"] == sent[0]["batch"]
+
+
+def test_pauses_grow_and_retry_after_is_kept(collector: Scripted) -> None:
+    until = format_datetime(datetime.now(UTC) + timedelta(days=400), usegmt=True)
+    collector.answers = [LOST] * 12 + [
+        (429, {"retry-after": "50000"}, b""),
+        (503, {"retry-after": until}, b""),
+        (503, {"retry-after": "soon"}, b""),
+    ]
+    _, pauses, ledger = _play(collector, ["answer", "colour", "a", "red"], ["settle"], ["ledger"])
+    assert ledger["answers"][0]["state"] == "stored" and len(collector.uploads) == 16
+    assert len({body for _, _, body in collector.uploads}) == 1
+    # A pause is cut at an hour, before the clock is asked again; here they are joined.
+    first = pauses[:8]
+    for number, pause in enumerate(first):
+        assert 5_000 * 2**number <= pause <= 10_000 * 2**number
+    # The doubling waits, then 50,000 s, a day at most, and 6 hours where nothing could be read.
+    seconds = sum(pauses) / 1000
+    asked = 50_000 + 86_400
+    assert 5 * 4095 + asked + 10_800 <= seconds <= 10 * 4095 + asked + 21_600
+
+
+def test_a_busy_collector_is_left_alone_by_all_that_waits_for_it(collector: Scripted) -> None:
+    collector.answers = [(503, {"retry-after": "500"}, b"")]
+    steps = [["answer", "colour", f"e{number}", "red"] for number in range(5)]
+    *_, first, second, _, third = _play(
+        collector, *steps, ["send"], ["send"], ["clock", 500_000], ["send"]
+    )
+    assert len(first) == 1 and second == []
+    assert [answer["state"] for answer in third] == ["stored"] * 5
+    assert len(collector.uploads) == 6
+
+
+def test_one_that_comes_too_early_does_not_hold_the_others(collector: Scripted) -> None:
+    collector.answers = [(425, {}, b"")]
+    steps = [["answer", "colour", f"e{number}", "red"] for number in range(5)]
+    *_, sent = _play(collector, *steps, ["send"])
+    assert [answer["state"] for answer in sent] == ["waiting", *["stored"] * 4]
+
+
+def test_an_answer_that_does_not_end_is_none(collector: Scripted) -> None:
+    """The collector has the report, and says so without end; it is sent once more."""
+    collector.answers = [(201, {"content-length": "1000"}, b'{"batch": ')]
+    *_, early, _, sent = _play(
+        collector,
+        ["answer", "colour", "a", "red"], ["send"], ["clock", 86_400_000], ["send"],
+        options={"timeoutSeconds": 0.5},
+    )  # fmt: skip
+    assert early[0]["state"] == "waiting" and sent[0]["state"] == "stored"
+    assert collector.uploads[0][2] == collector.uploads[1][2]
+
+
+def test_an_answer_that_is_far_too_long_is_none(collector: Scripted) -> None:
+    collector.answers = [(201, {}, b" " * 2_000_000)]
+    collector.pages["/v1/surveys/" + "1" * 64] = ("application/json", b"[" * 70_000_000)
+    *_, early, _, sent, survey = _play(
+        collector,
+        ["answer", "colour", "a", "red"], ["send"], ["clock", 86_400_000], ["send"],
+        ["survey", "1" * 64],
+    )  # fmt: skip
+    assert early[0]["state"] == "waiting" and sent[0]["state"] == "stored"
+    assert survey["error"] == "LapwingError"
+
+
+def test_a_clock_that_is_set_back_does_not_put_a_report_off_for_years(collector: Scripted) -> None:
+    collector.answers = [LOST]
+    years = 10 * 365 * 86_400_000
+    *_, early, _, sent = _play(
+        collector,
+        ["clock", years], ["answer", "colour", "a", "red"], ["send"], ["send"],
+        ["clock", -years], ["send"],
+    )  # fmt: skip
+    assert early == [] and sent[0]["state"] == "stored"
+
+
+def test_a_delay_holds_the_first_sending_back(collector: Scripted) -> None:
+    steps = [["answer", "colour", f"e{number}", "red"] for number in range(64)]
+    *_, first, _, rest = _play(
+        collector, *steps, ["send"], ["clock", 3_600_000], ["send"],
+        options={"delaySeconds": 3600},
+    )  # fmt: skip
+    # That none of 64 uniform waits is above a minute has a probability below 1e-100.
+    assert len(first) < 64 and len(first) + len(rest) == 64
+
+
+def test_the_budget_is_exact_and_over_all_surveys(collector: Scripted) -> None:
+    *fits, over, sent, ledger = _play(
+        collector,
+        ["answer", "third", "a", "red"], ["answer", "third", "b", "red"],
+        ["answer", "colour", "a", "red"], ["answer", "third", "c", "red"],
+        ["answer", "colour", "b", "red"], ["send"], ["ledger"],
+        options={"budget": "2"},
+    )  # fmt: skip
+    assert all(answer["state"] == "waiting" for answer in fits)
+    assert over["error"] == "BudgetError" and "nothing was spent" in over["message"]
+    assert len(sent) == len(collector.uploads) == 4
+    assert ledger["spent"] == "2" and ledger["budget"] == "2"
+
+
+def test_a_survey_above_the_largest_epsilon_is_not_answered(collector: Scripted) -> None:
+    answer, ledger = _play(
+        collector, ["answer", "colour", "a", "red"], ["ledger"],
+        options={"mostEpsilon": "0.999999999999"},
+    )  # fmt: skip
+    assert answer["error"] == "PrivacyError" and ledger["spent"] == "0"
+
+
+def test_a_value_that_is_refused_costs_nothing(collector: Scripted) -> None:
+    *refused, ledger, right = _play(
+        collector,
+        ["answer", "colour", "a", "a secret"], ["answer", "colour", "a", None],
+        ["answer", "colour", "No Epoch", "red"], ["ledger"], ["answer", "colour", "a", "red"],
+    )  # fmt: skip
+    assert [answer["error"] for answer in refused] == ["DomainError"] * 2 + ["ArgumentError"]
+    assert not any("secret" in answer["message"] for answer in refused)
+    assert ledger["spent"] == "0" and ledger["answers"] == [] and right["state"] == "waiting"
+
+
+def test_a_remembered_report_is_drawn_and_charged_once(collector: Scripted) -> None:
+    colours = ["red", "green", "blue"]
+    steps = [["answer", "kept", f"day-{day}", colours[day % 3]] for day in range(40)]
+    *answers, _, ledger = _play(collector, *steps, ["send"], ["ledger"])
+    batches = _sent(collector)
+    # Fresh answers of three labels would agree with a probability below 1e-11.
+    assert len(batches) == 40 and len({batch.records for batch in batches}) == 1
+    assert len({answer["batch"] for answer in answers}) == 40
+    assert ledger["spent"] == "1" and {a["epsilon"] for a in ledger["answers"]} == {"0"}
+
+
+def test_segments_are_sent_by_their_number(collector: Scripted) -> None:
+    labels = ["south", "north", "elsewhere", None]
+    steps = [
+        ["answer", "kept", f"e{number}", "red", {"segment": label}]
+        for number, label in enumerate(labels)
+    ]
+    _play(collector, *steps, ["send"])
+    assert [batch.segment for batch in _sent(collector)] == [2, 1, 0, 0]
+
+
+def test_sending_is_given_up_when_asked_to_and_goes_on_later(collector: Scripted) -> None:
+    _, given_up, ledger, pauses = _play(
+        collector, ["answer", "colour", "a", "red"], ["aborted"], ["ledger"], ["settle"]
+    )
+    assert given_up == "AbortError" and ledger["answers"][0]["state"] == "waiting"
+    assert pauses == [] and len(collector.uploads) == 1
+
+
+def test_an_answer_that_is_withdrawn_is_not_sent_and_stays_spent(collector: Scripted) -> None:
+    _, withdrawn, sent, again, ledger = _play(
+        collector, ["answer", "colour", "a", "red"], ["withdraw", "colour", "a"], ["send"],
+        ["answer", "colour", "a", "red"], ["ledger"],
+    )  # fmt: skip
+    assert withdrawn is None and sent == [] and collector.uploads == []
+    assert again["state"] == "withdrawn" and again["body"] is None and ledger["spent"] == "1"
+
+
+def test_what_has_arrived_is_not_withdrawn(collector: Scripted) -> None:
+    *_, ledger = _play(
+        collector, ["answer", "colour", "a", "red"], ["send"], ["withdraw", "colour", "a"],
+        ["withdraw", "colour", "b"], ["ledger"],
+    )  # fmt: skip
+    assert [answer["state"] for answer in ledger["answers"]] == ["stored"]
+
+
+def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
+    colour, kept = SURVEYS["colour"], SURVEYS["kept"]
+    for asked, given in ((colour, colour), (kept, colour)):
+        body = given.to_json().encode()
+        collector.pages[f"/v1/surveys/{asked.fingerprint}"] = ("application/json", body)
+    epochs = [{"name": "a", "opens": None, "closes": None, "grace_until": None, "state": "open"}]
+    collector.pages[f"/v1/surveys/{colour.fingerprint}/epochs"] = (
+        "application/json",
+        json.dumps({"epochs": epochs}).encode(),
+    )
+    right, other, absent, wrong, listed = _play(
+        collector,
+        ["survey", colour.fingerprint], ["survey", kept.fingerprint], ["survey", "0" * 64],
+        ["survey", "../metrics"], ["epochs", "colour"],
+    )  # fmt: skip
+    assert right["fingerprint"] == colour.fingerprint and listed == epochs
+    assert other["error"] == "FormatError" and "was asked for" in other["message"]
+    assert absent["error"] == "LapwingError" and wrong["error"] == "ArgumentError"
+    assert all(not {"cookie", "referer"} & set(headers) for _, headers in collector.fetched)
+
+
+WRONG_OPTIONS: list[tuple[dict[str, Any], str]] = [
+    ({}, "PrivacyError"),
+    ({"mostEpsilon": 1}, "PrivacyError"),
+    ({"budget": 1}, "PrivacyError"),
+    ({"mostEpsilon": "much", "budget": 1}, "PrivacyError"),
+    ({"mostEpsilon": 1, "budget": -1}, "PrivacyError"),
+    ({"mostEpsilon": 1, "budget": None}, "PrivacyError"),
+    ({"mostEpsilon": 1, "budget": 1, "delaySeconds": -1}, "ArgumentError"),
+    ({"mostEpsilon": 1, "budget": 1, "delaySeconds": "an hour"}, "ArgumentError"),
+    ({"mostEpsilon": 1, "budget": 1, "timeoutSeconds": 0}, "ArgumentError"),
+]
+
+
+def test_a_device_is_told_what_its_person_allows(collector: Scripted) -> None:
+    answers = _play(collector, *(["new", options] for options, _ in WRONG_OPTIONS))
+    for (options, error), answer in zip(WRONG_OPTIONS, answers, strict=True):
+        assert answer["error"] == error, options
+
+
+def test_an_address_that_is_none_is_refused_before_anything_is_spent(collector: Scripted) -> None:
+    addresses = [
+        "", "collector.example", "ftp://a/", "file:///etc", "https://a:b@c/", "https://a/?b", 5,
+        "http://collector.example", "http://127.0.0.1.example",
+    ]  # fmt: skip
+    *answers, ledger = _play(
+        collector,
+        *(["answer", "colour", "a", "red", {"collector": address}] for address in addresses),
+        ["ledger"],
+    )
+    for address, answer in zip(addresses, answers, strict=True):
+        assert answer["error"] == "ArgumentError", address
+    assert ledger["spent"] == "0"
+
+
+# Killed on the way.
+
+
+def _killed(script: Scripted, file: Path, *steps: list[Any]) -> None:
+    """Play steps in a program that must be killed in one of them."""
+    options = {**GENEROUS, "collector": script.address}
+    task = {"options": options, "surveys": TEXTS, "steps": steps, "file": str(file)}
+    done = subprocess.run(
+        [program("node", package="nodejs"), "device_driver.mjs"],
+        input=json.dumps(task),
+        cwd=FOLDER,
+        text=True,
+        capture_output=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == -9, done.stderr[-2000:]
+
+
+def test_killed_between_spending_and_sending_it_sends_the_same_bytes(
+    collector: Scripted, tmp_path: Path
+) -> None:
+    file = tmp_path / "memory"
+    _killed(collector, file, ["dies", "sending"], ["answer", "income", "a", 0.1])
+    assert collector.uploads == []
+    kept = json.loads(file.read_text())[0]
+    again, sent, ledger = _play(
+        collector, ["answer", "income", "a", 0.9], ["send"], ["ledger"], file=str(file)
+    )
+    assert bytes(kept["body"]["$bytes"]).hex() == again["body"]
+    assert again["batch"] == kept["batch"] and sent[0]["state"] == "stored"
+    assert [body.hex() for _, _, body in collector.uploads] == [again["body"]]
+    assert ledger["spent"] == "1"
+
+
+def test_killed_while_it_stores_it_has_neither_spent_nor_sent(
+    collector: Scripted, tmp_path: Path
+) -> None:
+    file = tmp_path / "memory"
+    _killed(collector, file, ["dies", "storing"], ["answer", "income", "a", 0.1], ["send"])
+    assert collector.uploads == [] and not file.exists()
+    *_, ledger = _play(
+        collector, ["answer", "income", "a", 0.1], ["send"], ["ledger"], file=str(file)
+    )
+    assert len(collector.uploads) == 1 and ledger["spent"] == "1"
+
+
+def test_killed_after_sending_it_sends_the_same_bytes_once_more(
+    collector: Scripted, tmp_path: Path
+) -> None:
+    """The collector counts them once: the same id with the same bytes."""
+    file = tmp_path / "memory"
+    _play(collector, ["answer", "income", "a", 0.1], file=str(file))
+    _killed(collector, file, ["dies", "storing"], ["send"])
+    assert len(collector.uploads) == 1
+    sent, ledger = _play(collector, ["send"], ["ledger"], file=str(file))
+    assert sent[0]["state"] == "stored" and ledger["spent"] == "1"
+    assert collector.uploads[0][0] == collector.uploads[1][0]
+    assert collector.uploads[0][2] == collector.uploads[1][2]
+
+
+# The batch by itself.
+
+
+def test_batches_of_the_vectors_are_made_and_read_and_bad_ones_refused() -> None:
+    document = json.loads((VECTORS / "batches.json").read_text(encoding="utf-8"))
+    good = document["batches"]
+    names = ("survey", "segment", "records", "reports")
+    fields = [{name: case[name] for name in names} for case in good]
+    made = ask(*(("batch", each, document["segments"]) for each in fields))
+    assert made == [[case["packed"], case["json"]] for case in good]
+    assert ask(*(("readBatch", case["packed"]) for case in good)) == fields
+    refused = ask(*(("readBatch", case["packed"]) for case in document["bad"]))
+    for case, answer in zip(document["bad"], refused, strict=True):
+        assert answer["error"] in ("FormatError", "ArgumentError"), case["why"]
+
+
+def test_batches_are_python_s_in_both_forms() -> None:
+    segments = ["north", "süd 🐦"]
+    batches = [
+        Batch("0123456789abcdef" * 4, 0, bytes(range(6)), 3),
+        Batch("f" * 64, 2, b"\xff" * 33, 1),
+        Batch("0" * 64, 1, bytes(1000) * 60, 60_000),
+    ]
+    fields = [
+        {"survey": b.survey, "segment": b.segment, "records": b.records.hex(), "reports": b.reports}
+        for b in batches
+    ]
+    made = ask(*(("batch", each, segments) for each in fields))
+    for batch, (packed, text) in zip(batches, made, strict=True):
+        assert bytes.fromhex(packed) == batch.to_bytes()
+        assert text.encode() == batch.to_json(segments=segments)
+    read = ask(*(("readBatch", batch.to_bytes().hex()) for batch in batches))
+    assert read == fields
+
+
+def test_a_damaged_batch_is_refused() -> None:
+    sound = Batch("0" * 64, 1, bytes(6), 3).to_bytes()
+    damaged = [
+        sound[:position] + bytes([sound[position] ^ 1]) + sound[position + 1 :]
+        for position in range(len(sound))
+    ]
+    cut = [sound[:end] for end in range(len(sound))]
+    for answer in ask(*(("readBatch", data.hex()) for data in [*damaged, *cut, sound + b"0"])):
+        assert answer["error"] == "FormatError"
+
+
+def test_what_is_no_batch_is_refused() -> None:
+    sound = {"survey": "0" * 64, "segment": 0, "records": "00" * 6, "reports": 3}
+    wrong: list[dict[str, Any]] = [
+        {"survey": "0" * 63}, {"survey": "F" * 64}, {"segment": 65_536}, {"segment": -1},
+        {"reports": 0}, {"reports": 4}, {"reports": 65_537}, {"records": ""}, {"segment": 0.5},
+    ]  # fmt: skip
+    answers = ask(*(("batch", {**sound, **fields}, []) for fields in wrong))
+    for fields, answer in zip(wrong, answers, strict=True):
+        assert answer["error"] == "ArgumentError", fields

@@ -1,0 +1,148 @@
+"""Domains of the JavaScript client: every value has the symbol that Python gives it."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import DomainError
+from tests.clients_js.programs import ask, node
+
+pytestmark = pytest.mark.service
+
+V1 = Path(__file__).parent.parent / "vectors" / "v1"
+
+
+def _load(name: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((V1 / name).read_text(encoding="utf-8"))
+    return document
+
+
+def test_edges_are_those_of_the_vectors() -> None:
+    listed = _load("edges.json")["edges"]
+    tasks: list[tuple[Any, ...]] = [("edges", case["domain"]) for case in listed]
+    tasks += [("symbols", case["domain"], [v for v, _ in case["inputs"]]) for case in listed]
+    answers = ask(*tasks)
+    for case, edges in zip(listed, answers[: len(listed)], strict=True):
+        apart = [abs(a - b) / math.ulp(b) for a, b in zip(edges, case["edges"], strict=True)]
+        assert max(apart) <= case["units"], case["why"]
+    for case, symbols in zip(listed, answers[len(listed) :], strict=True):
+        assert symbols == [symbol for _, symbol in case["inputs"]], case["why"]
+
+
+def test_values_on_edges_lie_in_the_bin_that_is_closed_there() -> None:
+    listed = _load("closed.json")["intervals"]
+    answers = ask(*(("symbols", c["domain"], [v for v, _ in c["inputs"]]) for c in listed))
+    for case, symbols in zip(listed, answers, strict=True):
+        assert symbols == [symbol for _, symbol in case["inputs"]], case["why"]
+
+
+ODD = [
+    None, {"$": "nan"}, {"$": "undefined"}, {"$": "infinity"}, {"$": "-infinity"}, True, "red",
+    "7", 7, 7.5, -0.0, 1e300, -1e300, {"$whole": "7"}, "Kiebitz 🐦",
+]  # fmt: skip
+PYTHON = {"nan": math.nan, "undefined": None, "infinity": math.inf, "-infinity": -math.inf}
+
+DOMAINS = [
+    lw.Interval(0, 10, bins=7),
+    lw.Interval(-3, 1e9, bins=1000, outside="refuse", missing="bin"),
+    lw.Interval(1e-3, 1e3, bins=24, scale="log", closed="left"),
+    lw.Interval(0, 360, bins=90, circular=True),
+    lw.Interval(0, 360, bins=7, circular=True, closed="right", missing="bin", atoms=(0, 90, 91)),
+    lw.Interval(0, 100, bins=20, atoms=(0, 5, 7, 100), missing="bin"),
+    lw.Interval(0, 100, bins=20, atoms=(0, 5, 7, 100), closed="left"),
+    lw.Interval(edges=[0, 18, 25, 65, 100], atoms=(18, 30)),
+    lw.Interval(edges=[-1.5, 0, 1e-300, 7, 1e100], closed="left"),
+    lw.Interval(0, 1, bins=2**17),
+    lw.Integers(-5, 90),
+    lw.Integers(0, 9, outside="refuse", missing="bin"),
+    lw.Categories(["red", "green", 7, "7"]),
+    lw.Categories(["red", "other", 7], other="other", missing="category"),
+    lw.Categories(10, other=3),
+    lw.Categories(10, missing="category"),
+    lw.HashedTexts(40),
+    lw.HashedTexts(7, missing="category"),
+]
+
+
+def _python(domain: Any, value: Any) -> Any:
+    if isinstance(value, dict):
+        value = int(value["$whole"]) if "$whole" in value else PYTHON[value["$"]]
+    try:
+        return int(domain.index([value])[0])
+    except DomainError:
+        return "DomainError"
+
+
+def test_symbols_are_python_s_whatever_the_value() -> None:
+    rng = np.random.default_rng(3)
+    asked = []
+    for domain in DOMAINS:
+        values = list(ODD)
+        if domain.ordered:
+            ends = np.unique([*domain.left, *domain.right])[:400]
+            near = [np.nextafter(ends, side) for side in (-np.inf, np.inf)]
+            spread = ends[0] + (ends[-1] - ends[0]) * rng.uniform(-0.3, 1.3, 400)
+            numbers = np.concatenate([ends, *near, spread])
+            # Of a logarithmic scale the last places of an edge are the machine's.
+            values += (spread if getattr(domain, "scale", "") == "log" else numbers).tolist()
+            # A text that holds a number is read on the server; a device has numbers.
+            values = [v for v in values if not (isinstance(v, str) and v.isdigit())]
+            values = [v for v in values if v is not True]
+        asked.append(values)
+    answers = ask(*(("symbols", d.to_document(), v) for d, v in zip(DOMAINS, asked, strict=True)))
+    for domain, values, found in zip(DOMAINS, asked, answers, strict=True):
+        symbols = [answer if isinstance(answer, int) else answer["error"] for answer in found]
+        assert symbols == [_python(domain, value) for value in values], domain
+
+
+def test_dates_and_times_are_python_s() -> None:
+    rows: list[tuple[Any, list[Any]]] = [
+        (
+            lw.Interval("1970-01-01", "2030-01-01", bins=21_915, unit="date"),
+            ["2026-11-21", "1970-01-01", "2024-02-29", "2026-02-30", "2026-1-1", "", 7.0, "20000"],
+        ),
+        (
+            lw.Interval(0, 2**31, bins=2**20, unit="datetime"),
+            [
+                "2026-11-21T09:30", "2026-11-21T09:30:15Z", "2026-11-21T09:30:15.250+02:00",
+                "2026-11-21", "2026-11-21 09:30", 1e9, "x",
+            ],
+        ),
+        (
+            lw.Interval(0, 86_400, bins=1440, circular=True, unit="time-of-day"),
+            ["09:30", "9:30", "23:59:59.5", "24:00", "24:01", "12:60", "2026-11-21", 5000],
+        ),
+    ]  # fmt: skip
+    answers = ask(*(("symbols", domain.to_document(), values) for domain, values in rows))
+    for (domain, values), found in zip(rows, answers, strict=True):
+        for value, answer in zip(values, found, strict=True):
+            # What Python reads besides (blanks for the T, numbers in texts) a device refuses.
+            if value in ("20000", "2026-11-21 09:30"):
+                assert answer["error"] == "DomainError"
+                continue
+            symbol = answer if isinstance(answer, int) else answer["error"]
+            assert symbol == _python(domain, value), (domain.unit, value)
+
+
+def test_a_date_of_the_device_is_the_one_on_its_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    code = (
+        "import {buildDomain} from '../../clients/js/lapwing/domains.mjs';"
+        "const of = (unit, low, high, bins) => buildDomain({class: 'interval', low, high, bins,"
+        " circular: false, scale: 'linear', atoms: [], outside: 'refuse', missing: 'refuse',"
+        " unit});"
+        "const moment = new Date('2026-11-21T23:30:00Z');"
+        "console.log(of('date', 0, 32768, 32768).index(moment),"
+        " of('time-of-day', 0, 86400, 1440).index(moment),"
+        " of('datetime', 0, 2 ** 31, 2 ** 22).index(moment))"
+    )
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    found = node("--input-type=module", "-e", code)
+    # 22 November, 08:30 there; the instant is the same everywhere.
+    assert found.split() == ["20779", "510", str(1_795_303_800 // 512)]

@@ -1,0 +1,75 @@
+"""What two periods of remembered answers cannot tell is refused, or said beside the answer."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from lapwing import (
+    Categories,
+    Difference,
+    Distribution,
+    GeneralizedRandomizedResponse,
+    Rappor,
+    Survey,
+    seeded,
+)
+from lapwing.errors import MismatchError, WeakAnswerWarning
+from lapwing.privacy.sampling.randomness import WORD
+
+FRESH = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green"]), 1))
+KEPT = Survey("colour", FRESH.randomizer, remembered=True)
+HABIT = Survey("habit", Rappor(Categories(["red", "green"]), 1))
+
+
+def decoded(survey: Survey, *, seed: int) -> Distribution:
+    values = ["red", "green", "red"] * 300
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WeakAnswerWarning)
+        made = survey.decode(survey.tally(survey.randomize(values, rng=seeded(seed))))
+    return Distribution.from_json(made.to_json())
+
+
+def test_two_periods_of_remembered_reports_are_refused() -> None:
+    one, two = decoded(KEPT, seed=1), decoded(KEPT, seed=2)
+    with pytest.raises(MismatchError, match="only who came and who left"):
+        one.difference(two)
+    made = one.difference(two, people="different")
+    assert made.caution is None and made.confidence_band() is not None
+    assert made.guarantee is not None and made.guarantee.epsilon == 1
+
+
+def test_other_pairs_are_as_they_were() -> None:
+    """Two surveys, a survey that is not remembered, and a file that says nothing of it."""
+    kept, other = (
+        decoded(KEPT, seed=1),
+        decoded(Survey("c", KEPT.randomizer, remembered=True), seed=2),
+    )
+    fresh = decoded(FRESH, seed=3)
+    silent = replace(kept, made={"class": "least-squares"})
+    for pair in ((kept, other), (kept, fresh), (fresh, kept), (fresh, fresh), (kept, silent)):
+        made = Difference(*pair)
+        assert made.caution is None and made.guarantee is not None
+        assert made.guarantee.epsilon == 2
+
+
+def test_remembered_rounds_say_that_their_errors_cancel() -> None:
+    one, two = decoded(HABIT, seed=1), decoded(HABIT, seed=2)
+    made = one.difference(two)
+    assert made.caution is not None and "share a permanent round" in made.caution
+    assert one.difference(two, people="different").caution is None
+    assert one.difference(decoded(FRESH, seed=3)).caution is None
+
+
+def test_errors_of_a_permanent_round_do_cancel() -> None:
+    """Exactly: two reports of a bit have a covariance that is positive, so adding is cautious."""
+    assert isinstance(HABIT.randomizer, Rappor)
+    keep, again = (
+        Fraction(HABIT.randomizer.thresholds[key], WORD) for key in ("permanent", "instantaneous")
+    )
+    one = keep * again + (1 - keep) * (1 - again)
+    both = keep * again**2 + (1 - keep) * (1 - again) ** 2
+    assert both - one**2 == (2 * again - 1) ** 2 * keep * (1 - keep) > 0

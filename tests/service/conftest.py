@@ -1,0 +1,43 @@
+"""What the tests of the collector share: a PostgreSQL server, and empty stores of both kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lapwing.service.storage.sql_store import SqlStore
+from lapwing.service.storage.sqlite_store import SqliteStore
+from tests.service.postgres_server import PostgresServer
+
+KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.service)]
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    yield server
+    server.remove()
+
+
+Opening = Callable[[], SqlStore]
+
+
+@pytest.fixture(params=KINDS)
+def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
+    """Opens one and the same empty database, of either kind."""
+    if request.param == "sqlite":
+        return lambda: SqliteStore(tmp_path / "collector.db")
+    from lapwing.service.storage.postgres_store import PostgresStore
+
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    address = server.new_database()
+    return lambda: PostgresStore(address)
+
+
+@pytest.fixture
+def store(opening: Opening) -> Iterator[SqlStore]:
+    store = opening()
+    yield store
+    store.close()

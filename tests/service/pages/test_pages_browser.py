@@ -1,0 +1,368 @@
+"""The pages in a real browser: drawn, by keyboard, in both schemes, narrow, without script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import httpx
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
+from lapwing.service.security import COOKIE
+from tests.clients_js.programs import SECONDS
+from tests.service.one_collector import ADMIN, as_role, new_id, open_survey, served
+
+pytestmark = pytest.mark.service
+
+sync_api = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not here: pip install 'lapwing[test]'"
+)
+
+from tests.clients_js.chromium_browser import Running, running_chromium  # noqa: E402
+
+INCOME = lw.Survey(
+    "Income of <b>birds</b>",
+    lw.SquareWave(lw.Interval(0, 100, bins=64, atoms=[0]), 3),
+    segments=["north", "south"],
+    segment_minimum=100,
+)
+BIRDS = lw.Survey(
+    "Birds", lw.GeneralizedRandomizedResponse(lw.Categories(["lapwing", "snipe", "curlew"]), 2)
+)
+DAYS = lw.Survey(
+    "Days", lw.SquareWave(lw.Interval("2026-01-01", "2026-12-31", bins=52, unit="date"), 2)
+)
+SURVEYS = (INCOME, BIRDS, DAYS)
+
+
+class Place(NamedTuple):
+    """A collector with reports, and a browser."""
+
+    address: str
+    running: Running
+
+    def of(self, survey: lw.Survey, query: str = "") -> str:
+        return f"{self.address}/surveys/{survey.fingerprint}{query}"
+
+
+def _send(
+    address: str, survey: lw.Survey, values: Any, *, epoch: str = "e", segment: int = 0
+) -> None:
+    batch = Batch.of(survey.randomize(values), survey=survey.fingerprint, segment=segment)
+    path = f"{address}/v1/surveys/{survey.fingerprint}/epochs/{epoch}/batches/{new_id()}"
+    answer = httpx.put(
+        path, content=batch.to_bytes(), headers={"content-type": MEDIA_TYPE}, timeout=SECONDS
+    )
+    assert answer.status_code == 201, answer.text
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    rng = np.random.default_rng(3)
+    with (
+        served(tmp_path_factory.mktemp("collector")) as here,
+        sync_api.sync_playwright() as started,
+    ):
+        for survey in SURVEYS:
+            open_survey(here.address, survey)
+        path = f"{here.address}/v1/surveys/{INCOME.fingerprint}/epochs/f"
+        with httpx.Client(headers=as_role(ADMIN), timeout=SECONDS) as client:
+            assert client.put(path, json={}).status_code < 300
+            assert client.post(f"{path}/open").status_code < 300
+        for epoch, middle in (("e", 35), ("f", 45)):
+            for segment in (0, 1, 2):
+                values = rng.normal(middle + 5 * segment, 12, 2000).clip(0, 100)
+                _send(here.address, INCOME, values, epoch=epoch, segment=segment)
+        _send(here.address, BIRDS, ["lapwing"] * 900 + ["snipe"] * 600)
+        _send(here.address, DAYS, rng.uniform(20500, 20700, 2000))
+        with running_chromium(started, tmp_path_factory.mktemp("profile")) as running:
+            yield Place(here.address, running)
+
+
+@contextmanager
+def opened(place: Place, *, analyst: bool = True, **options: Any) -> Iterator[Any]:
+    """A page in a context of its own; an error on it, or on what it loads, fails the test."""
+    context = place.running.browser.new_context(**options)
+    if analyst:
+        cookie = {"name": COOKIE, "value": ADMIN, "url": place.address}
+        context.add_cookies([{**cookie, "httpOnly": True, "sameSite": "Strict"}])
+    page = context.new_page()
+    page.set_default_timeout(1000 * SECONDS)
+    wrong: list[str] = []
+    page.on(
+        "console",
+        lambda said: wrong.append(said.text) if said.type in ("error", "warning") else None,
+    )
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("requestfailed", lambda failed: wrong.append(failed.url))
+    try:
+        yield page
+        assert wrong == []
+    finally:
+        context.close()
+
+
+def settled(page: Any) -> None:
+    """Wait until all that is fetched is in the page."""
+    page.wait_for_selector("#result [aria-labelledby]", state="attached")
+    page.wait_for_selector("[data-load], [aria-busy]", state="detached")
+
+
+def test_an_analyst_signs_in_and_reads_by_keyboard_alone(place: Place) -> None:
+    with opened(place, analyst=False, viewport={"width": 1100, "height": 800}) as page:
+        page.goto(place.of(INCOME))
+        page.keyboard.type(ADMIN)  # the field has the focus
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h1:has-text('Income of <b>birds</b>')")
+        settled(page)
+        page.focus("#segment")
+        page.keyboard.press("s")  # south
+        page.focus("form.ask button")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("h2:has-text('What south said in')")
+        settled(page)
+        cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
+        assert cookies[COOKIE]["httpOnly"] and cookies[COOKIE]["sameSite"] == "Strict"
+        assert page.evaluate("document.cookie") == ""
+        # The first stop leads past the header.
+        page.reload()
+        settled(page)
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.className") == "skip"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "main"
+
+
+STOPS = """() => [...document.querySelectorAll(
+  'a[href], button, input:not([type=hidden]), select, summary, [tabindex="0"]')]
+  .filter((each) => each.checkVisibility() && !each.disabled)
+  .map((each) => each.outerHTML.slice(0, 200))"""
+
+STOP = """() => {
+  const each = document.activeElement;
+  const style = getComputedStyle(each);
+  const outlined = style.outlineStyle !== 'none' && style.outlineWidth !== '0px';
+  return [each.outerHTML.slice(0, 200), outlined];
+}"""
+
+
+def test_the_tab_key_visits_everything_in_order_and_shows_where_it_is(place: Place) -> None:
+    query = "?epoch=f&against=epoch:e&low=20&high=40"
+    with opened(place, viewport={"width": 1100, "height": 800}) as page:
+        page.goto(place.of(INCOME, query))
+        settled(page)
+        for summary in page.query_selector_all("summary"):
+            summary.press("Enter")
+        assert page.eval_on_selector_all("details", "all => all.every((each) => each.open)")
+        page.evaluate("document.activeElement.blur(); getSelection().removeAllRanges()")
+        page.evaluate("document.body.tabIndex = -1; document.body.focus()")
+        stops = page.evaluate(STOPS)
+        assert len(stops) > 20
+        for stop in stops:
+            page.keyboard.press("Tab")
+            found, outlined = page.evaluate(STOP)
+            assert found == stop and outlined, stop
+
+
+@pytest.mark.parametrize("survey", SURVEYS, ids=lambda each: each.name[:6])
+def test_what_is_drawn_is_what_the_reports_say(place: Place, survey: lw.Survey) -> None:
+    with opened(place) as page:
+        page.goto(place.of(survey, "?epoch=e"))
+        settled(page)
+        path = f"{place.address}/v1/surveys/{survey.fingerprint}/results/e"
+        answer = httpx.get(path, headers=as_role(ADMIN), timeout=SECONDS)
+        document = answer.json()
+        if survey is BIRDS:
+            rows = page.eval_on_selector_all(
+                ".bars tbody tr", "all => all.map((row) => row.innerText.split('\\t').slice(0, 2))"
+            )
+            expected = [[row["label"], f"{100 * row['share']:.2f} %"] for row in document["shares"]]
+            assert [[cell.strip() for cell in row] for row in rows] == expected
+            widths = page.eval_on_selector_all(
+                ".bars rect", "all => all.map((each) => each.getBoundingClientRect().width)"
+            )
+            assert widths == sorted(widths, reverse=True) and widths[0] > 20
+            return
+        columns = document["curve"]["columns"]
+        drawn = page.eval_on_selector_all("[data-drawn]", "all => all.map((each) => each.dataset)")
+        assert [each["chart"] for each in drawn] == ["density", "cdf"]
+        assert int(drawn[1]["drawn"]) >= len(columns["right"])
+        assert page.eval_on_selector_all("[data-drawn] canvas", "all => all.length") == 2
+        assert page.eval_on_selector_all(
+            "[data-drawn] canvas", "all => all.every((each) => each.width > 300)"
+        )
+        rows = page.eval_on_selector_all(
+            "details tbody tr",
+            "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))",
+        )
+        assert [row[3] for row in rows] == [f"{100 * share:.2f} %" for share in columns["cdf"]]
+
+
+CONTRAST = """() => {
+  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => {
+    const one = (v) => ((v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * one(r) + 0.7152 * one(g) + 0.0722 * one(b);
+  };
+  const paper = (each) => {
+    for (let at = each; at; at = at.parentElement) {
+      const found = numbers(getComputedStyle(at).backgroundColor);
+      if (found.length === 3 || found[3] === 1) return found;
+    }
+    return [255, 255, 255];
+  };
+  const weak = [];
+  for (const each of document.querySelectorAll('body *')) {
+    const own = [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    const silent = ['OPTION', 'SCRIPT', 'NOSCRIPT'].includes(each.tagName);
+    if (!own || silent || each.disabled || !each.checkVisibility()) continue;
+    const [a, b] = [light(numbers(getComputedStyle(each).color)), light(paper(each))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) weak.push([each.outerHTML.slice(0, 120), ratio]);
+  }
+  return weak;
+}"""
+
+NAMELESS = """() => [...document.querySelectorAll(
+  'button, input:not([type=hidden]), select, a[href], summary')]
+  .filter((each) => !each.hidden && !each.labels?.length && !each.textContent.trim())
+  .map((each) => each.outerHTML)"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_and_nothing_is_wider_than_a_telephone(place: Place, scheme: str) -> None:
+    paths = [
+        "/",
+        f"/surveys/{INCOME.fingerprint}?epoch=f&against=segment:south&segment=north&low=3&error=x",
+        f"/surveys/{BIRDS.fingerprint}",
+        f"/take-part/{INCOME.fingerprint}",
+    ]
+    with opened(place, color_scheme=scheme, viewport={"width": 400, "height": 800}) as page:
+        for path in paths:
+            page.goto(place.address + path)
+            if "/surveys/" in path:
+                settled(page)
+            if "/take-part/" in path:
+                page.wait_for_selector("[data-ready]")
+            assert page.evaluate(CONTRAST) == []
+            assert page.evaluate(NAMELESS) == []
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_the_contrast_check_finds_pale_text(place: Place) -> None:
+    with opened(place) as page:
+        page.goto(place.address)
+        page.evaluate("document.querySelector('h1').style.color = '#999'")
+        ((element, ratio),) = page.evaluate(CONTRAST)
+        assert element.startswith("<h1") and 2 < ratio < 4.5
+
+
+def test_charts_are_drawn_anew_when_the_scheme_changes(place: Place) -> None:
+    with opened(place, color_scheme="light") as page:
+        page.goto(place.of(INCOME, "?epoch=e"))
+        settled(page)
+        page.evaluate("document.querySelector('[data-drawn] canvas').old = true")
+        page.emulate_media(color_scheme="dark")
+        page.wait_for_selector("[data-drawn] canvas")
+        assert page.evaluate("!document.querySelector('[data-drawn] canvas').old")
+        page.set_viewport_size({"width": 500, "height": 800})
+        page.locator("[data-drawn] canvas").first.scroll_into_view_if_needed()
+        page.wait_for_selector("[data-drawn='65']", state="attached")
+
+
+def test_without_script_the_same_is_in_tables_and_pictures(place: Place) -> None:
+    with opened(place, java_script_enabled=False) as page:
+        seen: list[tuple[str, int]] = []
+        page.on("response", lambda answer: seen.append((answer.url, answer.status)))
+        page.goto(place.of(INCOME, "?epoch=f&against=epoch:e&wait=1"))
+        page.wait_for_load_state("load")
+        assert page.locator("h2", has_text="Quantiles and ranges").count() == 1
+        assert page.locator("noscript img").count() == 2
+        pictures = [status for url, status in seen if ".svg" in url and "/results/" in url]
+        assert pictures == [200, 200]
+        page.get_by_role("link", name="Compare the counts").click()
+        page.wait_for_selector("text=Honest devices explain these counts")
+
+
+def test_a_visitor_sees_the_bytes_before_they_are_sent_and_answers_once(place: Place) -> None:
+    address = f"{place.address}/take-part/{BIRDS.fingerprint}"
+    with opened(place, analyst=False) as page:
+        uploads: list[tuple[str, bytes]] = []
+        page.on(
+            "request",
+            lambda request: (
+                uploads.append((request.url, request.post_data_buffer))
+                if "/batches/" in request.url
+                else None
+            ),
+        )
+        page.goto(address)
+        page.wait_for_selector("[data-ready]")
+        page.click("#randomise")
+        page.wait_for_selector("#wrong:not([hidden])")
+        assert page.inner_text("#wrong") == "Give an answer first."
+        page.get_by_label("curlew").check()
+        page.click("#randomise")
+        page.wait_for_selector("#report:not([hidden])")
+        assert page.evaluate("document.activeElement.id") == "h-report"
+        shown = bytes.fromhex(page.inner_text("#bytes"))
+        batch = Batch.from_bytes(shown)
+        assert batch.survey == BIRDS.fingerprint and batch.reports == 1
+        # Asked again after a reload, it is the same report, and still nothing was sent.
+        page.reload()
+        page.wait_for_selector("#report:not([hidden])")
+        assert bytes.fromhex(page.inner_text("#bytes")) == shown and uploads == []
+        page.click("#send")
+        page.wait_for_selector("#status:has-text('Sent and stored')")
+        assert [sent for _, sent in uploads] == [shown]
+        page.reload()
+        page.wait_for_selector("#status:has-text('Sent and stored')")
+        assert page.is_disabled("#randomise") and not page.is_visible("#send")
+        assert page.inner_text("#spent") == "1 answer, an epsilon of 2 of 20 in all."
+
+
+def test_a_report_that_is_not_to_be_sent_never_is(place: Place) -> None:
+    with opened(place, analyst=False) as page:
+        uploads: list[str] = []
+        page.on(
+            "request", lambda asked: uploads.append(asked.url) if "batches" in asked.url else None
+        )
+        page.goto(f"{place.address}/take-part/{DAYS.fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        page.fill("#value", "2026-05-06")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#report:not([hidden])")
+        # Another page of this browser says that it would be sent along.
+        other = page.context.new_page()
+        other.goto(f"{place.address}/take-part/{BIRDS.fingerprint}")
+        other.wait_for_selector("[data-ready]")
+        other.get_by_label("snipe").check()
+        other.click("#randomise")
+        other.wait_for_selector("#others:not([hidden])")
+        assert "One earlier report" in other.inner_text("#others")
+        other.close()
+        page.click("#withdraw")
+        page.wait_for_selector("#status:has-text('Not sent')")
+        assert uploads == [] and not page.is_visible("#send")
+
+
+def test_a_visitor_who_allows_less_is_asked_for_nothing(place: Place) -> None:
+    with opened(place, analyst=False) as page:
+        page.goto(f"{place.address}/take-part/{BIRDS.fingerprint}")
+        page.wait_for_selector("[data-ready]")
+        page.click("summary")
+        page.fill("#most", "1")
+        page.get_by_label("snipe").check()
+        page.click("#randomise")
+        page.wait_for_selector("#wrong:not([hidden])")
+        assert "epsilon" in page.inner_text("#wrong") and not page.is_visible("#report")
+        page.fill("#most", "much")
+        page.click("#randomise")
+        page.wait_for_selector("#wrong:has-text('mostEpsilon')")
+        page.fill("#most", "4")
+        page.click("#randomise")
+        page.wait_for_selector("#report:not([hidden])")

@@ -1,0 +1,115 @@
+"""A PostgreSQL server of the tests' own, from the distribution's package."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from itertools import count
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+INSTALL = ["apt-get", "install", "-y", "--no-install-recommends", "postgresql"]
+
+
+def programs() -> Path | None:
+    """Return the folder of initdb and pg_ctl."""
+    found = shutil.which("initdb")
+    if found:
+        return Path(found).resolve().parent
+    folders = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    return max((path.parent for path in folders), default=None, key=lambda p: int(p.parent.name))
+
+
+def installed() -> Path:
+    """Return the folder of the server's programs; install them where that is allowed."""
+    folder = programs()
+    if folder is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(INSTALL, env=environment, capture_output=True, check=False)
+        folder = programs()
+    if folder is None:
+        pytest.skip(f"no PostgreSQL here; as root: {' '.join(INSTALL)}")
+    return folder
+
+
+class PostgresServer:
+    """A server that listens on a socket in a folder of its own; root runs it as somebody else."""
+
+    def __init__(self) -> None:
+        self._programs = installed()
+        self._folder = Path(tempfile.mkdtemp(prefix="lapwing-postgres-", dir=_place()))
+        self._user: list[str] = []
+        self._names = count()
+        if os.geteuid() == 0:
+            name = next(user for user in ("postgres", "nobody") if _exists(user))
+            self._user = ["runuser", "-u", name, "--"]
+            shutil.chown(self._folder, name)
+        self._data = self._folder / "data"
+        self._call("initdb", "-D", str(self._data), "-U", "lapwing", "-A", "trust", "--no-sync")
+        self.start()
+
+    def start(self) -> None:
+        settings = f"-c listen_addresses='' -c unix_socket_directories={self._folder}"
+        settings += " -c shared_buffers=16MB -c max_connections=50"
+        log = str(self._folder / "log")
+        self._call("pg_ctl", "-w", "-D", str(self._data), "-l", log, "-o", settings, "start")
+
+    def stop(self, *, how: str = "fast") -> None:
+        """Stop it; "immediate" is what a crash does."""
+        self._call("pg_ctl", "-w", "-D", str(self._data), "-m", how, "stop")
+
+    def address(self, schema: str = "public") -> str:
+        return f"postgresql://lapwing@/postgres?host={self._folder}&search_path={schema}"
+
+    async def ask(self, statement: str) -> list[tuple[object, ...]]:
+        connection = await asyncpg.connect(self.address())
+        try:
+            return [tuple(row) for row in await connection.fetch(statement)]
+        finally:
+            await connection.close()
+
+    def new_database(self) -> str:
+        """Return the address of a place without tables: a schema, which is made at once."""
+        name = f"collector{next(self._names)}"
+        asyncio.run(self.ask(f"CREATE SCHEMA {name}"))
+        return self.address(name)
+
+    def remove(self) -> None:
+        self.stop(how="immediate")
+        shutil.rmtree(self._folder)
+
+    def _call(self, program: str, *arguments: str) -> None:
+        done = subprocess.run(
+            [*self._user, str(self._programs / program), *arguments],
+            cwd=self._folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # a pipe would stay open as long as the server runs
+            stderr=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode:
+            log = self._folder / "log"
+            said = log.read_text("utf-8") if log.exists() else "it left no log"
+            raise RuntimeError(f"{program} failed with {done.returncode}: {said[-2000:]}")
+
+
+def _place() -> str:
+    """Return memory where there is enough: the server's many small files are synced in no time."""
+    memory = Path("/dev/shm")
+    if memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > 2**29:
+        return str(memory)
+    return tempfile.gettempdir()
+
+
+def _exists(user: str) -> bool:
+    try:
+        pwd.getpwnam(user)
+    except KeyError:
+        return False
+    return True

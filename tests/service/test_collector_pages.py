@@ -1,0 +1,164 @@
+"""The pages about the collector do what they say: their code runs, their files are legal."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import httpx
+import pytest
+
+from lapwing.service.settings import PREFIX, SECRETS, Settings, read_settings
+from tests.cli.running import environment
+from tests.service.one_collector import ADMIN, served
+
+DOCS = Path(__file__).parents[2] / "docs"
+COLLECTOR = (DOCS / "collector.md").read_text("utf-8")
+DEPLOYMENT = (DOCS / "deployment.md").read_text("utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    found = re.findall(rf"^```{language}\n(.*?)^```$", text, re.M | re.S)
+    assert found
+    return found
+
+
+def test_the_way_to_a_first_distribution_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with served(tmp_path) as here:
+        code = "\n".join(blocks(COLLECTOR, "python"))
+        code = code.replace("http://127.0.0.1:8080", here.address).replace("lwa_...", ADMIN)
+        names: dict[str, object] = {}
+        try:
+            exec(compile(code, "collector.md", "exec"), names)
+            result, desk = names["result"], names["desk"]
+            assert isinstance(result, dict) and isinstance(desk, httpx.Client)
+            assert result["reports"] == 5001
+            path = str(names["path"])
+            for address in re.findall(r"^\| `(/\w+/EPOCH[^`]*)`", COLLECTOR, re.M):
+                filled = path + address.replace("EPOCH", "2026-w48")
+                answer = desk.get(filled)
+                compares = "segment" in address or "against" in address
+                assert answer.status_code == (404 if compares else 200), answer.text
+            assert desk.get(f"{path}/state").json()["epochs"][0]["reports"] == 5001
+        finally:
+            made = names.get("desk")
+            if isinstance(made, httpx.Client):
+                made.close()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 7 and lines[3].startswith("0.5 ")
+
+
+def test_all_settings_are_listed_with_what_holds_without_them() -> None:
+    table = DEPLOYMENT.partition("| key |")[2].partition("\n\n")[0]
+    rows = [row.split("|")[1:3] for row in table.splitlines()[2:]]
+    listed = {}
+    for names, values in rows:
+        keys = re.findall(r"`(\w+)`", names)
+        defaults = [value.strip(" `") for value in values.split(", ")]
+        listed |= dict(zip(keys, defaults * (1 if len(defaults) > 1 else len(keys)), strict=True))
+    assert set(listed) == set(Settings.__struct_fields__)
+    for key, shown in listed.items():
+        default = getattr(Settings(), key)
+        text = "" if default is None else str(default).lower()
+        assert shown.replace(",", "").removesuffix(".0") == text.removesuffix(".0"), key
+    for key in SECRETS:
+        assert f"`{PREFIX}{key.upper()}`" in DEPLOYMENT
+
+
+def test_the_example_of_settings_is_one(tmp_path: Path) -> None:
+    (text,) = blocks(DEPLOYMENT, "toml")
+    path = tmp_path / "collector.toml"
+    path.write_text(text)
+    settings, _ = read_settings(path=path, environment={})
+    assert settings.secure_cookies and len(tomllib.loads(text)) == 4
+
+
+def test_the_unit_starts_what_is_there_and_keeps_secrets_out() -> None:
+    (text,) = blocks(DEPLOYMENT, "ini")
+    unit = configparser.ConfigParser(strict=True, interpolation=None)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read_string(text)
+    assert set(unit) == {"DEFAULT", "Unit", "Service", "Install"}
+    service = unit["Service"]
+    program, *arguments = shlex.split(service["ExecStart"])
+    assert program.endswith("/lapwing") and arguments[0] == "serve"
+    assert "lwa_" not in text
+    name, _, value = service["Environment"].partition("=")
+    key = name.removeprefix(PREFIX).lower()
+    credential = service["LoadCredential"].partition(":")[0]
+    assert key in Settings.__struct_fields__ and value == f"%d/{credential}"
+    assert float(service["TimeoutStopSec"]) > Settings().stop_seconds
+    assert service["KillMode"] == "mixed" and service["DynamicUser"] == "yes"
+
+
+def instructions(text: str) -> list[tuple[str, str]]:
+    """The instructions of a container file, with their arguments."""
+    joined = re.sub(r"\\\n\s*", "", text)
+    return [(line.split()[0], line.split(maxsplit=1)[1]) for line in joined.splitlines() if line]
+
+
+def test_the_container_file_runs_in_a_fresh_folder(tmp_path: Path) -> None:
+    (text,) = blocks(DEPLOYMENT, "dockerfile")
+    listed = instructions(text)
+    words = [word for word, _ in listed]
+    said = dict(listed)
+    assert words[0] == "FROM" and len(words) == len(set(words))
+    assert set(words) <= {
+        *("FROM", "RUN", "USER", "WORKDIR", "VOLUME", "ENV", "EXPOSE", "STOPSIGNAL"),
+        *("HEALTHCHECK", "ENTRYPOINT"),
+    }
+    assert re.fullmatch(r"docker\.io/library/python:3\.\d+-slim", said["FROM"])
+    assert said["USER"].isdecimal() and said["USER"] in said["RUN"] and said["USER"] != "0"
+    assert words.index("USER") < words.index("ENTRYPOINT") and "lwa_" not in text
+    folder = said["WORKDIR"]
+    assert json.loads(said["VOLUME"]) == [folder]
+    variables = dict(pair.split("=") for pair in shlex.split(said["ENV"]))
+    assert variables["LAPWING_PORT"] == said["EXPOSE"]
+    assert variables["LAPWING_DATABASE"].startswith(f"{folder}/")
+    read_settings(environment=variables)
+
+    # The same in a folder of this machine, at a free port.
+    program, *arguments = json.loads(said["ENTRYPOINT"])
+    assert program == "lapwing"
+    own = {
+        **environment(),
+        **variables,
+        "LAPWING_HOST": "127.0.0.1",
+        "LAPWING_PORT": "0",
+        "LAPWING_DATABASE": variables["LAPWING_DATABASE"].replace(folder, str(tmp_path)),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", program, *arguments],
+        env=own,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        address = process.stdout.readline().strip()
+        python, *check = json.loads(said["HEALTHCHECK"].partition("CMD ")[2])
+        assert python == "python"
+        port = {"LAPWING_PORT": address.rpartition(":")[2]}
+        healthy = [sys.executable, *check]
+        ran = subprocess.run(healthy, env={**os.environ, **port}, timeout=60, check=False)
+        assert ran.returncode == 0
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    ran = subprocess.run(
+        healthy, env={**os.environ, **port}, timeout=60, check=False, capture_output=True
+    )
+    assert ran.returncode != 0

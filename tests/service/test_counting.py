@@ -1,0 +1,101 @@
+"""How reports become rows: for every randomizer there is, and whatever bytes come."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.documents import canonical
+from lapwing.errors import ReportError, StoreError
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.service.storage import counting as module
+from lapwing.service.storage.counting import COUNTS, RECORDS, Counting, Row
+from lapwing.survey import registry
+from tests.contracts.registered import RandomizerCase, randomizer_cases
+from tests.service.uploading import HASHED, LABELS
+
+CASES = [
+    case
+    for case in randomizer_cases(1)
+    if case.values[0].randomizer.name in registry.RANDOMIZERS  # the others have no surveys
+]
+
+
+def counting_of(survey: lw.Survey) -> Counting:
+    return Counting(canonical(survey.to_document()))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_say_what_the_reports_said(case: RandomizerCase) -> None:
+    survey = lw.Survey("any", case.randomizer)
+    counting = counting_of(survey)
+    points = np.arange(40) % case.inputs
+    reports = survey.randomize(case.values(points), rng=seeded(1))
+    truth = survey.tally(reports)
+    assert counting.nothing.total == 0 and counting.nothing + truth == truth
+    halves = [reports.data[:13].tobytes(), reports.data[13:].tobytes()]
+    rows = [counting.row(counting.tally(half), half) for half in halves]
+    assert sum(row.reports for row in rows) == 40
+    assert counting.total(rows) == counting.total(rows[::-1]) == truth
+    folded = counting.folded(rows)
+    assert counting.total([folded]) == truth and folded.reports == 40
+    assert counting.folded([folded, *rows]) == counting.folded([*rows, folded])
+    # The order in which they came is in no row that was folded.
+    assert counting.folded(rows) == counting.folded(rows[::-1])
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_any_bytes_are_reports_or_refused(case: RandomizerCase) -> None:
+    counting = counting_of(lw.Survey("any", case.randomizer))
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        reports = int(rng.integers(1, 20))  # all of them are found
+        high = int(rng.choice([2, 16, 256]))
+        records = rng.integers(0, high, reports * counting.width, dtype=np.uint8).tobytes()
+        refused = counting.refused(records, reports)
+        good = [place for place in range(reports) if place not in dict(refused)]
+        kept = b"".join(
+            records[place * counting.width : (place + 1) * counting.width] for place in good
+        )
+        assert counting.tally(kept).total == len(good)
+        for place, reason in refused:
+            one = records[place * counting.width : (place + 1) * counting.width]
+            with pytest.raises(ReportError):
+                counting.tally(one)
+            assert "report" in reason and "position" not in reason
+
+
+def test_a_row_is_records_or_counts_whichever_is_shorter() -> None:
+    counting = counting_of(LABELS)
+    assert counting.counts_bytes == 8 * 65
+    few, many = bytes(520), bytes(521)
+    assert counting.row(counting.tally(few), few) == Row(520, RECORDS, few)
+    row = counting.row(counting.tally(many), many)
+    assert (row.form, len(row.body), row.reports) == (COUNTS, 520, 521)
+    log = counting_of(HASHED)
+    records = bytes(log.width * 5000)
+    assert log.row(log.tally(records), records).form == RECORDS
+
+
+@pytest.mark.parametrize(
+    "row", [Row(2, RECORDS, b"\0"), Row(1, COUNTS, bytes(8)), Row(1, 7, b"\0"), Row(1, 1, b"")]
+)
+def test_a_row_that_cannot_be_is_damage(row: Row) -> None:
+    for counting in (counting_of(LABELS), counting_of(HASHED)):
+        with pytest.raises(StoreError, match="restore a backup"):
+            counting.total([row])
+
+
+def test_the_store_asks_no_clock() -> None:
+    # A clock that jumps can change nothing: the times of epochs are numbers that others compare.
+    # How long something took is another matter, and told by a clock that never jumps.
+    for path in Path(module.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                assert not {"time", "datetime"} & {alias.name for alias in node.names}, path.name
+            elif isinstance(node, ast.ImportFrom) and node.module in ("time", "datetime"):
+                assert {alias.name for alias in node.names} <= {"perf_counter"}, path.name

@@ -1,0 +1,119 @@
+"""What the clock makes of epochs, also one that jumps."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lapwing.errors import ArgumentError
+from lapwing.service.epoch_clock import DAY, ORDER, kept_until, state_at, to_moment, to_text
+from lapwing.service.storage.store import StoredEpoch
+from tests.service.one_collector import NOON, batch_of, labels_survey, problem, site
+
+PLAN = StoredEpoch("e", opens=100, closes=200, grace_seconds=50)
+SURVEY = labels_survey()
+
+
+@pytest.mark.parametrize(
+    ("now", "state"),
+    [
+        (99, "planned"),
+        (100, "open"),
+        (199, "open"),
+        (200, "grace"),
+        (249, "grace"),
+        (250, "closed"),
+    ],
+)
+def test_an_epoch_follows_its_times(now: int, state: str) -> None:
+    assert state_at(PLAN, now) == state
+
+
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=20))
+def test_a_clock_that_jumps_never_leads_back(moments: list[int]) -> None:
+    epoch = PLAN
+    for now in moments:
+        state = state_at(epoch, now)
+        assert ORDER.index(state) >= ORDER.index(epoch.state)
+        epoch = replace(epoch, state=state)
+
+
+def test_by_hand_the_clock_does_nothing() -> None:
+    by_hand = StoredEpoch("e", grace_seconds=5)
+    assert state_at(by_hand, 10**12) == "planned"
+    assert state_at(replace(by_hand, state="open"), 10**12) == "open"
+
+
+def test_retention_begins_when_an_epoch_has_closed() -> None:
+    closed = replace(PLAN, state="closed")
+    assert kept_until(closed, 2) == 250 + 2 * DAY
+    assert kept_until(closed, None) is None
+    assert kept_until(PLAN, 2) is None
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-12-01", "2026-12-01T00:00:00", "noon", 5, True, "1901-01-01T00:00:00Z"]
+)
+def test_a_moment_has_an_offset_from_utc(text: object) -> None:
+    with pytest.raises(ArgumentError, match="opens must"):
+        to_moment(text, name="opens")
+
+
+def test_a_moment_is_told_in_utc() -> None:
+    assert to_moment(None, name="opens") is None and to_text(None) is None
+    moment = to_moment("2026-12-01T01:30:00+01:00", name="opens")
+    assert to_text(moment) == "2026-12-01T00:30:00Z"
+
+
+def test_a_collector_lives_by_its_clock(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(SURVEY, epochs=(), retention_days=1)
+            plan = {
+                "opens": to_text(NOON + 100),
+                "closes": to_text(NOON + 200),
+                "grace_seconds": 50,
+            }
+            await here.done("PUT", f"{path}/epochs/e", json=plan)
+
+            async def said(after: float) -> tuple[int, str | None]:
+                here.clock.now = NOON + after
+                await here.collector.tick()
+                answer = await here.send(batch_of(SURVEY, 1))
+                good = answer.status_code == 201
+                return answer.status_code, None if good else problem(answer)
+
+            assert await said(99) == (425, "epoch-not-open")
+            assert await said(100) == (201, None)
+            assert await said(0) == (201, None)  # the clock was set back: it stays open
+            assert await said(249) == (201, None)
+            assert await said(250) == (410, "epoch-closed")
+            assert await said(120) == (410, "epoch-closed")
+            assert here.counts(SURVEY)[1] == 3
+            assert await said(250 + DAY - 1) == (410, "epoch-closed")
+            assert await said(250 + DAY) == (404, "unknown-epoch")
+            epochs = await here.done("GET", f"{path}/epochs", token=None)
+            assert epochs.json() == {"epochs": []}
+
+    asyncio.run(run())
+
+
+def test_an_epoch_that_was_slept_through_is_closed(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(SURVEY, epochs=())
+            plan = {"opens": to_text(NOON + 1), "closes": to_text(NOON + 2)}
+            await here.done("PUT", f"{path}/epochs/e", json=plan)
+            here.clock.now = NOON + 10
+            answer = await here.ask("POST", f"{path}/epochs/e/open")
+            assert (answer.status_code, problem(answer)) == (409, "wrong-state")
+            await here.collector.tick()
+            epochs = await here.done("GET", f"{path}/epochs", token=None)
+            assert epochs.json()["epochs"][0]["state"] == "closed"
+
+    asyncio.run(run())

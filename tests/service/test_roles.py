@@ -1,0 +1,85 @@
+"""Who may do what: every address, asked by nobody, an analyst and an admin."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from lapwing.service.openapi import openapi_document
+from lapwing.service.security import COOKIE
+from tests.service.one_collector import ADMIN, ANALYST, labels_survey, problem, site
+
+SURVEY = labels_survey()
+
+
+def addresses(tag: str) -> list[tuple[str, str]]:
+    """The methods and addresses of a kind, filled in."""
+    found = []
+    for path, item in openapi_document()["paths"].items():
+        for method, operation in item.items():
+            if method != "parameters" and tag in operation["tags"]:
+                filled = path.replace("{survey}", SURVEY.fingerprint).replace("{epoch}", "e")
+                found.append((method.upper(), filled.replace("{batch}", "0" * 32)))
+    assert found
+    return found
+
+
+def test_who_shows_no_token_of_the_role_is_refused_before_anything_else(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            before = here.collector.store.surveys(), here.collector.store.epochs(SURVEY.fingerprint)
+            for method, path in addresses("admins"):
+                for token in (None, "lwa_" + "x" * 43, ADMIN[:-1], "lwu_" + "A" * 43):
+                    answer = await here.ask(method, path, token=token, content=b"{")
+                    assert (answer.status_code, problem(answer)) == (401, "token-needed")
+                    assert answer.headers["www-authenticate"] == "Bearer"
+                answer = await here.ask(method, path, token=ANALYST, content=b"{")
+                assert (answer.status_code, problem(answer)) == (403, "not-allowed"), path
+                # A browser sends a cookie along by itself, so it may change nothing.
+                cookie = {"cookie": f"{COOKIE}={ADMIN}"}
+                answer = await here.ask(method, path, token=None, headers=cookie, content=b"{")
+                assert answer.status_code == 401
+            for method, path in addresses("analysts"):
+                answer = await here.ask(method, path, token=None)
+                assert (answer.status_code, problem(answer)) == (401, "token-needed")
+            after = here.collector.store.surveys(), here.collector.store.epochs(SURVEY.fingerprint)
+            assert before == after
+
+    asyncio.run(run())
+
+
+def test_an_analyst_may_read_also_by_the_cookie(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            for token in (ANALYST, ADMIN):
+                await here.done("GET", "/v1/surveys", token=token)
+                cookie = {"cookie": f"{COOKIE}={token}"}
+                await here.done("GET", "/v1/surveys", token=None, headers=cookie)
+            wrong = {"cookie": f"{COOKIE}=lwa_{'x' * 43}"}
+            answer = await here.ask("GET", "/v1/surveys", token=None, headers=wrong)
+            assert answer.status_code == 401
+
+    asyncio.run(run())
+
+
+def test_a_token_of_a_role_is_shown_once_and_stored_as_its_hash(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            for role in ("analyst", "admin"):
+                made = await here.done("POST", "/v1/tokens", json={"role": role, "label": "Ada"})
+                token = made.json()["token"]
+                assert made.json()["role"] == role and made.status_code == 201
+                await here.done("GET", "/v1/surveys", token=token)
+                kept = {each.digest: each for each in here.collector.store.access_tokens()}
+                assert token.encode() not in kept
+                assert token not in here.log.getvalue()
+            assert sorted(each.role for each in kept.values()) == ["admin", "analyst"]
+            answer = await here.ask("POST", "/v1/tokens", json={"role": "king"})
+            assert (answer.status_code, problem(answer)) == (400, "malformed-request")
+        for file in tmp_path.iterdir():
+            assert token.encode() not in file.read_bytes()
+
+    asyncio.run(run())

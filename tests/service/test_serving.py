@@ -1,0 +1,415 @@
+"""A collector in a process of its own: how it starts, ends, and what it never writes down."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
+from lapwing.service.storage.opening import open_store
+from tests.cli.running import environment
+from tests.service.one_collector import (
+    ADMIN,
+    ServedCollector,
+    as_role,
+    batch_of,
+    labels_survey,
+    new_id,
+    open_survey,
+    problem,
+    served,
+)
+
+SURVEY = labels_survey()
+PACKED = {"content-type": MEDIA_TYPE}
+
+
+@pytest.fixture
+def collector(tmp_path: Path) -> Iterator[ServedCollector]:
+    with served(tmp_path) as here:
+        yield here
+
+
+def stored_counts(folder: Path) -> list[int]:
+    store = open_store(str(folder / "collector.sqlite"))
+    try:
+        (counts,) = store.tally(SURVEY.fingerprint, "e").blocks
+        return counts.tolist()
+    finally:
+        store.close()
+
+
+def request(path: str, body: bytes, *, length: int | None = None, extra: str = "") -> bytes:
+    """An upload as it goes over the wire."""
+    stated = len(body) if length is None else length
+    head = (
+        f"PUT {path} HTTP/1.1\r\nHost: here\r\nContent-Type: {MEDIA_TYPE}\r\n"
+        f"Content-Length: {stated}\r\n{extra}\r\n"
+    )
+    return head.encode() + body
+
+
+def batch_path() -> str:
+    return f"/v1/surveys/{SURVEY.fingerprint}/epochs/e/batches/{new_id()}"
+
+
+def connect(collector: ServedCollector) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", collector.port), timeout=60)
+
+
+def test_the_first_start_makes_an_admin_and_prints_it_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "lapwing", "serve", "--port", "0", "--json"]
+    command += ["--database", str(tmp_path / "own.sqlite")]
+    told = []
+    for _ in range(2):
+        process = subprocess.Popen(
+            command,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None and process.stderr is not None
+            lines = ""
+            while not lines.endswith("}\n"):
+                line = process.stdout.readline()
+                assert line, process.stderr.read()
+                lines += line
+            told.append(json.loads(lines))
+            answer = httpx.get(
+                f"{told[-1]['address']}/v1/surveys", headers=as_role(told[0]["admin_token"])
+            )
+            assert answer.status_code == 200
+        finally:
+            process.terminate()
+            _, log = process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert told[0]["admin_token"] not in log
+    assert re.fullmatch(r"lwa_[A-Za-z0-9_-]{43}", told[0]["admin_token"])
+    assert told[1]["admin_token"] is None
+
+
+def test_what_cannot_start_says_why(tmp_path: Path) -> None:
+    def run(*arguments: str) -> tuple[int, str]:
+        ran = subprocess.run(
+            [sys.executable, "-m", "lapwing", "serve", *arguments],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ran.stdout == ""
+        return ran.returncode, ran.stderr.strip()
+
+    with served(tmp_path) as here:
+        database = str(tmp_path / "collector.sqlite")
+        code, said = run("--port", "0", "--database", database)
+        assert code == 7 and "another collector holds collector.sqlite" in said
+        own = str(tmp_path / "own.sqlite")
+        code, said = run("--port", str(here.port), "--database", own)
+        assert code == 7 and "in use" in said
+    config = tmp_path / "c.toml"
+    config.write_text("prot = 1")
+    code, said = run("--config", str(config))
+    assert code == 4 and "did you mean port" in said
+    assert run("--port", "70000")[0] == 2
+
+
+def test_as_many_files_may_be_open_as_connections_need() -> None:
+    code = """
+import resource
+from lapwing.service.serving import allow_connections
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+for connections in (40, 100, 10**9 if hard > 0 else 200):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (250, hard))
+    allow_connections(connections)
+    print(resource.getrlimit(resource.RLIMIT_NOFILE)[0], hard)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    (few, hard), (more, _), (most, _) = (map(int, row.split()) for row in ran.stdout.splitlines())
+    assert (few, more) == (296, 356)
+    assert most == (hard if hard > 0 else 456)
+
+
+def test_a_signal_ends_it_after_what_it_accepted_is_stored(
+    collector: ServedCollector, tmp_path: Path
+) -> None:
+    open_survey(collector.address, SURVEY)
+    acknowledged: list[int] = []
+    sent_some, stopped = threading.Event(), threading.Event()
+
+    def send(symbol: int) -> None:
+        with httpx.Client(base_url=collector.address, headers=PACKED, timeout=60) as client:
+            body = batch_of(SURVEY, symbol).to_bytes()
+            for count in range(10_000):
+                try:
+                    answer = client.put(batch_path(), content=body)
+                except httpx.TransportError:
+                    return
+                if answer.status_code == 201:
+                    acknowledged.append(symbol)
+                if count > 20:
+                    sent_some.set()
+            stopped.set()
+
+    threads = [threading.Thread(target=send, args=(symbol,)) for symbol in range(4)]
+    for thread in threads:
+        thread.start()
+    assert sent_some.wait(60)
+    assert collector.stop() == 0
+    for thread in threads:
+        thread.join(60)
+    assert not stopped.is_set()
+    counts = stored_counts(tmp_path)
+    missing = [
+        np.bincount(acknowledged, minlength=8)[symbol] - counts[symbol] for symbol in range(8)
+    ]
+    # One more may have been stored whose answer nobody read.
+    assert all(-1 <= each <= 0 for each in missing), missing
+    assert json.loads(collector.log.read_text().splitlines()[-1])["event"] == "stopped"
+
+
+def test_a_lost_answer_is_asked_for_again_and_counted_once(
+    collector: ServedCollector, tmp_path: Path
+) -> None:
+    open_survey(collector.address, SURVEY)
+    path, body = batch_path(), batch_of(SURVEY, 5).to_bytes()
+    for _ in range(3):
+        with connect(collector) as link:
+            link.sendall(request(path, body))  # and gone, before the answer
+    answer = httpx.put(collector.address + path, content=body, headers=PACKED)
+    assert answer.status_code in (200, 201)
+    again = httpx.put(collector.address + path, content=body, headers=PACKED)
+    assert again.status_code == 200
+    assert collector.stop() == 0
+    assert stored_counts(tmp_path)[5] == 1
+
+
+def test_a_body_that_breaks_off_is_not_counted(collector: ServedCollector, tmp_path: Path) -> None:
+    open_survey(collector.address, SURVEY)
+    body = batch_of(SURVEY, 6, 6).to_bytes()
+    for cut in (0, 1, len(body) - 1):
+        with connect(collector) as link:
+            link.sendall(request(batch_path(), body[:cut], length=len(body)))
+    assert collector.stop() == 0
+    assert stored_counts(tmp_path)[6] == 0
+    assert "defect" not in collector.log.read_text()
+
+
+def test_slow_and_large_bodies_end(tmp_path: Path) -> None:
+    with served(tmp_path, LAPWING_BODY_SECONDS="4", LAPWING_LARGEST_BODY="2048") as here:
+        open_survey(here.address, labels_survey())
+        with connect(here) as link:
+            link.sendall(request(batch_path(), b"LWUPLOAD", length=100))
+            answer = link.makefile("rb").read()  # until it is closed
+        assert answer.startswith(b"HTTP/1.1 503") and b"retry-after" in answer
+        with connect(here) as link:
+            link.sendall(request(batch_path(), b"", length=10**12))
+            answer = link.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.1 413") and b"too-large" in answer
+        with connect(here) as link:
+            chunked = request(batch_path(), b"", extra="Transfer-Encoding: chunked\r\n")
+            link.sendall(chunked.replace(b"Content-Length: 0\r\n", b""))
+            piece = b"100000\r\n" + b"x" * 2**20 + b"\r\n"
+            with pytest.raises(OSError):
+                for _ in range(256):  # far more than what lies in the system's own memory
+                    link.sendall(piece)
+        answer = httpx.put(
+            here.address + batch_path(), content=batch_of(SURVEY, 1).to_bytes(), headers=PACKED
+        )
+        assert answer.status_code == 201
+        assert "defect" not in here.log.read_text()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
+def test_what_is_not_legal_stops_nobody(
+    collector: ServedCollector, tmp_path: Path, share: float
+) -> None:
+    open_survey(collector.address, SURVEY)
+    rng = np.random.default_rng(11)
+    legal = batch_of(SURVEY, 3).to_bytes()
+    truth = 0
+    statuses = set()
+    with httpx.Client(base_url=collector.address, headers=PACKED, timeout=60) as client:
+        for _ in range(300):
+            if rng.random() >= share:
+                truth += 1
+                assert client.put(batch_path(), content=legal).status_code == 201
+                continue
+            body = bytearray(legal)
+            body[rng.integers(len(body))] ^= int(rng.integers(1, 256))
+            wrong = [
+                (batch_path(), bytes(body)),
+                (batch_path(), legal[: rng.integers(len(legal))]),
+                (batch_path(), batch_of(SURVEY, 3, 99).to_bytes()),
+                (batch_path().replace("/e/", "/other/"), legal),
+                (batch_path() + "00", legal),
+                ("/v1/surveys/x/epochs/e/batches/y", legal),
+            ]
+            path, content = wrong[rng.integers(len(wrong))]
+            answer = client.put(path, content=content)
+            statuses.add(answer.status_code)
+            assert 400 <= answer.status_code < 500 and problem(answer)
+    assert statuses <= {400, 404, 422} and len(statuses) > 1
+    assert collector.stop() == 0
+    assert stored_counts(tmp_path) == [0, 0, 0, truth, 0, 0, 0, 0]
+    assert "defect" not in collector.log.read_text()
+
+
+def test_lines_that_are_no_http_are_refused(collector: ServedCollector) -> None:
+    for junk in (
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET  / HTTP/1.1\r\n\r\n",
+        b"PUT /%ff%fe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"PUT /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n",
+        b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+    ):
+        with connect(collector) as link:
+            link.sendall(junk)
+            link.shutdown(socket.SHUT_WR)
+            answer = link.makefile("rb").read()
+        assert not answer.startswith(b"HTTP/1.1 5"), junk
+    assert httpx.get(f"{collector.address}/healthz").json() == {"status": "ready"}
+    assert collector.stop() == 0
+    assert "defect" not in collector.log.read_text()
+
+
+def test_nothing_of_a_client_is_written_down(collector: ServedCollector, tmp_path: Path) -> None:
+    """Neither its address, nor what it says of itself, nor what its person holds."""
+    survey = lw.Survey("towns", lw.LocalHashing(lw.HashedTexts(bits=16), epsilon=2))
+    raw, agent, elsewhere = "Llanfairpwllgwyngyll", "PeekabooBrowser/7", "203.0.113.77"
+    path = open_survey(collector.address, survey)
+    headers = {**PACKED, "user-agent": agent, "x-forwarded-for": elsewhere, "forwarded": elsewhere}
+    headers |= {"referer": f"https://{raw}.example", "cookie": f"who={raw}"}
+    batch = Batch.of(survey.randomize([raw] * 50), survey=survey.fingerprint)
+    with socket.create_connection(("127.0.0.1", collector.port)) as link:
+        own = f"{link.getsockname()[1]}"
+    ports = [own]
+    with httpx.Client(headers=headers, timeout=60) as client:
+        for number in range(20):
+            name = new_id()
+            body = batch.to_bytes() if number % 2 else b"LWUPLOAD" + raw.encode()
+            answer = client.put(f"{path}/epochs/e/batches/{name}?q={raw}", content=body)
+            assert answer.status_code in (201, 400)
+            stream = answer.extensions["network_stream"]
+            ports.append(str(stream.get_extra_info("client_addr")[1]))
+        client.put(f"{path}/epochs/{raw}/batches/{new_id()}", content=batch.to_bytes())
+        client.get(f"{collector.address}/{raw}")
+        seen = client.get(f"{collector.address}/metrics").text
+    with connect(collector) as link:
+        link.sendall(f"{raw} {agent}\r\n\r\n".encode())
+        link.makefile("rb").read()
+    # The journal is read while the collector has it open.
+    files = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    assert {"collector.sqlite", "collector.sqlite-wal", "log.jsonl"} <= set(files)
+    assert collector.stop() == 0
+    files |= {f"{file.name} after": file.read_bytes() for file in tmp_path.iterdir()}
+    files["metrics"] = seen.encode()
+    for name, content in files.items():
+        for secret in (raw, raw.lower(), agent, elsewhere, "127.0.0.1", ADMIN):
+            assert secret.encode() not in content, (name, secret)
+    lines = [json.loads(line) for line in collector.log.read_text().splitlines()]
+    assert {"started", "uploads", "stopped"} <= {line["event"] for line in lines}
+    for line in lines:
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:00Z", line.pop("hour"))
+        assert not {str(value) for value in line.values()} & set(ports)
+    # The test would see them: the log does hold the survey, and the database its name.
+    assert survey.fingerprint.encode() in files["log.jsonl after"]
+    assert any(b'"towns"' in files[name] for name in ("collector.sqlite", "collector.sqlite-wal"))
+
+
+def test_a_survey_moves_to_another_collector(tmp_path: Path) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    old.mkdir()
+    new.mkdir()
+    name, body = new_id(), batch_of(SURVEY, 1, 2, 2).to_bytes()
+
+    def run(*arguments: object) -> dict[str, object]:
+        ran = subprocess.run(
+            [sys.executable, "-m", "lapwing", *map(str, arguments), "--json"],
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr + ran.stdout
+        found: dict[str, object] = json.loads(ran.stdout)
+        return found
+
+    def send(address: str) -> int:
+        path = f"{address}/v1/surveys/{SURVEY.fingerprint}/epochs/e/batches/{name}"
+        return httpx.put(path, content=body, headers=PACKED).status_code
+
+    with served(old) as here:
+        open_survey(here.address, SURVEY)
+        assert send(here.address) == 201
+        file, copy = tmp_path / "survey.lwx", tmp_path / "copy.sqlite"
+        where = ("--database", old / "collector.sqlite")
+        told = run("export", SURVEY.fingerprint[:10], *where, "-o", file)
+        assert told["survey"] == SURVEY.fingerprint and told["bytes"] == file.stat().st_size
+        run("backup", *where, "-o", copy)
+        assert send(here.address) == 200
+    told = run("import", file, "--database", new / "collector.sqlite")
+    assert (told["survey"], told["epochs"], told["reports"]) == (SURVEY.fingerprint, 1, 3)
+    with served(new) as there:
+        assert send(there.address) == 200  # what was counted there is counted here, once
+    assert stored_counts(new) == stored_counts(old) == [0, 1, 2, 0, 0, 0, 0, 0]
+    copy.rename(new / "collector.sqlite")
+    for rest in new.glob("collector.sqlite-*"):
+        rest.unlink()
+    assert stored_counts(new) == [0, 1, 2, 0, 0, 0, 0, 0]
+
+
+def test_the_process_that_decodes_ends_with_the_collector(tmp_path: Path) -> None:
+    with served(tmp_path) as here:
+        open_survey(here.address, SURVEY)
+        body = batch_of(SURVEY, *range(8)).to_bytes()
+        path = f"{here.address}/v1/surveys/{SURVEY.fingerprint}"
+        httpx.put(f"{path}/epochs/e/batches/{new_id()}", content=body, headers=PACKED)
+        result = httpx.get(f"{path}/results/e", headers=as_role(ADMIN), timeout=120)
+        assert result.status_code == 200
+        listed = Path(f"/proc/{here.process.pid}/task").glob("*/children")
+        children = [int(pid) for thread in listed for pid in thread.read_text().split()]
+        assert children
+        here.kill()
+        for pid in children:
+            wait_until_gone(pid)
+
+
+def wait_until_gone(pid: int) -> None:
+    """Wait for a process that is not a child of ours, for at most a minute."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        ready, _, _ = select.select([descriptor], [], [], 60)
+        assert ready, "a process of a collector that was killed still runs"
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,141 @@
+"""A survey's state goes to another collector and is the same there; a damaged file is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lapwing.errors import ArgumentError, FormatError
+from lapwing.service.storage.sql_store import SqlStore
+from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.store import Refused, StoredEpoch, UploadTokens, Verdict
+from tests.service.uploading import HASHED, SEGMENTED, codes, counts, fold, publish, upload
+
+FP = SEGMENTED.fingerprint
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Iterator[SqlStore]:
+    store = SqliteStore(tmp_path / "target.db")
+    yield store
+    store.close()
+
+
+def filled(store: SqlStore) -> list[Any]:
+    """Fill a store with everything that a survey can have; return its uploads."""
+    publish(store, SEGMENTED, upload="tokens")
+    store.add_upload_tokens(FP, [bytes([number] * 32) for number in range(4)])
+    store.put_epoch(FP, StoredEpoch("w2", "open", opens=5, closes=10, grace_seconds=60))
+    uploads = [
+        upload([1, 2], SEGMENTED, segment=1, token=bytes(32)),
+        upload([3], SEGMENTED, token=bytes([1] * 32)),
+        upload([4], SEGMENTED, epoch="w2", segment=2, token=bytes([2] * 32)),
+    ]
+    assert [outcome.verdict for outcome in store.store(uploads[:2])] == [Verdict.STORED] * 2
+    fold(store)
+    store.store(uploads[2:])
+    store.add_refused(FP, [Refused("w1", "busy", 3)])
+    store.set_epoch_state(FP, "w1", "closed")
+    return uploads
+
+
+def test_a_state_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> None:
+    uploads = filled(store)
+    written = b"".join(store.export(FP))
+    # However it is cut into pieces.
+    assert target.import_([written[at : at + 7] for at in range(0, len(written), 7)]) == FP
+    assert target.surveys() == store.surveys() and target.epochs(FP) == store.epochs(FP)
+    assert target.totals(FP) == store.totals(FP) and target.refused(FP) == store.refused(FP)
+    assert target.upload_tokens(FP) == UploadTokens(unused=1, used=3)
+    for epoch in ("w1", "w2"):
+        assert counts(target, SEGMENTED, epoch=epoch) == counts(store, SEGMENTED, epoch=epoch)
+    found = [outcome.verdict for outcome in target.store(uploads)]
+    assert found == [Verdict.CLOSED, Verdict.CLOSED, Verdict.ALREADY]
+    fold(target)
+    with target._driver.reading() as transaction:
+        assert not transaction.rows("SELECT * FROM deltas")
+    assert counts(target, SEGMENTED, segment="DE")[1:3] == [1, 1]
+    with pytest.raises(ArgumentError, match="here already"):
+        target.import_([written])
+    again = [json.loads(line) for line in target.export(FP)][:-1]
+    first = [json.loads(line) for line in written.splitlines()][:-1]
+    assert [line for line in again if "rows" not in line] == [
+        line for line in first if "rows" not in line
+    ]
+
+
+def test_a_log_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> None:
+    publish(store, HASHED)
+    for _ in range(3):
+        store.store([upload([5, 6], HASHED)])
+        fold(store)
+    store.store([upload([7], HASHED)])
+    target.import_(store.export(HASHED.fingerprint))
+    assert codes(target, HASHED) == codes(store, HASHED) == [5, 5, 5, 6, 6, 6, 7]
+
+
+def test_what_comes_while_it_is_written_is_not_in_it(store: SqlStore, target: SqlStore) -> None:
+    publish(store, SEGMENTED)
+    store.store([upload([1], SEGMENTED)])
+    chunks = store.export(FP)
+    written = [next(chunks)]
+    store.store([upload([2], SEGMENTED)])
+    fold(store)
+    target.import_([*written, *chunks])
+    assert counts(target, SEGMENTED)[1:3] == [1, 0] and counts(store, SEGMENTED)[1:3] == [1, 1]
+
+
+def sealed(lines: list[Any]) -> list[bytes]:
+    written = [json.dumps(line, separators=(",", ":")).encode() + b"\n" for line in lines]
+    end = {"lines": len(written), "sha256": sha256(b"".join(written)).hexdigest()}
+    return [*written, json.dumps({"end": end}).encode() + b"\n"]
+
+
+def test_a_damaged_file_changes_nothing(tmp_path: Path, target: SqlStore) -> None:
+    source = SqliteStore(tmp_path / "source.db")
+    filled(source)
+    lines = list(source.export(FP))
+    source.close()
+    documents = [json.loads(line) for line in lines[:-1]]
+    broken: list[list[bytes]] = [lines[:count] for count in range(len(lines))]
+    broken += [[*lines[:place], *lines[place + 1 :]] for place in range(len(lines))]
+    broken += [[*lines, b"{}\n"], [*lines, lines[-1]], [b"not JSON\n"], [b"[]\n"], [b""]]
+    for place in range(0, len(b"".join(lines)), 37):
+        flipped = bytearray(b"".join(lines))
+        flipped[place] ^= 1
+        broken.append([bytes(flipped)])
+    for change in (
+        {"version": 2},
+        {"format": "other"},
+        {"state": "odd"},
+        {"minimum": 0},
+        {"upload": "?"},
+    ):
+        broken.append(sealed([{**documents[0], **change}, *documents[1:]]))
+    for line in (
+        {"epoch": {"name": "w1"}},
+        {"epoch": "w9"},
+        {"rows": {"segment": "IT", "reports": 1, "form": "records", "body": "AAA="}},
+        {"rows": {"segment": "DE", "reports": 2, "form": "records", "body": "AAA="}},
+        {"rows": {"segment": "DE", "reports": 1, "form": "records", "body": "//8="}},
+        {"rows": {"segment": "DE", "reports": 1, "form": "counts", "body": "AAA="}},
+        {"rows": {"segment": "DE", "reports": "1", "form": "records", "body": "AAA="}},
+        {"batches": {"ids": "AAA=", "digests": "AAA="}},
+        {"batches": {"ids": 5, "digests": "AAA="}},
+        {"refused": {"epoch": "w1", "reason": 1, "number": 1}},
+        {"upload_tokens": {"unused": ["xx"], "used": []}},
+        {"unknown": 1},
+        {},
+    ):
+        broken.append(sealed([*documents, line]))
+        broken.append(sealed([documents[0], line]))
+    for chunks in broken:
+        with pytest.raises(FormatError):
+            target.import_(chunks)
+        assert target.surveys() == []
+    assert target.import_(lines) == FP

@@ -1,0 +1,481 @@
+"""What a store promises, held to it over SQLite and over PostgreSQL alike."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.documents import canonical
+from lapwing.errors import ArgumentError, FormatError, NotStoredError, StoreError
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.messages.batch import Batch
+from lapwing.protocol.messages.problems import Problem
+from lapwing.protocol.messages.tally import Counts
+from lapwing.service.storage.sql_store import SqlStore
+from lapwing.service.storage.store import (
+    AccessToken,
+    Outcome,
+    Refused,
+    StoredEpoch,
+    StoredSurvey,
+    Total,
+    Upload,
+    UploadTokens,
+    Verdict,
+)
+from tests.service.uploading import (
+    HASHED,
+    LABELS,
+    LARGE,
+    SEGMENTED,
+    batch,
+    codes,
+    counts,
+    fold,
+    new_id,
+    publish,
+    upload,
+)
+
+FP = LABELS.fingerprint
+
+
+def verdicts(outcomes: list[Outcome]) -> list[Verdict]:
+    return [outcome.verdict for outcome in outcomes]
+
+
+def nonzero(found: list[int]) -> dict[int, int]:
+    return {code: number for code, number in enumerate(found) if number}
+
+
+def test_reports_are_counted_once(store: SqlStore) -> None:
+    publish(store)
+    first, second = upload([1, 2, 2]), upload([63])
+    assert verdicts(store.store([first, second])) == [Verdict.STORED, Verdict.STORED]
+    assert verdicts(store.store([second, first])) == [Verdict.ALREADY, Verdict.ALREADY]
+    assert nonzero(counts(store)) == {1: 1, 2: 2, 63: 1}
+    assert store.totals(FP) == [Total("w1", "other", 4)]
+
+
+def test_an_id_with_other_bytes_is_refused(store: SqlStore) -> None:
+    publish(store)
+    first = upload([1])
+    store.store([first])
+    for changed in (upload([2], id=first.id), upload([1, 1], id=first.id)):
+        assert verdicts(store.store([changed])) == [Verdict.CHANGED]
+    assert nonzero(counts(store)) == {1: 1}
+
+
+def test_a_group_behaves_as_its_uploads_one_after_another(store: SqlStore) -> None:
+    publish(store)
+    first = upload([5])
+    wrong = upload([200, 5], id=first.id)
+    group = [wrong, first, first, upload([6], id=first.id), upload([7])]
+    assert verdicts(store.store(group)) == [
+        Verdict.REFUSED,
+        Verdict.STORED,
+        Verdict.ALREADY,
+        Verdict.CHANGED,
+        Verdict.STORED,
+    ]
+    assert nonzero(counts(store)) == {5: 1, 7: 1}
+
+
+def test_one_id_in_two_epochs_is_two_batches(store: SqlStore) -> None:
+    publish(store)
+    store.put_epoch(FP, StoredEpoch("w2"))
+    store.set_epoch_state(FP, "w2", "open")
+    first = upload([5])
+    again = first._replace(epoch="w2")
+    assert verdicts(store.store([first, again])) == [Verdict.STORED, Verdict.STORED]
+    assert nonzero(counts(store)) == nonzero(counts(store, epoch="w2")) == {5: 1}
+
+
+def test_wrong_reports_are_named_and_the_others_counted(store: SqlStore) -> None:
+    publish(store)
+    mixed = [64 if place in (3, 700) else place % 64 for place in range(1000)]
+    good, bad = upload([1, 2]), upload(mixed)
+    outcomes = store.store([good, bad, upload([3])])
+    assert verdicts(outcomes) == [Verdict.STORED, Verdict.REFUSED, Verdict.STORED]
+    assert [place for place, _ in outcomes[1].refused] == [3, 700]
+    assert {reason for _, reason in outcomes[1].refused} == {"every report must be a code in 0..63"}
+    assert nonzero(counts(store)) == {1: 1, 2: 1, 3: 1}
+    # It was refused whole, so its id is free.
+    assert verdicts(store.store([upload([9], id=bad.id)])) == [Verdict.STORED]
+
+
+def test_a_batch_of_wrong_reports_only_names_a_hundred(store: SqlStore) -> None:
+    publish(store)
+    (outcome,) = store.store([upload([255] * 65_536)])
+    assert [place for place, _ in outcome.refused] == list(range(100))
+    (outcome,) = store.store([upload([*[0] * 65_535, 99])])
+    assert [place for place, _ in outcome.refused] == [65_535]
+
+
+def test_reports_of_another_width_are_refused(store: SqlStore) -> None:
+    publish(store)
+    wide = Upload(FP, "w1", new_id(), Batch(FP, 0, b"\0\0\0\0", 2))
+    outcomes = store.store([upload([1]), wide])
+    assert verdicts(outcomes) == [Verdict.STORED, Verdict.REFUSED]
+    assert outcomes[1].refused == ((0, "every report must have 1 bytes, these have 2"),)
+
+
+def test_epochs_only_go_forward(store: SqlStore) -> None:
+    publish(store)
+    store.put_epoch(FP, StoredEpoch("w2", opens=100, closes=200, grace_seconds=60))
+    assert verdicts(store.store([upload([1], epoch="w2")])) == [Verdict.NOT_OPEN]
+    assert verdicts(store.store([upload([1], epoch="w3")])) == [Verdict.UNKNOWN_EPOCH]
+    assert verdicts(store.store([upload([1], LARGE)])) == [Verdict.UNKNOWN_SURVEY]
+    store.set_epoch_state(FP, "w2", "open")
+    kept = upload([1], epoch="w2")
+    assert verdicts(store.store([kept])) == [Verdict.STORED]
+    store.set_epoch_state(FP, "w2", "grace")
+    assert verdicts(store.store([upload([2], epoch="w2")])) == [Verdict.STORED]
+    with pytest.raises(ArgumentError, match="that is grace cannot be open again"):
+        store.set_epoch_state(FP, "w2", "open")
+    store.set_epoch_state(FP, "w2", "closed")
+    store.set_epoch_state(FP, "w2", "closed")
+    assert verdicts(store.store([kept, upload([3], epoch="w2")])) == [Verdict.CLOSED] * 2
+    with pytest.raises(ArgumentError, match="closed epoch must stay"):
+        store.put_epoch(FP, StoredEpoch("w2", closes=999))
+    fold(store)
+    assert verdicts(store.store([kept])) == [Verdict.CLOSED]
+    assert nonzero(counts(store, epoch="w2")) == {1: 1, 2: 1}
+    assert store.epochs(FP) == [
+        StoredEpoch("w1", "open"),
+        StoredEpoch("w2", "closed", opens=100, closes=200, grace_seconds=60),
+    ]
+
+
+def test_times_may_change_until_it_closes_and_the_state_stays(store: SqlStore) -> None:
+    publish(store)
+    assert not store.put_epoch(FP, StoredEpoch("w1", "planned", opens=5, closes=9))
+    assert store.epochs(FP) == [StoredEpoch("w1", "open", opens=5, closes=9)]
+
+
+@pytest.mark.parametrize("name", ["", "W1", "-a", "a b", "a" * 65, "ü", "a/b"])
+def test_names_of_epochs_are_checked(store: SqlStore, name: str) -> None:
+    publish(store)
+    with pytest.raises(ArgumentError, match="name of an epoch"):
+        store.put_epoch(FP, StoredEpoch(name))
+
+
+def test_a_draft_is_unknown_and_a_retired_survey_closed(store: SqlStore) -> None:
+    document = canonical(LABELS.to_document())
+    wanted = StoredSurvey(FP, document, minimum=5, upload="tokens", retention_days=30)
+    assert store.add_survey(wanted)
+    assert not store.add_survey(replace(wanted, minimum=7))
+    assert store.surveys() == [wanted]
+    store.put_epoch(FP, StoredEpoch("w1", "open"))
+    assert verdicts(store.store([upload([1])])) == [Verdict.UNKNOWN_SURVEY]
+    store.set_survey_state(FP, "retired")
+    assert verdicts(store.store([upload([1])])) == [Verdict.CLOSED]
+    with pytest.raises(ArgumentError, match="that is retired cannot be published"):
+        store.set_survey_state(FP, "published")
+
+
+def test_a_survey_is_what_its_fingerprint_says(store: SqlStore) -> None:
+    with pytest.raises(FormatError, match="another fingerprint"):
+        store.add_survey(StoredSurvey(FP, canonical(LARGE.to_document())))
+    with pytest.raises(FormatError, match="survey"):
+        store.add_survey(StoredSurvey(FP, b"{}"))
+    assert store.surveys() == []
+
+
+def test_what_is_not_there_is_said(store: SqlStore) -> None:
+    for ask in (
+        lambda: store.epochs(FP),
+        lambda: store.totals(FP),
+        lambda: store.tally(FP, "w1"),
+        lambda: store.delete_survey(FP),
+        lambda: store.put_epoch(FP, StoredEpoch("w1")),
+        lambda: store.add_refused(FP, [Refused("w1", "busy", 1)]),
+        lambda: list(store.export(FP)),
+    ):
+        with pytest.raises(NotStoredError, match="no survey"):
+            ask()
+    publish(store)
+    for ask in (
+        lambda: store.tally(FP, "w9"),
+        lambda: store.set_epoch_state(FP, "w9", "open"),
+        lambda: store.delete_epoch(FP, "w9"),
+    ):
+        with pytest.raises(NotStoredError, match="no epoch"):
+            ask()
+
+
+def test_segments_have_tallies_of_their_own(store: SqlStore) -> None:
+    publish(store, SEGMENTED)
+    sent = [
+        upload([299], SEGMENTED),
+        upload([1], SEGMENTED, segment=1),
+        upload([2, 2], SEGMENTED, segment=2),
+        upload([3], SEGMENTED, segment=3),  # the survey has two
+    ]
+    assert verdicts(store.store(sent)) == [Verdict.STORED] * 4
+    for _ in range(2):
+        assert nonzero(counts(store, SEGMENTED)) == {299: 1, 1: 1, 2: 2, 3: 1}
+        assert nonzero(counts(store, SEGMENTED, segment="DE")) == {1: 1}
+        assert nonzero(counts(store, SEGMENTED, segment="FR")) == {2: 2}
+        assert nonzero(counts(store, SEGMENTED, segment="other")) == {299: 1, 3: 1}
+        found = store.totals(SEGMENTED.fingerprint)
+        assert found == [Total("w1", "other", 2), Total("w1", "DE", 1), Total("w1", "FR", 2)]
+        fold(store)
+    with pytest.raises(ArgumentError, match="'DE', 'FR', 'other'"):
+        store.tally(SEGMENTED.fingerprint, "w1", segment="IT")
+
+
+def test_logs_keep_every_report(store: SqlStore) -> None:
+    publish(store, HASHED)
+    reports = HASHED.randomize([7] * 500, rng=seeded(3))
+    parts = [reports[start : start + 50] for start in range(0, 500, 50)]
+    for part in parts:
+        made = Batch.of(part, survey=HASHED.fingerprint)
+        store.store([Upload(HASHED.fingerprint, "w1", new_id(), made)])
+        fold(store)
+    truth = HASHED.tally(reports)
+    assert store.tally(HASHED.fingerprint, "w1") == truth
+    assert codes(store, HASHED) == truth.codes.tolist()
+
+
+def test_a_log_goes_on_in_another_row_when_one_is_full(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.service.storage.folding.RUN_BYTES", 40)
+    publish(store, HASHED)
+    for code in range(30):
+        store.store([upload([code], HASHED)])
+        fold(store)
+    width = HASHED.randomizer.report_width
+    with store._driver.reading() as transaction:
+        rows = transaction.rows("SELECT part, reports FROM folded ORDER BY part")
+    full = -(-40 // width)
+    assert [tuple(row) for row in rows] == [
+        (part, min(full, 30 - start)) for part, start in enumerate(range(0, 30, full))
+    ]
+    assert codes(store, HASHED) == list(range(30))
+
+
+def test_what_one_fold_cannot_take_waits_for_the_next(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.service.storage.folding.MOST_ROWS", 4)
+    monkeypatch.setattr("lapwing.service.storage.folding.MOST_BYTES", 6)
+    publish(store)
+    for code in range(10):
+        store.store([upload([code, code, code])])
+    folds = 0
+    while store.fold(everything=True):
+        folds += 1
+        assert counts(store)[:11] == [3] * 10 + [0]
+    assert folds >= 5 and table_sizes(store)["deltas"] == 0
+    assert counts(store)[:11] == [3] * 10 + [0]
+
+
+def test_enough_is_folded_without_being_asked_for(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.service.storage.pending.MOST_ROWS", 5)
+    publish(store)
+    for code in range(5):
+        assert not store.fold() and table_sizes(store)["deltas"] == code
+        store.store([upload([code])])
+    assert store.fold() and table_sizes(store)["deltas"] == 0
+    assert counts(store)[:6] == [1] * 5 + [0]
+
+
+def test_an_empty_epoch_has_an_empty_tally(store: SqlStore) -> None:
+    publish(store)
+    publish(store, HASHED)
+    assert store.tally(FP, "w1").total == store.tally(HASHED.fingerprint, "w1").total == 0
+    assert store.totals(FP) == []
+    assert store.tally(FP, "w1").survey == FP
+
+
+def test_folding_changes_no_answer(store: SqlStore) -> None:
+    publish(store, LARGE)
+    rng = np.random.default_rng(1)
+    truth = np.zeros(65_536, dtype=np.int64)
+    for number in range(12):
+        # Also batches whose counts are shorter than their records.
+        drawn = rng.integers(0, 65_536, 300_000 // 5 if number % 4 == 3 else 50)
+        truth += np.bincount(drawn, minlength=65_536)
+        store.store([upload(drawn.tolist(), LARGE)])
+        if number % 3 == 1:
+            store.fold()
+        if number % 5 == 4:
+            fold(store)
+    assert np.array_equal(counts(store, LARGE), truth)
+    fold(store)
+    assert np.array_equal(counts(store, LARGE), truth)
+    assert store.check() == []
+
+
+def test_counts_shorter_than_records_are_what_is_stored(store: SqlStore) -> None:
+    publish(store)
+    store.store([upload([place % 64 for place in range(6400)])])
+    with store._driver.reading() as transaction:
+        rows = transaction.rows("SELECT reports, form, LENGTH(body) FROM deltas")
+    assert [tuple(row) for row in rows] == [(6400, 1, 8 * 65)]
+    assert set(counts(store)) == {100}
+
+
+def test_an_upload_token_is_good_for_one_batch(store: SqlStore) -> None:
+    publish(store, upload="tokens")
+    mine, yours = b"m" * 32, b"y" * 32
+    store.add_upload_tokens(FP, [mine, yours])
+    store.add_upload_tokens(FP, [mine])
+    first = upload([1], token=mine)
+    assert (
+        verdicts(store.store([upload([1]), upload([1], token=b"?" * 32)]))
+        == [Verdict.TOKEN_NEEDED] * 2
+    )
+    # A refused batch spends no token.
+    group = [upload([99], token=mine), first, upload([2], token=mine), first]
+    assert verdicts(store.store(group)) == [
+        Verdict.REFUSED,
+        Verdict.STORED,
+        Verdict.TOKEN_USED,
+        Verdict.ALREADY,
+    ]
+    assert verdicts(store.store([first, upload([2], token=mine), upload([3], token=yours)])) == [
+        Verdict.ALREADY,
+        Verdict.TOKEN_USED,
+        Verdict.STORED,
+    ]
+    assert store.upload_tokens(FP) == UploadTokens(unused=0, used=2)
+    store.add_upload_tokens(FP, [mine])  # does not make it good again
+    assert verdicts(store.store([upload([2], token=mine)])) == [Verdict.TOKEN_USED]
+
+
+def test_access_tokens_are_kept_by_their_hashes(store: SqlStore) -> None:
+    tokens = [AccessToken(b"a" * 32, "admin", "first"), AccessToken(b"b" * 32, "analyst", "ann")]
+    for token in tokens:
+        store.add_access_token(token)
+    assert store.access_tokens() == tokens
+    assert store.delete_access_token(b"a" * 32) and not store.delete_access_token(b"a" * 32)
+    assert store.access_tokens() == tokens[1:]
+
+
+def test_refused_uploads_are_counted_by_reason(store: SqlStore) -> None:
+    publish(store)
+    store.add_refused(FP, [Refused("w1", "busy", 2), Refused("", "unknown-epoch", 1)])
+    store.add_refused(FP, [Refused("w1", "busy", 3)])
+    assert store.refused(FP) == [Refused("", "unknown-epoch", 1), Refused("w1", "busy", 5)]
+
+
+def test_a_deleted_epoch_leaves_nothing(store: SqlStore) -> None:
+    publish(store)
+    first = upload([1])
+    store.store([first])
+    store.add_refused(FP, [Refused("w1", "busy", 2)])
+    store.delete_epoch(FP, "w1")
+    assert store.epochs(FP) == store.totals(FP) == store.refused(FP) == []
+    # One of the same name is another one: what was sent to the first is new to it.
+    store.put_epoch(FP, StoredEpoch("w1", "open"))
+    assert verdicts(store.store([first])) == [Verdict.STORED]
+    fold(store)
+    assert verdicts(store.store([first])) == [Verdict.ALREADY]
+    assert nonzero(counts(store)) == {1: 1}
+    assert table_sizes(store) == {"ledger": 1, "deltas": 0, "folded": 1, "dropped": 0}
+
+
+def test_a_deleted_survey_leaves_nothing(store: SqlStore) -> None:
+    publish(store, upload="tokens")
+    store.add_upload_tokens(FP, [b"m" * 32])
+    store.store([upload([1], token=b"m" * 32)])
+    store.delete_survey(FP)
+    assert store.surveys() == []
+    fold(store)
+    with store._driver.reading() as transaction:
+        for table in ("surveys", "epochs", "ledger", "deltas", "folded", "upload_tokens"):
+            assert not transaction.rows(f"SELECT * FROM {table}"), table
+    publish(store)
+    assert verdicts(store.store([upload([1])])) == [Verdict.STORED]
+
+
+def table_sizes(store: SqlStore) -> dict[str, int]:
+    with store._driver.reading() as transaction:
+        return {
+            table: int(transaction.rows(f"SELECT COUNT(*) FROM {table}")[0][0])
+            for table in ("ledger", "deltas", "folded", "dropped")
+        }
+
+
+def test_a_long_list_of_batches_is_dropped_in_stretches(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lapwing.service.storage.survey_rows._DROPPED_ROWS", 10)
+    publish(store)
+    store.store([upload([1]) for _ in range(35)])
+    store.set_epoch_state(FP, "w1", "closed")
+    left = [table_sizes(store)["ledger"]]
+    while store.fold(everything=True):
+        left.append(table_sizes(store)["ledger"])
+    assert left[0] == 25 and left[-1] == 0 and table_sizes(store)["dropped"] == 0
+    assert nonzero(counts(store)) == {1: 35}
+
+
+def test_it_is_there_when_opened_again(opening: Callable[[], SqlStore]) -> None:
+    store = opening()
+    publish(store)
+    first = upload([1])
+    store.store([first])
+    store.close()
+    store.close()
+    with pytest.raises(StoreError):
+        store.store([upload([2])])
+    with pytest.raises(StoreError):
+        store.surveys()
+    again = opening()
+    assert verdicts(again.store([first])) == [Verdict.ALREADY]
+    assert nonzero(counts(again)) == {1: 1}
+    again.close()
+
+
+def test_threads_share_a_store(store: SqlStore) -> None:
+    publish(store)
+    wrong: list[BaseException] = []
+
+    def send(code: int) -> None:
+        try:
+            for _ in range(10):
+                mine = upload([code])
+                assert verdicts(store.store([mine])) == [Verdict.STORED]
+                assert counts(store)[code] >= 1
+                store.fold(everything=True)
+        except BaseException as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=send, args=(code,)) for code in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert nonzero(counts(store)) == dict.fromkeys(range(4), 10)
+
+
+def test_verdicts_are_words_of_problems() -> None:
+    words = {verdict.value for verdict in Verdict} - {Verdict.STORED, Verdict.ALREADY}
+    assert words <= {problem.value for problem in Problem}
+
+
+def test_a_tally_of_the_store_is_decoded_as_any(store: SqlStore) -> None:
+    survey = lw.Survey("wave", lw.SquareWave(lw.Interval(0, 1, bins=16), 2))
+    publish(store, survey)
+    reports = survey.randomize([0.3] * 3000, rng=seeded(2))
+    made = Batch.of(reports, survey=survey.fingerprint)
+    store.store([Upload(survey.fingerprint, "w1", new_id(), made)])
+    tally = store.tally(survey.fingerprint, "w1")
+    assert isinstance(tally, Counts) and tally == survey.tally(reports)
+    assert 0.2 < survey.decode(tally).quantile(0.5) < 0.4
+
+
+def test_batches_say_nothing_of_their_reports() -> None:
+    assert "0x" not in repr(batch([1])) and repr(batch([17])) == repr(batch([18]))

@@ -1,0 +1,316 @@
+"""Surveys and epochs over their life, as an admin leads it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lapwing.service.catalogue import Catalogue
+from lapwing.service.collector import TICKS_APART, Collector
+from lapwing.service.epoch_clock import to_text
+from lapwing.service.logs import Log
+from lapwing.service.settings import Settings
+from lapwing.survey.survey import Survey
+from tests.service.one_collector import (
+    NOON,
+    Site,
+    batch_of,
+    labels_survey,
+    problem,
+    site,
+)
+
+SURVEY = labels_survey(segments=["north"], segment_minimum=3)
+PATH = f"/v1/surveys/{SURVEY.fingerprint}"
+
+
+async def said(here: Site, method: str, path: str, **more: Any) -> tuple[int, str]:
+    answer = await here.ask(method, path, **more)
+    return answer.status_code, problem(answer)
+
+
+def test_a_survey_is_created_published_and_forgotten(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            body = {"survey": SURVEY.to_document(), "minimum": 5, "retention_days": 30}
+            made = await here.done("PUT", PATH, json=body)
+            assert made.status_code == 201
+            assert made.json() == {
+                "survey": SURVEY.fingerprint,
+                "state": "draft",
+                "minimum": 5,
+                "upload": "open",
+                "retention_days": 30,
+            }
+            assert await said(here, "GET", PATH, token=None) == (404, "unknown-survey")
+            assert await said(here, "GET", f"{PATH}/epochs", token=None) == (404, "unknown-survey")
+            again = await here.done("PUT", PATH, json=body)
+            assert again.status_code == 200
+            other = {**body, "minimum": 6}
+            assert await said(here, "PUT", PATH, json=other) == (409, "other-terms")
+            for _ in range(2):
+                published = await here.done("POST", f"{PATH}/publish")
+                assert published.json()["state"] == "published"
+            shown = await here.done("GET", PATH, token=None)
+            assert Survey.from_json(shown.content) == SURVEY
+            assert shown.headers["etag"] == f'"{SURVEY.fingerprint}"'
+            assert "immutable" in shown.headers["cache-control"]
+            known = {"if-none-match": shown.headers["etag"]}
+            same = await here.ask("GET", PATH, token=None, headers=known)
+            assert (same.status_code, same.content) == (304, b"")
+            head = await here.ask("HEAD", PATH, token=None)
+            assert head.status_code == 200
+            assert (await here.ask("DELETE", PATH)).status_code == 204
+            assert await said(here, "DELETE", PATH) == (404, "unknown-survey")
+            assert await said(here, "GET", PATH, token=None) == (404, "unknown-survey")
+
+    asyncio.run(run())
+
+
+def test_a_retired_survey_takes_no_reports_and_keeps_its_results(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            assert (await here.send(batch_of(SURVEY, 1))).status_code == 201
+            for _ in range(2):
+                retired = await here.done("POST", f"{PATH}/retire")
+                assert retired.json()["state"] == "retired"
+            answer = await here.send(batch_of(SURVEY, 1))
+            assert (answer.status_code, problem(answer)) == (410, "epoch-closed")
+            tally = await here.done("GET", f"{PATH}/tallies/e")
+            assert sum(tally.json()["reports"]) == 1
+            assert await said(here, "POST", f"{PATH}/publish") == (409, "wrong-state")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "word"),
+    [
+        (b"", 400, "malformed-request"),
+        (b"[]", 400, "malformed-request"),
+        (b"{}", 400, "malformed-request"),
+        (b'{"survey": 1}', 400, "malformed-request"),
+        (b'{"survey": {}}', 422, "survey-refused"),
+        (b'{"survey": {}, "survey": {}}', 400, "malformed-request"),
+        (b'{"survey": {}, "minimun": 1}', 400, "malformed-request"),
+    ],
+)
+def test_what_is_no_survey_is_refused(tmp_path: Path, body: bytes, status: int, word: str) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            assert await said(here, "PUT", PATH, content=body) == (status, word)
+            assert here.collector.store.surveys() == []
+
+    asyncio.run(run())
+
+
+def test_terms_out_of_their_range_are_refused(tmp_path: Path) -> None:
+    document = SURVEY.to_document()
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            for terms in (
+                {"minimum": 0},
+                {"minimum": True},
+                {"minimum": "5"},
+                {"minimum": 10**13},
+                {"upload": "closed"},
+                {"upload": None},
+                {"retention_days": -1},
+                {"retention_days": 1.5},
+            ):
+                body = {"survey": document, **terms}
+                assert await said(here, "PUT", PATH, json=body) == (400, "malformed-request")
+            weak = {**document, "derived": {**document["derived"], "thresholds": {}}}
+            assert await said(here, "PUT", PATH, json={"survey": weak}) == (422, "survey-refused")
+            other = f"/v1/surveys/{'0' * 64}"
+            body = {"survey": document}
+            assert await said(here, "PUT", other, json=body) == (422, "survey-refused")
+            assert here.collector.store.surveys() == []
+
+    asyncio.run(run())
+
+
+def test_epochs_are_planned_changed_opened_closed_and_forgotten(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=())
+            epoch = f"{PATH}/epochs/2026-w07"
+            plan = {"opens": to_text(NOON + 50), "closes": None, "grace_seconds": 9}
+            made = await here.done("PUT", epoch, json=plan)
+            assert (made.status_code, made.json()["state"]) == (201, "planned")
+            changed = await here.done("PUT", epoch, json={**plan, "closes": to_text(NOON + 99)})
+            assert changed.status_code == 200
+            assert changed.json()["grace_until"] == to_text(NOON + 108)
+            for _ in range(2):
+                opened = await here.done("POST", f"{epoch}/open")
+                assert opened.json()["state"] == "open"
+                assert opened.json()["opens"] == to_text(NOON)
+            here.clock.now += 10
+            closed = await here.done("POST", f"{epoch}/close")
+            assert closed.json()["state"] == "grace"
+            assert closed.json()["grace_until"] == to_text(NOON + 19)
+            assert await said(here, "POST", f"{epoch}/open") == (409, "wrong-state")
+            for _ in range(2):
+                closed = await here.done("POST", f"{epoch}/close")
+                assert closed.json()["state"] == "closed"
+            assert await said(here, "PUT", epoch, json=plan) == (409, "wrong-state")
+            assert (await here.ask("DELETE", epoch)).status_code == 204
+            assert await said(here, "DELETE", epoch) == (404, "unknown-epoch")
+            assert await said(here, "POST", f"{epoch}/open") == (404, "unknown-epoch")
+
+    asyncio.run(run())
+
+
+def test_a_planned_epoch_closes_by_hand_without_having_opened(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=())
+            epoch = f"{PATH}/epochs/e"
+            plan = {"opens": to_text(NOON + 50), "closes": to_text(NOON + 99), "grace_seconds": 9}
+            await here.done("PUT", epoch, json=plan)
+            closed = await here.done("POST", f"{epoch}/close")
+            assert closed.json()["state"] == "closed"
+            assert closed.json()["grace_until"] == to_text(NOON)
+
+    asyncio.run(run())
+
+
+def test_a_plan_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=())
+            epoch = f"{PATH}/epochs/e"
+            for plan in (
+                {"opens": "soon"},
+                {"opens": 5},
+                {"opens": "2026-12-01T00:00:00"},
+                {"opens": to_text(NOON), "closes": to_text(NOON)},
+                {"grace_seconds": -1},
+                {"grace_seconds": 1e3},
+                {"grace_second": 1},
+            ):
+                assert await said(here, "PUT", epoch, json=plan) == (400, "malformed-request")
+            for name in ("E", "-e", "e_1", "x" * 65, "é"):
+                path = f"{PATH}/epochs/{name}"
+                assert await said(here, "PUT", path, json={}) == (400, "malformed-request")
+            assert await said(here, "PUT", f"/v1/surveys/{'0' * 64}/epochs/e", json={}) == (
+                404,
+                "unknown-survey",
+            )
+            assert here.collector.store.epochs(SURVEY.fingerprint) == []
+
+    asyncio.run(run())
+
+
+def test_upload_tokens_are_for_surveys_that_need_them(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            path = f"{PATH}/upload-tokens"
+            assert await said(here, "POST", path, json={"count": 1}) == (409, "wrong-state")
+            for count in (0, 100_001, "1", None, True):
+                body = {"count": count}
+                assert await said(here, "POST", path, json=body) == (400, "malformed-request")
+            assert await said(here, "POST", path, json={}) == (400, "malformed-request")
+
+    asyncio.run(run())
+
+
+def test_what_was_refused_is_counted_by_reason(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            await here.send(batch_of(SURVEY, 1, 250))
+            for _ in range(2):
+                await here.send(b"nonsense", survey=SURVEY.fingerprint)
+            await here.send(batch_of(SURVEY, 1), epoch="unheard-of")
+            await here.send(b"x", survey="0" * 64, epoch="a-raw-value")
+            state = (await here.done("GET", f"{PATH}/state")).json()
+            (epoch,) = state["epochs"]
+            assert epoch["refused"] == {"reports-refused": 1, "malformed-batch": 2}
+            assert state["refused"] == {"unknown-epoch": 1}
+        for file in tmp_path.iterdir():
+            assert b"unheard-of" not in file.read_bytes()
+            assert b"a-raw-value" not in file.read_bytes()
+
+    asyncio.run(run())
+
+
+def test_counts_below_the_minimum_are_not_told(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, minimum=5)
+
+            async def told() -> tuple[str, list[str]]:
+                state = (await here.done("GET", f"{PATH}/state")).json()
+                (epoch,) = state["epochs"]
+                return epoch["text"], [row["text"] for row in epoch["segments"]]
+
+            await here.send(batch_of(SURVEY, 1, 1, 1, 1, segment=1))
+            assert await told() == ("fewer than 5", ["fewer than 5"] * 2)
+            await here.send(batch_of(SURVEY, 1, segment=1))
+            assert await told() == ("5", ["5", "fewer than 5"])
+            await here.send(batch_of(SURVEY, 2))
+            # With the sum, the five would tell of the one.
+            assert await told() == ("6", ["hidden", "fewer than 5"])
+
+    asyncio.run(run())
+
+
+def test_a_restart_finds_everything_again(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            assert (await here.send(batch_of(SURVEY, 3), id="12" * 16)).status_code == 201
+            await here.send(b"x", survey=SURVEY.fingerprint)
+        async with site(tmp_path) as here:
+            assert (await here.send(batch_of(SURVEY, 3), id="12" * 16)).status_code == 200
+            assert here.counts(SURVEY)[3] == 1
+            state = (await here.done("GET", f"{PATH}/state")).json()
+            assert state["epochs"][0]["refused"] == {"malformed-batch": 1}
+
+    asyncio.run(run())
+
+
+def test_a_survey_is_read_once_however_often_the_catalogue_is(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            catalogue = Catalogue(here.collector.store)
+            catalogue.load()
+            (first,) = catalogue
+            catalogue.load()
+            (second,) = catalogue
+            assert first is not second and first.survey is second.survey
+
+    asyncio.run(run())
+
+
+def test_collectors_of_one_database_see_what_the_other_did(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            other = Collector(
+                here.collector.store,
+                settings=Settings(database="postgresql://shared"),
+                log=Log(io.StringIO(), clock=here.clock),
+                clock=here.clock,
+            )
+            try:
+                await here.publish(SURVEY)
+                made = await here.done("POST", "/v1/tokens", json={"role": "analyst"})
+                assert other.catalogue.get(SURVEY.fingerprint) is None
+                for _ in range(TICKS_APART):
+                    await other.tick()
+                kept = other.catalogue.get(SURVEY.fingerprint)
+                assert kept is not None and kept.epochs["e"].state == "open"
+                assert other.roles.role_of(made.json()["token"]) == "analyst"
+            finally:
+                await other.stop()
+
+    asyncio.run(run())

@@ -1,0 +1,407 @@
+"""An upload and its answer: every status of the contract, and what is counted after each."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lapwing.errors import StoreError, StoreFullError
+from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE
+from lapwing.protocol.messages.problems import Problem
+from lapwing.service.receiving import ClientGoneError, Receiving
+from lapwing.service.settings import Settings
+from lapwing.service.upload_path import READ_AT_ONCE, address_of
+from tests.service.one_collector import batch_of, labels_survey, new_id, problem, site
+
+SURVEY = labels_survey()
+
+
+def test_the_same_batch_is_counted_once(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            batch, name = batch_of(SURVEY, 1, 2, 3), new_id()
+            first = await here.send(batch, id=name)
+            again = await here.send(batch, id=name)
+            as_json = await here.send(
+                batch.to_json(), survey=SURVEY.fingerprint, id=name, media_type=JSON_MEDIA_TYPE
+            )
+            posted = await here.send(batch, id=name, method="POST")
+            assert (first.status_code, again.status_code) == (201, 200)
+            assert (as_json.status_code, posted.status_code) == (200, 200)
+            assert first.json() == {"batch": name, "reports": 3, "state": "stored"}
+            assert again.json() == {"batch": name, "reports": 3, "state": "already stored"}
+            assert first.headers["access-control-allow-origin"] == "*"
+            assert here.counts(SURVEY) == [0, 1, 1, 1, 0, 0, 0, 0]
+
+    asyncio.run(run())
+
+
+def test_another_batch_of_the_same_id_is_refused(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            name = new_id()
+            await here.send(batch_of(SURVEY, 1), id=name)
+            for other in (batch_of(SURVEY, 2), batch_of(SURVEY, 1, 1)):
+                answer = await here.send(other, id=name)
+                assert (answer.status_code, problem(answer)) == (409, "batch-changed")
+            assert here.counts(SURVEY) == [0, 1, 0, 0, 0, 0, 0, 0]
+
+    asyncio.run(run())
+
+
+def test_both_forms_of_a_batch_mean_the_same(tmp_path: Path) -> None:
+    survey = labels_survey(segments=["north", "south"])
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(survey)
+            batch = batch_of(survey, 7, 0, 7, segment=2)
+            text = batch.to_json(segments=survey.segments)
+            first = await here.send(
+                text,
+                survey=survey.fingerprint,
+                id="ab" * 16,
+                media_type="application/json; charset=utf-8",
+            )
+            assert first.status_code == 201
+            assert (await here.send(batch, id="ab" * 16)).status_code == 200
+            south = here.collector.store.tally(survey.fingerprint, "e", segment="south")
+            assert south.total == 3
+
+    asyncio.run(run())
+
+
+def test_a_malformed_batch_is_refused_and_not_counted(tmp_path: Path) -> None:
+    good = batch_of(SURVEY, 1, 2)
+    packed, other = good.to_bytes(), labels_survey(remembered=True)
+    bad = {
+        "empty": b"",
+        "no magic": b"x" * len(packed),
+        "damaged": packed[:-1] + bytes([packed[-1] ^ 1]),
+        "short": packed[:-1],
+        "long": packed + b"\0",
+        "of another survey": batch_of(other, 1).to_bytes(),
+    }
+    bad_json = {
+        "no JSON": b"{",
+        "a list": b"[]",
+        "an unknown key": b'{"survey": "%s", "reports": ["01"], "who": "me"}',
+        "no reports": b'{"survey": "%s", "reports": []}',
+        "a number": b'{"survey": "%s", "reports": [1]}',
+        "no hex": b'{"survey": "%s", "reports": ["0x"]}',
+        "upper case": b'{"survey": "%s", "reports": ["0A"]}',
+        "two widths": b'{"survey": "%s", "reports": ["01", "0101"]}',
+        "deep": b"[" * 100_000,
+        "not UTF-8": b'{"survey": "\xff"}',
+    }
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            for name, body in bad.items():
+                answer = await here.send(body, survey=SURVEY.fingerprint)
+                assert (answer.status_code, problem(answer)) == (400, "malformed-batch"), name
+            for name, body in bad_json.items():
+                text = body.replace(b"%s", SURVEY.fingerprint.encode())
+                answer = await here.send(
+                    text, survey=SURVEY.fingerprint, media_type=JSON_MEDIA_TYPE
+                )
+                assert (answer.status_code, problem(answer)) == (400, "malformed-batch"), name
+            two = b'{"survey": "%s", "reports": ["01", "zz", 3]}'
+            answer = await here.send(
+                two.replace(b"%s", SURVEY.fingerprint.encode()),
+                survey=SURVEY.fingerprint,
+                media_type=JSON_MEDIA_TYPE,
+            )
+            assert [row["position"] for row in answer.json()["reports"]] == [1, 2]
+            for name in ("", "0" * 31, "0" * 33, "G" * 32, "A" * 32, "é" * 32, "0" * 30 + "%20"):
+                answer = await here.send(good, id=name or " ")
+                assert (answer.status_code, problem(answer)) == (400, "malformed-batch"), name
+            assert sum(here.counts(SURVEY)) == 0
+
+    asyncio.run(run())
+
+
+def test_refused_reports_are_named_by_position_and_nothing_is_counted(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            answer = await here.send(batch_of(SURVEY, 1, 200, 2, 201))
+            assert (answer.status_code, problem(answer)) == (422, "reports-refused")
+            rows = answer.json()["reports"]
+            assert [row["position"] for row in rows] == [1, 3]
+            assert not any("200" in row["reason"] or "201" in row["reason"] for row in rows)
+            assert sum(here.counts(SURVEY)) == 0
+
+    asyncio.run(run())
+
+
+def test_what_is_not_there_or_not_open(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = f"/v1/surveys/{SURVEY.fingerprint}"
+            body = {"survey": SURVEY.to_document()}
+            batch = batch_of(SURVEY, 1)
+
+            async def said(**where: Any) -> tuple[int, str]:
+                answer = await here.send(batch, **where)
+                return answer.status_code, problem(answer)
+
+            assert await said() == (404, "unknown-survey")
+            await here.done("PUT", path, json=body)
+            await here.done("PUT", f"{path}/epochs/e", json={"grace_seconds": 60})
+            assert await said() == (404, "unknown-survey")  # a draft is none to a device
+            await here.done("POST", f"{path}/publish")
+            assert await said(epoch="f") == (404, "unknown-epoch")
+            assert await said() == (425, "epoch-not-open")
+            await here.done("POST", f"{path}/epochs/e/open")
+            assert (await here.send(batch, id="00" * 16)).status_code == 201
+            await here.done("POST", f"{path}/epochs/e/close")
+            assert (await here.send(batch, id="00" * 16)).status_code == 200  # in its grace
+            assert (await here.send(batch)).status_code == 201
+            await here.done("POST", f"{path}/epochs/e/close")
+            assert await said(id="00" * 16) == (410, "epoch-closed")
+            assert here.counts(SURVEY)[1] == 2
+            for old, new in (("/epochs/", "/Epochs/"), ("/v1/", "/v2/")):
+                address = f"{path}/epochs/e/batches/{new_id()}".replace(old, new)
+                answer = await here.ask("PUT", address, content=batch.to_bytes(), token=None)
+                assert (answer.status_code, problem(answer)) == (404, "nothing-here")
+
+    asyncio.run(run())
+
+
+def test_the_media_type_says_how_a_body_is_read(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            batch = batch_of(SURVEY, 1)
+            for media_type in ("text/plain", "application/octet-stream", "", "application/jsonx"):
+                answer = await here.send(batch, media_type=media_type)
+                assert (answer.status_code, problem(answer)) == (415, "unsupported-media-type")
+            path = f"/v1/surveys/{SURVEY.fingerprint}/epochs/e/batches/{new_id()}"
+            answer = await here.ask("PUT", path, content=batch.to_bytes(), token=None)
+            assert answer.status_code == 415
+            answer = await here.send(batch, media_type=MEDIA_TYPE.upper())
+            assert answer.status_code == 201
+
+    asyncio.run(run())
+
+
+def test_a_token_is_good_for_one_batch_of_one_report(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(SURVEY, upload="tokens")
+            made = await here.done("POST", f"{path}/upload-tokens", json={"count": 2})
+            one, two = made.json()["tokens"]
+            batch, name = batch_of(SURVEY, 4), new_id()
+
+            async def said(**how: Any) -> tuple[int, str]:
+                answer = await here.send(how.pop("batch", batch), **how)
+                return answer.status_code, problem(answer)
+
+            assert await said() == (401, "upload-token-needed")
+            assert await said(token="lwu_" + "x" * 43) == (401, "upload-token-needed")
+            assert await said(token=one[:-1]) == (401, "upload-token-needed")
+            assert await said(token="lwa_" + "A" * 43) == (401, "upload-token-needed")
+            assert await said(token=one, batch=batch_of(SURVEY, 4, 4)) == (422, "reports-refused")
+            assert (await here.send(batch, token=one, id=name)).status_code == 201
+            assert (await here.send(batch, token=one, id=name)).status_code == 200
+            assert await said(token=one) == (401, "upload-token-used")
+            assert (await here.send(batch, token=two)).status_code == 201
+            assert here.counts(SURVEY)[4] == 2
+            state = await here.done("GET", f"{path}/state")
+            assert state.json()["upload_tokens"] == {"unused": 0, "used": 2}
+
+    asyncio.run(run())
+
+
+def test_a_large_batch_is_read_beside_small_ones(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            large = batch_of(SURVEY, *[5] * 65_536)
+            text = large.to_json()
+            assert len(text) > READ_AT_ONCE
+            sent = here.send(
+                text, survey=SURVEY.fingerprint, id="aa" * 16, media_type=JSON_MEDIA_TYPE
+            )
+            answers = await asyncio.gather(sent, here.send(batch_of(SURVEY, 1)))
+            assert [answer.status_code for answer in answers] == [201, 201]
+            assert (await here.send(large, id="aa" * 16)).status_code == 200
+            damaged = text[:-1]
+            answer = await here.send(damaged, survey=SURVEY.fingerprint, media_type=JSON_MEDIA_TYPE)
+            assert (answer.status_code, problem(answer)) == (400, "malformed-batch")
+            assert here.counts(SURVEY) == [0, 1, 0, 0, 0, 65_536, 0, 0]
+
+    asyncio.run(run())
+
+
+def test_a_large_body_is_not_read(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path, settings=Settings(largest_body=1024)) as here:
+            await here.publish(SURVEY)
+            answer = await here.send(batch_of(SURVEY, *[1] * 2000))
+            assert (answer.status_code, problem(answer)) == (413, "too-large")
+
+            async def pieces() -> Any:  # without a stated length
+                for _ in range(100):
+                    yield b"x" * 100
+
+            path = f"/v1/surveys/{SURVEY.fingerprint}/epochs/e/batches/{new_id()}"
+            headers = {"content-type": MEDIA_TYPE}
+            answer = await here.ask("PUT", path, content=pieces(), headers=headers, token=None)
+            assert (answer.status_code, problem(answer)) == (413, "too-large")
+            answer = await here.send(batch_of(SURVEY, *[1] * 900))
+            assert answer.status_code == 201
+            assert here.collector.receiving.held == 0
+
+    asyncio.run(run())
+
+
+def test_a_full_queue_says_when_to_come_again(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path, settings=Settings(waiting_uploads=1, retry_seconds=7)) as here:
+            await here.publish(SURVEY)
+            store = here.collector.store
+            begun, go_on = threading.Event(), threading.Event()
+            real = store.store
+
+            def slow(uploads: Any) -> Any:
+                begun.set()
+                assert go_on.wait(60)
+                return real(uploads)
+
+            store.store = slow  # type: ignore[method-assign]
+            waiting = asyncio.create_task(here.send(batch_of(SURVEY, 1)))
+            assert await asyncio.to_thread(begun.wait, 60)
+            answer = await here.send(batch_of(SURVEY, 2))
+            assert (answer.status_code, problem(answer)) == (429, "busy")
+            assert answer.headers["retry-after"] == "7"
+            go_on.set()
+            assert (await waiting).status_code == 201
+            assert here.counts(SURVEY) == [0, 1, 0, 0, 0, 0, 0, 0]
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "word"),
+    [(StoreFullError("full"), 507, "disk-full"), (StoreError("gone"), 503, "not-ready")],
+)
+def test_a_store_in_trouble_keeps_devices_waiting(
+    tmp_path: Path, error: StoreError, status: int, word: str
+) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            store, real = here.collector.store, here.collector.store.store
+
+            def broken(uploads: Any) -> Any:
+                raise error
+
+            store.store = broken  # type: ignore[method-assign]
+            answer = await here.send(batch_of(SURVEY, 1), id="11" * 16)
+            assert (answer.status_code, problem(answer)) == (status, word)
+            assert int(answer.headers["retry-after"]) > 0
+            assert answer.headers["access-control-expose-headers"] == "retry-after"
+            await here.collector.beat()
+            health = await here.ask("GET", "/healthz", token=None)
+            assert (health.status_code, health.json()) == (503, {"status": "store in trouble"})
+            store.store = real  # type: ignore[method-assign]
+            assert (await here.send(batch_of(SURVEY, 1), id="11" * 16)).status_code == 201
+            await here.collector.beat()
+            await here.done("GET", "/healthz", token=None)
+            # It was only put off, not refused.
+            state = await here.done("GET", f"/v1/surveys/{SURVEY.fingerprint}/state")
+            assert state.json()["epochs"][0]["refused"] == {}
+
+    asyncio.run(run())
+
+
+def test_a_body_that_does_not_end_is_given_up() -> None:
+    async def run() -> None:
+        receiving = Receiving(largest=100, seconds=0.01, together=1000, retry_seconds=3)
+
+        async def never() -> Any:
+            await asyncio.Event().wait()
+
+        with pytest.raises(Exception, match=Problem.NOT_READY.value) as caught:
+            await receiving.body(never, [])
+        assert caught.value.retry_after == 3  # type: ignore[attr-defined]
+
+    asyncio.run(run())
+
+
+def test_a_body_that_comes_in_pieces_is_read_whole_and_one_that_is_given_up_ends() -> None:
+    async def run() -> None:
+        receiving = Receiving(largest=100, seconds=60, together=1000, retry_seconds=3)
+        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        reading = asyncio.create_task(receiving.body(queue.get, []))
+        await asyncio.sleep(0)
+        queue.put_nowait({"type": "http.request", "body": b"ab", "more_body": True})
+        await asyncio.sleep(0)
+        queue.put_nowait({"type": "http.request", "body": b"cd"})
+        assert await reading == b"abcd"
+        queue.put_nowait({"type": "http.request", "body": b"all at once"})
+        assert await receiving.body(queue.get, []) == b"all at once"
+        waiting = asyncio.create_task(receiving.body(queue.get, []))
+        await asyncio.sleep(0)
+        queue.put_nowait({"type": "http.disconnect"})
+        with pytest.raises(ClientGoneError):
+            await waiting
+        cancelled = asyncio.create_task(receiving.body(queue.get, []))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await cancelled
+        assert receiving.held == 0
+
+    asyncio.run(run())
+
+
+def test_large_bodies_together_are_bounded() -> None:
+    async def run() -> None:
+        receiving = Receiving(largest=100, seconds=60, together=120, retry_seconds=3)
+        arrived, end = asyncio.Event(), asyncio.Event()
+        parts = iter([b"x" * 80])
+
+        async def slow() -> Any:
+            part = next(parts, None)
+            if part is None:
+                arrived.set()
+                await end.wait()
+                return {"type": "http.request", "body": b"y", "more_body": False}
+            return {"type": "http.request", "body": part, "more_body": True}
+
+        async def more() -> Any:
+            return {"type": "http.request", "body": b"x" * 50, "more_body": True}
+
+        first = asyncio.create_task(receiving.body(slow, []))
+        await arrived.wait()
+        assert receiving.held == 80
+        with pytest.raises(Exception, match=Problem.BUSY.value):
+            await receiving.body(more, [])
+        end.set()
+        assert await first == b"x" * 80 + b"y"
+        assert receiving.held == 0
+
+    asyncio.run(run())
+
+
+def test_only_the_address_of_a_batch_is_one() -> None:
+    assert address_of("/v1/surveys/a/epochs/b/batches/c") == ("a", "b", "c")
+    for path in (
+        "/v1/surveys/a/epochs/b/batches",
+        "/v1/surveys/a/epochs/b/batches/c/d",
+        "/v1/surveys/a/batches/b/epochs/c",
+        "v1/surveys/a/epochs/b/batches/c",
+        "/v2/surveys/a/epochs/b/batches/c",
+        "",
+    ):
+        assert address_of(path) is None
