@@ -23,7 +23,7 @@ SECONDS = 300
 """Of one run of Node: far more than any takes, so that only a program that hangs meets it."""
 
 
-def _install(package: str) -> None:
+def install(package: str) -> None:
     """Install a package of the distribution, as root; one process at a time."""
     if os.geteuid() != 0 or shutil.which("apt-get") is None:
         return
@@ -55,7 +55,7 @@ def _found(name: str, package: str) -> str | None:
     own = _wheel() if name == "node" else None
     path = own or shutil.which(name)
     if path is None:
-        _install(package)
+        install(package)
         path = shutil.which(name)
     return path
 

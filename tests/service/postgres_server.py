@@ -14,7 +14,9 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-INSTALL = ["apt-get", "install", "-y", "--no-install-recommends", "postgresql"]
+from tests.clients_js.programs import install
+
+PACKAGE = "postgresql"
 
 
 def programs() -> Path | None:
@@ -29,12 +31,11 @@ def programs() -> Path | None:
 def installed() -> Path:
     """Return the folder of the server's programs; install them where that is allowed."""
     folder = programs()
-    if folder is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        subprocess.run(INSTALL, env=environment, capture_output=True, check=False)
+    if folder is None:
+        install(PACKAGE)
         folder = programs()
     if folder is None:
-        pytest.skip(f"no PostgreSQL here; as root: {' '.join(INSTALL)}")
+        pytest.skip(f"no PostgreSQL here; as root: apt-get install {PACKAGE}")
     return folder
 
 
