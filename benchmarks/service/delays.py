@@ -164,6 +164,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                 rows,
             ),
             f"Beside decodes 99 % are answered within {seconds(found)}, {seconds(ASKED)} asked: "
-            f"{reached}.",
+            f"{reached}. Without decodes it is {_p99(measured, 'alone')}; of requests for nothing, "
+            f"which need no disk, beside decodes {_p99(measured, 'nothing')}. Of uploads beside "
+            f"decodes in the best round: {seconds(measured['kinds']['beside']['p99']['min'])}.",
         ]
     )
+
+
+def _p99(measured: dict[str, Any], name: str) -> str:
+    return seconds(measured["kinds"][name]["p99"]["median"])

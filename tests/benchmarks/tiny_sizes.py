@@ -286,4 +286,5 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "service/memory": {"reports": 4000, "symbols": 300, "parts": 2, "connections": 2},
     "service/javascript_reports": {"reports": 200, "rounds": 2},
+    "service/first_picture": {"reports": 2000, "bins": 32, "rounds": 1},
 }
