@@ -215,9 +215,12 @@ class TestPrivacyOfTheNoise:
     def test_noise_is_drawn_before_the_counts_are_read(self, mechanism, promise):
         order = []
 
-        class Watched:
+        class Watched(Summary):
             domain = summary().domain
             people = 400
+
+            def __init__(self):
+                """Hold nothing: what is asked for is noted."""
 
             @property
             def counts(self):

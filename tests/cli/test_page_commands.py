@@ -44,8 +44,17 @@ def test_those_of_answers(done: Program, tmp_path: Path) -> None:
     (tmp_path / "result.json").write_text(ages.to_json())
     colours = lw.Distribution.of_values(["blue", "red"], lw.Categories(["blue", "red"]))
     (tmp_path / "colours.json").write_text(colours.to_json())
+    ages_by_segment = lw.release(
+        np.arange(100.0),
+        lw.Interval(0, 100, bins=20),
+        by=["north"] * 100,
+        segments=["north", "south"],
+        neighbours="replace-one",
+        epsilon=1,
+    )
+    (tmp_path / "table.json").write_text(ages_by_segment.release.to_json())
     shown = commands("answers.md")
-    assert len(shown) == 7
+    assert len(shown) == 8
     for line in shown:
         done(*line)
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
@@ -62,7 +71,7 @@ def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
     for month in ("january", "february"):
         (tmp_path / f"{month}.csv").write_text("salary\n" + "50000\n" * 2000)
     shown = commands("central.md")
-    assert len(shown) == 15
+    assert len(shown) == 17
     for line in shown:
         if line[0] == "merge":  # the other site does what this one did
             release = next(earlier for earlier in shown if earlier[-1] == "site1.json")

@@ -243,7 +243,13 @@ class Interval extends Domain {
     const bins = this.bins;
     if (i === 0) return low;
     if (i === bins) return high;
-    if (scale === "log") return low * (high / low) ** (i / bins);
+    if (scale === "log") {
+      const edge = low * (high / low) ** (i / bins);
+      // Closed on the right, an edge that is a decimal but for rounding is that decimal.
+      if (this.document.closed !== "right" || high / low - 1 <= bins * 2 ** -30) return edge;
+      const written = Number(edge.toPrecision(12));
+      return Math.abs(written - edge) <= 2 ** -46 * written ? written : edge;
+    }
     // Multiplied first, so that a round edge is round; a power of two keeps it from overflowing.
     const small = 2 ** (Math.clz32(bins) - 32);
     return low + ((high - low) * small * i) / (bins * small);
