@@ -109,8 +109,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"`lapwing.engines.arrow.tally` with one thread: {settings['reports']:,} square-wave "
             f"reports of 2 bytes and {settings['sets']:,} reports of optimized unary encoding of "
-            f"{measured['bytes']['sets'] // settings['sets']} bytes, d = {settings['bins']}, ε = 1. "
-            "CPU seconds, and how much in one.",
+            f"{measured['bytes']['sets'] // settings['sets']} bytes, d = {settings['bins']}, "
+            "ε = 1. CPU seconds, and how much in one.",
             table(["", "CPU", "in a CPU second", "asked"], lines),
             "All that is asked is reached." if reached else "**Some of what is asked is missed.**",
         ]
