@@ -18,6 +18,7 @@ import lapwing as lw
 from lapwing.engines.arrow import count, finished, randomize, summarize, tally
 from lapwing.errors import (
     ArgumentError,
+    DomainError,
     FormatError,
     LapwingWarning,
     MismatchError,
@@ -312,3 +313,18 @@ def test_a_damaged_arrow_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(FormatError, match="cannot be read as Arrow"):
         tally(path, SURVEY, column="report")
+
+
+def test_columns_of_others_are_values_and_their_frames_are_not() -> None:
+    values = np.arange(50.0)
+    wanted = SURVEY.randomize(values, rng=lw.seeded(1)).data
+    frame = pl.DataFrame({"v": values})
+    halves = pa.chunked_array([values[:20], values[20:]])
+    columns: list[Any] = [frame["v"], frame.to_pandas()["v"], pa.array(values), halves]
+    for column in columns:
+        assert np.array_equal(SURVEY.randomize(column, rng=lw.seeded(1)).data, wanted)
+        assert lw.Summary.of_values(column, DOMAIN).counts.sum() == 50
+    frames: list[Any] = [frame, frame.lazy(), frame.to_arrow(), frame.to_arrow().to_batches()[0]]
+    for table in frames:
+        with pytest.raises(DomainError, match="must be one column"):
+            SURVEY.randomize(table)

@@ -53,6 +53,9 @@ Unreadable = Literal["refuse", "missing"]
 """What becomes of a value that is no number of the unit."""
 
 
+_FRAMES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")
+"""What holds columns and is none, though NumPy makes an array of some of them."""
+
 _FLOATS = {int, float} | {
     np.dtype(code).type for code in np.typecodes["AllInteger"] + np.typecodes["Float"]
 }
@@ -153,6 +156,12 @@ def one_dimensional(values: Values) -> NDArray[Any]:
             return np.asarray(values)
         return np.fromiter(values, dtype=object, count=len(values))
     held: Any = values
+    kind = type(held)
+    if kind.__name__ in _FRAMES and kind.__module__.partition(".")[0] in ("polars", "pyarrow"):
+        raise DomainError(
+            f"values must be one column, got a {kind.__name__}; choose the column, or give the "
+            "whole to lapwing.engines.arrow with column="
+        )
     array = _array_of(held)
     if array.ndim > 1 and getattr(held, "ndim", 1) == 1 and hasattr(held, "__len__"):
         # A column of lists, which NumPy made a table of because all are of one length.
