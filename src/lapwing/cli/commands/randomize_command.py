@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, writing
 from lapwing.cli.reading.column_options import ColumnOptions
 from lapwing.cli.reading.engine_options import EngineOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
+from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
@@ -25,6 +28,17 @@ from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.report_file import reports_per_block
 from lapwing.survey.survey import Survey
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizingOptions(EngineOptions):
+    """The options that say what stands beside the reports, and what makes them."""
+
+    by: str | None = option(
+        "A column with the group of each person, written beside the report in the clear: the label "
+        "is public, it is not protected. Needs .parquet or .csv.",
+        "NAME",
+    )
 
 
 def randomize(
@@ -39,18 +53,9 @@ def randomize(
     ],
     output: OutputFile,
     force: Force = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="NAME",
-            help="A column with the group of each person, written beside the report in the "
-            "clear: the label is public, it is not protected. Needs .parquet or .csv.",
-        ),
-    ] = None,
     *,
     given: ColumnOptions,
-    work: EngineOptions,
+    work: RandomizingOptions,
     out: Output,
 ) -> None:
     """Turn the value of each person into a report.
@@ -68,14 +73,26 @@ def randomize(
     written.
     """
     if values.is_dir() and not output.suffix:
-        _randomize_folder(survey_file, values, output, by, given, work, out)
+        _randomize_folder(survey_file, values, output, given, work, out)
         return
-    what = "the output" if by is None else "reports with labels (--by)"
-    ending = check_ending(output, ENDINGS if by is None else LABELLED_ENDINGS, what=what)
-    files = every_file([values])
-    check_output(output, inputs=[survey_file, *files], force=force)
+    what = "the output" if work.by is None else "reports with labels (--by)"
+    ending = check_ending(output, ENDINGS if work.by is None else LABELLED_ENDINGS, what=what)
+    check_output(output, inputs=[survey_file, *every_file([values])], force=force)
     survey = read_survey(survey_file)
-    columns = given.columns_in(values, survey.randomizer.domain, by=by)
+    columns = given.columns_in(values, survey.randomizer.domain, by=work.by)
+    total = _randomize_columns(survey, columns, output, ending, work, out)
+    _show(out, survey, columns[0].name, total, work.by, output)
+
+
+def _randomize_columns(
+    survey: Survey,
+    columns: list[ColumnValues],
+    output: Path,
+    ending: str,
+    work: RandomizingOptions,
+    out: Output,
+) -> int:
+    """Write the reports of all columns into one file, and return how many."""
     rows = reports_per_block(survey.randomizer.report_width)
     threads = work.workers()
     known = columns[0].table.rows if len(columns) == 1 else None
@@ -86,20 +103,17 @@ def randomize(
             for people in columns
             for batch in people.map(survey.randomize, advance=advance, rows=rows, threads=threads)
         )
-        if by is None:
-            total = write_reports(stream, survey, batches, ending=ending)
-        else:
-            total = write_labelled_reports(stream, survey, batches, ending=ending, by=by)
-    _show(out, survey, columns[0].name, total, by, output)
+        if work.by is None:
+            return write_reports(stream, survey, batches, ending=ending)
+        return write_labelled_reports(stream, survey, batches, ending=ending, by=work.by)
 
 
 def _randomize_folder(
     survey_file: Path,
     values: Path,
     output: Path,
-    by: str | None,
     given: ColumnOptions,
-    work: EngineOptions,
+    work: RandomizingOptions,
     out: Output,
 ) -> None:
     """Write a file of reports for each table of a folder into another folder."""
@@ -113,12 +127,12 @@ def _randomize_folder(
             survey,
             output=output,
             column=given.column,
-            by=by,
+            by=work.by,
             threads=work.workers(),
             reading=given.reading(domain),
             advance=advance,
         )
-    _show(out, survey, given.column or "the only one", total, by, output)
+    _show(out, survey, given.column or "the only one", total, work.by, output)
 
 
 def _show(

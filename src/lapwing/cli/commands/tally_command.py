@@ -92,23 +92,7 @@ def tally(
     if counting.by is None and counting.minimum is not None:
         raise ArgumentError("--minimum is the least size of a group; name the groups with --by")
     threads, progress = work.workers(), work.progress(output)
-    with out.listening(), out.progress("tally", None) as advance:
-        counted = count_files(
-            reports,
-            survey,
-            column=counting.column,
-            by=counting.by,
-            threads=threads,
-            skip_bad=counting.skip_bad,
-            salvage=counting.salvage,
-            progress=progress,
-            advance=advance,
-        )
-    if counted.total == 0:
-        raise no_reports(reports)
-    if counted.refused:
-        rows = "1 row holds" if counted.refused == 1 else f"{counted.refused:,} rows hold"
-        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
+    counted = _counted(reports, survey, counting, threads, progress, out)
     if counting.by is None:
         write_text(output, tally_text(counted.tally))
         _show(out, survey, counted, output)
@@ -126,6 +110,35 @@ def tally(
         )
     if progress is not None:
         finished(progress)
+
+
+def _counted(
+    reports: list[Path],
+    survey: Survey,
+    counting: CountingOptions,
+    threads: int,
+    progress: Path | None,
+    out: Output,
+) -> ReportCount:
+    """Return what was counted, and say how many rows were not."""
+    with out.listening(), out.progress("tally", None) as advance:
+        counted = count_files(
+            reports,
+            survey,
+            column=counting.column,
+            by=counting.by,
+            threads=threads,
+            skip_bad=counting.skip_bad,
+            salvage=counting.salvage,
+            progress=progress,
+            advance=advance,
+        )
+    if counted.total == 0:
+        raise no_reports(reports)
+    if counted.refused:
+        rows = "1 row holds" if counted.refused == 1 else f"{counted.refused:,} rows hold"
+        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
+    return counted
 
 
 def _show(out: Output, survey: Survey, counted: ReportCount, output: Path) -> None:

@@ -151,8 +151,8 @@ def count(
     >>> survey = Survey("age", SquareWave(Interval(0, 100, bins=4), epsilon=1))
     >>> batch = pa.record_batch({"report": pa.array([0, 3, 3, None], pa.uint8())})
     >>> counted = count(batch, survey, skip_bad=True)
-    >>> counted.tally, counted.refused
-    (<Counts of 3 reports in 1 block(s), survey 1f6f0b0d6a5e, randomizer 000000000000>, 1)
+    >>> counted.tally.total, counted.refused
+    (3, 1)
     """
     width = survey.randomizer.report_width
     array = batch.column(column)
