@@ -189,7 +189,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     # The system.
     (7, "absent.json: No such file", ("verify", "absent.json")),
     (7, "absent.csv: No such file", (*RANDOMIZE, "absent.csv", "-o", "out.lwr")),
-    (7, "folder: Is a directory", (*TALLY, "folder", "-o", "out.json")),
+    (2, "must hold tables, it holds none", (*TALLY, "folder", "-o", "out.json")),
     (7, "folder: Is a directory", ("verify", "folder")),
     (7, "No such file", (*TALLY, "reports.lwr", "-o", "absent/out.json")),
 ]  # fmt: skip

@@ -73,7 +73,9 @@ class BitReports:
 
     def impossible(self, data: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Return which reports have a spare bit set or another number of ones: bool [n]."""
-        wrong: NDArray[np.bool_] = (data[:, -1] & ~np.uint8(self.last)) != 0
+        wrong: NDArray[np.bool_] = np.zeros(len(data), dtype=bool)
+        if self.last != 0xFF:  # else there is no spare bit, and a look at each row costs as much
+            wrong = (data[:, -1] & ~np.uint8(self.last)) != 0  # as counting it
         if self.members is not None:
             wrong |= np.bitwise_count(data).sum(axis=1, dtype=np.int64) != self.members
         return wrong

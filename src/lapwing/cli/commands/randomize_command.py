@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, writing
 from lapwing.cli.reading.column_options import ColumnOptions
+from lapwing.cli.reading.engine_options import EngineOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
+from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELLED_ENDINGS,
     write_labelled_reports,
     write_reports,
 )
+from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
+from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.report_file import reports_per_block
 from lapwing.survey.survey import Survey
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomizingOptions(EngineOptions):
+    """The options that say what stands beside the reports, and what makes them."""
+
+    by: str | None = option(
+        "A column with the segment of each person, written beside the report in the clear: the label "
+        "is public, it is not protected. Needs .parquet or .csv.",
+        "NAME",
+    )
 
 
 def randomize(
@@ -29,23 +47,15 @@ def randomize(
         Path,
         typer.Argument(
             metavar="VALUES",
-            help="A table, one row per person: .parquet, .csv or .tsv (also .csv.gz, .tsv.gz); "
-            "- is standard input (CSV).",
+            help="A table, one row per person: .parquet, .arrow, .csv or .tsv (also .csv.gz, "
+            ".tsv.gz), or a folder of them; - is standard input (CSV).",
         ),
     ],
     output: OutputFile,
     force: Force = False,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="NAME",
-            help="A column with the segment of each person, written beside the report in the "
-            "clear: the label is public, it is not protected. Needs .parquet or .csv.",
-        ),
-    ] = None,
     *,
     given: ColumnOptions,
+    work: RandomizingOptions,
     out: Output,
 ) -> None:
     """Turn the value of each person into a report.
@@ -53,28 +63,76 @@ def randomize(
     Each value is randomised on its own; reports come in the order of the rows. The randomness
     is the operating system's; there is no seed, because whoever knows it could undo the
     protection. The ending of the output says what is written: .lwr (compact), .parquet or
-    .csv. Numbers, dates, timestamps and times of day are read as what they are and must fit
-    the survey's unit; plain numbers count as days since 1970-01-01 (date), seconds since then
-    (datetime) or seconds since midnight (time-of-day). A timestamp with a time zone gives the
-    date and time of day of that zone. Texts of dates and times, which all cells of a CSV are,
-    are read as --texts says, each by itself; what cannot be read is missing where the survey
+    .csv. Of a folder of tables, -o may be a folder, too: one .parquet for each, and a job that was
+    killed goes on where it was. Numbers, dates, timestamps and times of day are read as what they
+    are and must fit the survey's unit; plain numbers count as days since 1970-01-01 (date), seconds
+    since then (datetime) or seconds since midnight (time-of-day). A timestamp with a time zone
+    gives the date and time of day of that zone. Texts of dates and times, which all cells of a CSV
+    are, are read as --texts says, each by itself; what cannot be read is missing where the survey
     counts missing values, and refused where it does not. If any value is refused, nothing is
     written.
     """
-    what = "the output" if by is None else "reports with labels (--by)"
-    ending = check_ending(output, ENDINGS if by is None else LABELLED_ENDINGS, what=what)
-    check_output(output, inputs=[survey_file, values], force=force)
+    if values.is_dir() and not output.suffix:
+        _randomize_folder(survey_file, values, output, given, work, out)
+        return
+    what = "the output" if work.by is None else "reports with labels (--by)"
+    ending = check_ending(output, ENDINGS if work.by is None else LABELLED_ENDINGS, what=what)
+    check_output(output, inputs=[survey_file, *every_file([values])], force=force)
     survey = read_survey(survey_file)
-    people = given.values_in(values, survey.randomizer.domain, by=by)
+    columns = given.columns_in(values, survey.randomizer.domain, by=work.by)
+    total = _randomize_columns(survey, columns, output, ending, work, out)
+    _show(out, survey, columns[0].name, total, work.by, output)
+
+
+def _randomize_columns(
+    survey: Survey,
+    columns: list[ColumnValues],
+    output: Path,
+    ending: str,
+    work: RandomizingOptions,
+    out: Output,
+) -> int:
+    """Write the reports of all columns into one file, and return how many."""
     rows = reports_per_block(survey.randomizer.report_width)
-    progress = out.progress("randomize", people.table.rows)
+    threads = work.workers()
+    known = columns[0].table.rows if len(columns) == 1 else None
+    progress = out.progress("randomize", known)
     with out.listening(), progress as advance, writing(output) as stream:
-        batches = people.map(survey.randomize, advance=advance, rows=rows)
-        if by is None:
-            total = write_reports(stream, survey, batches, ending=ending)
-        else:
-            total = write_labelled_reports(stream, survey, batches, ending=ending, by=by)
-    _show(out, survey, people.name, total, by, output)
+        batches = (
+            batch
+            for people in columns
+            for batch in people.map(survey.randomize, advance=advance, rows=rows, threads=threads)
+        )
+        if work.by is None:
+            return write_reports(stream, survey, batches, ending=ending)
+        return write_labelled_reports(stream, survey, batches, ending=ending, by=work.by)
+
+
+def _randomize_folder(
+    survey_file: Path,
+    values: Path,
+    output: Path,
+    given: ColumnOptions,
+    work: RandomizingOptions,
+    out: Output,
+) -> None:
+    """Write a file of reports for each table of a folder into another folder."""
+    if output.resolve() == values.resolve():
+        raise ArgumentError("the output must be another folder than that of the values")
+    survey = read_survey(survey_file)
+    domain = survey.randomizer.domain
+    with out.listening(), out.progress("randomize", None) as advance:
+        total = randomize_tables(
+            values,
+            survey,
+            output=output,
+            column=given.column,
+            by=work.by,
+            threads=work.workers(),
+            reading=given.reading(domain),
+            advance=advance,
+        )
+    _show(out, survey, given.column or "the only one", total, work.by, output)
 
 
 def _show(

@@ -11,9 +11,12 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_output
 from lapwing.cli.reading.distinct_files import check_distinct
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
+from lapwing.cli.reading.engine_options import LongJobOptions
 from lapwing.cli.reading.options import AllowEqual, ColumnName, Force, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.wording import domain_text
+from lapwing.engines.arrow.dataset_tables import every_file
+from lapwing.engines.arrow.saved_progress import finished
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.summary import Summary
 
@@ -23,7 +26,8 @@ def summarize(
         list[Path],
         typer.Argument(
             metavar="DATA",
-            help="Tables, .parquet or .csv (- is standard input, CSV); or summaries to add.",
+            help="Tables, .parquet, .arrow or .csv, or folders of them (- is standard input, "
+            "CSV); or summaries to add.",
         ),
     ],
     output: OutputFile,
@@ -32,6 +36,7 @@ def summarize(
     column: ColumnName = None,
     *,
     asked: CuratorDomainOptions,
+    work: LongJobOptions,
     out: Output,
 ) -> None:
     """Count raw values exactly, in bounded memory, into a private file.
@@ -39,18 +44,23 @@ def summarize(
     The file is as secret as the data: it is written for its owner's eyes only and holds one
     count a bin, however many rows there are. Summaries of one domain can be added.
     """
-    check_output(output, inputs=data, force=force)
-    check_distinct(data, what="people", allow_equal=allow_equal)
-    stored = [is_summary(path) for path in data]
+    files = every_file(data)
+    check_output(output, inputs=files, force=force)
+    check_distinct(files, what="people", allow_equal=allow_equal)
+    threads, progress = work.workers(), work.progress(output)
+    stored = [is_summary(path) for path in files]
     if all(stored):
-        parts = [Summary.read(path) for path in data]
+        parts = [Summary.read(path) for path in files]
+        total = sum(parts[1:], start=parts[0])
     elif any(stored):
         raise ArgumentError("give tables, or summaries, not both; summarize the tables first")
     else:
-        domain = asked.domain()
-        parts = [summary_of(path, column, domain, out, asked=asked) for path in data]
-    total = sum(parts[1:], start=parts[0])
+        total = summary_of(
+            data, column, asked.domain(), out, asked=asked, threads=threads, progress=progress
+        )
     total.write(output)
-    document = {"command": "summarize", "files": len(data), "output": str(output)}
-    rows = {"domain": domain_text(total.domain), "files": str(len(data)), "written": str(output)}
+    if progress is not None:
+        finished(progress)
+    document = {"command": "summarize", "files": len(files), "output": str(output)}
+    rows = {"domain": domain_text(total.domain), "files": str(len(files)), "written": str(output)}
     out.show(document, facts(rows | {"secret": "yes: as secret as the data"}))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -13,16 +12,18 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.distinct_files import check_distinct
+from lapwing.cli.reading.engine_options import LongJobOptions
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.showing.group_tallies_answer import no_reports, tally_groups
+from lapwing.cli.showing.group_tallies_answer import no_reports, write_groups
 from lapwing.cli.wording import count_text
-from lapwing.engines.arrow.column_values import at_rows
-from lapwing.engines.arrow.report_tables import read_reports
-from lapwing.engines.arrow.standard_input import STDIN, shown
-from lapwing.errors import ArgumentError, ReportError, TornFileError
+from lapwing.engines.arrow.dataset_tables import every_file
+from lapwing.engines.arrow.report_count import ReportCount
+from lapwing.engines.arrow.report_tally import tally as count_files
+from lapwing.engines.arrow.saved_progress import finished
+from lapwing.engines.arrow.standard_input import STDIN
+from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER
-from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
 
 
@@ -30,6 +31,15 @@ from lapwing.survey.survey import Survey
 class CountingOptions:
     """The options that say what is counted, and what is counted apart."""
 
+    column: str | None = option(
+        "The column of reports in a table that somebody else wrote; nothing says then whose "
+        "reports they are.",
+        "NAME",
+    )
+    skip_bad: bool = option(
+        "Count rows that hold no report of this survey apart, instead of refusing them.",
+        default=False,
+    )
     salvage: bool = option(
         "From a torn or damaged .lwr file, count the blocks that are intact.", default=False
     )
@@ -51,35 +61,46 @@ def tally(
         list[Path],
         typer.Argument(
             metavar="REPORTS",
-            help="Files of reports: .lwr, .parquet or .csv; - is standard input (.lwr).",
+            help="Files of reports, or folders of them: .lwr, .parquet, .arrow or .csv; - is "
+            "standard input (.lwr).",
         ),
     ],
     output: OutputFile,
     force: Force = False,
     *,
     counting: CountingOptions,
+    work: LongJobOptions,
     out: Output,
 ) -> None:
     """Count the reports of one survey, from one file or many.
 
     All files count, entirely, or nothing is written: a torn file, a report that cannot occur
     or a file of another survey is refused. The tally is public and can be merged with others.
+    Files may be larger than memory; a folder stands for all files in it.
 
     With --by, each segment's tally is a file of its own: for -o tally.json, tally-LABEL.json.
     Decode them one by one; lapwing difference compares two. They add up to the tally of all.
     """
-    inputs = [survey_file, *(path for path in reports if path != STDIN)]
+    files = every_file(reports)
+    inputs = [survey_file, *(path for path in files if path != STDIN)]
     by_group = counting.by is not None  # then the output only lends its name
     check_output(output, inputs=inputs, force=force or by_group)
-    check_distinct(reports, what="reports", allow_equal=counting.allow_equal)
+    check_distinct(files, what="reports", allow_equal=counting.allow_equal)
     survey = read_survey(survey_file)
-    if counting.by is not None:
-        if counting.salvage:
-            raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
+    if counting.by is not None and counting.salvage:
+        raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
+    if counting.by is None and counting.minimum is not None:
+        raise ArgumentError("--minimum is the least size of a segment; name the segments with --by")
+    threads, progress = work.workers(), work.progress(output)
+    counted = _counted(reports, survey, counting, threads, progress, out)
+    if counting.by is None:
+        write_text(output, tally_text(counted.tally))
+        _show(out, survey, counted, output)
+    else:
         minimum = MINIMUM if counting.minimum is None else counting.minimum
-        tally_groups(
+        write_groups(
             survey,
-            reports,
+            counted,
             output,
             out,
             by=counting.by,
@@ -87,72 +108,52 @@ def tally(
             inputs=inputs,
             force=force,
         )
-        return
-    if counting.minimum is not None:
-        raise ArgumentError("--minimum is the least size of a segment; name the segments with --by")
-    total, counted = _tally_files(reports, survey, salvage=counting.salvage, out=out)
-    write_text(output, tally_text(total))
-    _show(out, survey, total, counted, output)
+    if progress is not None:
+        finished(progress)
 
 
-def _show(
-    out: Output, survey: Survey, total: Tally, counted: list[dict[str, Any]], output: Path
-) -> None:
+def _counted(
+    reports: list[Path],
+    survey: Survey,
+    counting: CountingOptions,
+    threads: int,
+    progress: Path | None,
+    out: Output,
+) -> ReportCount:
+    """Return what was counted, and say how many rows were not."""
+    with out.listening(), out.progress("tally", None) as advance:
+        counted = count_files(
+            reports,
+            survey,
+            column=counting.column,
+            by=counting.by,
+            threads=threads,
+            skip_bad=counting.skip_bad,
+            salvage=counting.salvage,
+            progress=progress,
+            advance=advance,
+        )
+    if counted.total == 0:
+        raise no_reports(reports)
+    if counted.refused:
+        rows = "1 row holds" if counted.refused == 1 else f"{counted.refused:,} rows hold"
+        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
+    return counted
+
+
+def _show(out: Output, survey: Survey, counted: ReportCount, output: Path) -> None:
     document = {
         "command": "tally",
         "survey": survey.name,
         "fingerprint": survey.fingerprint,
-        "reports": total.total,
-        "files": counted,
+        "reports": counted.total,
+        "refused": counted.refused,
+        "files": [
+            {"file": one.file, "reports": one.reports, "torn": one.torn} for one in counted.files
+        ],
         "output": str(output),
     }
     rows = {"survey": survey.name}
-    rows |= {entry["file"]: f"{count_text(entry['reports'])} reports" for entry in counted}
-    rows |= {"counted": f"{count_text(total.total)} reports", "written": str(output)}
+    rows |= {one.file: f"{count_text(one.reports)} reports" for one in counted.files}
+    rows |= {"counted": f"{count_text(counted.total)} reports", "written": str(output)}
     out.show(document, facts(rows))
-
-
-def _tally_files(
-    reports: list[Path], survey: Survey, *, salvage: bool, out: Output
-) -> tuple[Tally, list[dict[str, Any]]]:
-    """Return the tally of all files, and what was counted of each."""
-    total: Tally | None = None
-    counted: list[dict[str, Any]] = []
-    with out.progress("tally", None) as advance:
-        for path in reports:
-            part, torn = _tally_file(path, survey, salvage=salvage, advance=advance)
-            if torn is not None:
-                out.warn(f"{torn}; only those were counted")
-            number = 0 if part is None else part.total
-            counted.append({"file": str(path), "reports": number, "torn": torn is not None})
-            if part is not None:
-                total = part if total is None else total + part
-    if total is None:
-        raise no_reports(reports)
-    return total, counted
-
-
-def _tally_file(
-    path: Path, survey: Survey, *, salvage: bool, advance: Callable[[int], None]
-) -> tuple[Tally | None, TornFileError | None]:
-    total: Tally | None = None
-    first = 0
-    try:
-        for batch in read_reports(path, survey):
-            part = _tally_batch(path, survey, batch, first)
-            total = part if total is None else total + part
-            first += len(batch)
-            advance(len(batch))
-    except TornFileError as error:
-        if salvage:
-            return total, error
-        message = f"{error}; nothing was counted, --salvage counts those"
-        raise TornFileError(
-            message, path=error.path, block=error.block, intact=error.intact
-        ) from None
-    return total, None
-
-
-def _tally_batch(path: Path, survey: Survey, batch: Any, first: int) -> Tally:
-    with at_rows(shown(path), first, of=ReportError):
-        return survey.tally(batch)

@@ -8,17 +8,16 @@ from pathlib import Path
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.wording import count_text
-from lapwing.engines.arrow.column_values import at_rows
-from lapwing.engines.arrow.report_tables import read_labelled_reports
+from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.standard_input import shown
-from lapwing.errors import ArgumentError, ReportError, TallyError
-from lapwing.protocol.messages.group_tallies import GroupTallies, rest_name
+from lapwing.errors import ArgumentError, TallyError
+from lapwing.protocol.messages.group_tallies import rest_name, split_groups
 from lapwing.survey.survey import Survey
 
 
-def tally_groups(
+def write_groups(
     survey: Survey,
-    reports: list[Path],
+    counted: ReportCount,
     output: Path,
     out: Output,
     *,
@@ -27,13 +26,13 @@ def tally_groups(
     inputs: list[Path],
     force: bool,
 ) -> None:
-    """Count the reports of each group, write a tally for each and show what was counted.
+    """Write a tally for each group and show what was counted.
 
     Parameters
     ----------
     survey : Survey
-    reports : list of Path
-        Tables with a column of labels.
+    counted : ReportCount
+        The reports of each group.
     output : Path
         ``tally.json`` stands for ``tally-LABEL.json``.
     out : Output
@@ -46,8 +45,7 @@ def tally_groups(
     force : bool
         Whether files that are there may be replaced.
     """
-    groups = _counted(survey, reports, out, by=by)
-    kept, rest = groups.split(minimum=minimum)
+    kept, rest = split_groups(counted.groups, minimum=minimum)
     other = rest_name(kept)
     tallies = kept if rest is None else {**kept, other: rest}
     paths = _paths(output, list(tallies))
@@ -63,34 +61,19 @@ def tally_groups(
         "fingerprint": survey.fingerprint,
         "by": by,
         "minimum": minimum,
-        "labels": groups.labels,
-        "reports": groups.total,
+        "labels": len(counted.groups),
+        "reports": counted.total,
+        "refused": counted.refused,
         "groups": [
             {"group": name, "reports": tally.total, "output": str(paths[name])}
             for name, tally in tallies.items()
         ],
     }
     body = [[name, count_text(tally.total), str(paths[name])] for name, tally in tallies.items()]
-    counted = f"{count_text(groups.total)} reports"
-    below = {"labels": count_text(groups.labels), "counted": counted}
+    number = f"{count_text(counted.total)} reports"
+    below = {"labels": count_text(len(counted.groups)), "counted": number}
     table = grid(f"{survey.name}, by {by}", ["segment", "reports", "written"], body)
     out.show(document, table, facts(below))
-
-
-def _counted(survey: Survey, reports: list[Path], out: Output, *, by: str) -> GroupTallies:
-    """Return the counts of the groups in all files; TallyError when there is no report."""
-    groups = GroupTallies(survey)
-    with out.progress("tally", None) as advance:
-        for path in reports:
-            first = 0
-            for batch, labels in read_labelled_reports(path, survey, by=by):
-                with at_rows(shown(path), first, of=ReportError):
-                    groups.add(batch, labels)
-                first += len(batch)
-                advance(len(batch))
-    if groups.total == 0:
-        raise no_reports(reports)
-    return groups
 
 
 def _paths(output: Path, names: list[str]) -> dict[str, Path]:

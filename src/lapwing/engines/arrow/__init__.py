@@ -1,1 +1,5 @@
-"""Tables and Arrow arrays: columns of values in, files of reports in and out."""
+"""Tables and Arrow arrays: reports counted and made, values counted, in data larger than memory."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

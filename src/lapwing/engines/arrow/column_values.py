@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of, values_of
+from lapwing.engines.arrow.ordered_work import in_order
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, Table, open_table
 from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.protocol.domains.domain import Domain
@@ -63,6 +65,20 @@ class ColumnValues:
     ) -> ColumnValues:
         """Open a file and choose the columns; see `table_reader` for what may go wrong."""
         table = open_table(path, header=header, decimal=decimal)
+        return cls.in_table(table, column, domain, by=by, texts=texts, curator=curator)
+
+    @classmethod
+    def in_table(
+        cls,
+        table: Table,
+        column: str | None,
+        domain: Domain,
+        *,
+        by: str | None = None,
+        texts: Texts = "iso",
+        curator: bool = False,
+    ) -> ColumnValues:
+        """Choose the columns of a table that is open."""
         if by is not None:
             by = table.column(by, option="--by")
         name = table.column(column, beside=by, labels=not domain.ordered)
@@ -89,22 +105,37 @@ class ColumnValues:
             When there is no value at all, but for a curator; or one cannot be read and the
             domain has no place for it.
         """
+        for first, part, named in self._slices(rows):
+            yield first, self._read(part, first), self._labels(named, first)
+
+    def _slices(self, rows: int) -> Iterator[tuple[int, Any, Any]]:
+        """Yield the rows before each batch, its values and its labels as they stand there."""
         first = 0
         columns = [self.name] if self.by is None else [self.name, self.by]
         for batch in self.table.batches(columns):
-            with at_rows(self.table.shown, first):
-                labels = [] if self.by is None else labels_of(batch.column(1), column=self.by)
             for start in range(0, batch.num_rows, rows):
-                part = batch.column(0).slice(start, rows)
-                values = self._read(part, first)
-                yield first, values, labels[start : start + rows]
-                first += len(part)
+                part = batch.slice(start, rows)
+                yield first, part.column(0), part.column(1) if self.by is not None else None
+                first += part.num_rows
         if first == 0 and not self.curator:
             raise DomainError(f"{self.table.shown} must hold at least one row, it holds none")
-        if first == 0 and self.table.typed:
-            # What is said of a column's type is said of one without rows, too: else it would tell
-            # that there is a row.
-            self._read(self.table.empty(self.name), first)
+        if first == 0:
+            self.check_type()
+
+    def check_type(self) -> None:
+        """Raise DomainError when the column's type is none that the domain takes; read no row.
+
+        What is said of a column's type is said of one without rows, too: else it would tell that
+        there is a row.
+        """
+        if self.table.typed:
+            self._read(self.table.empty(self.name), 0)
+
+    def _labels(self, named: Any, first: int) -> list[str | None]:
+        if named is None:
+            return []
+        with at_rows(self.table.shown, first):
+            return labels_of(named, column=self.by or "")
 
     def _read(self, part: Any, first: int) -> NDArray[Any]:
         """Return the values of some rows, of which so many stand before them."""
@@ -127,9 +158,9 @@ class ColumnValues:
         for batch in self.table.batches([self.name, other.name]):
             yield self._read(batch.column(0), first), other._read(batch.column(1), first)
             first += batch.num_rows
-        if first == 0 and self.table.typed:
-            self._read(self.table.empty(self.name), first)
-            other._read(self.table.empty(other.name), first)
+        if first == 0:
+            self.check_type()
+            other.check_type()
 
     def map(
         self,
@@ -137,8 +168,9 @@ class ColumnValues:
         *,
         advance: Callable[[int], None],
         rows: int = BATCH_ROWS,
+        threads: int = 1,
     ) -> Iterator[Any]:
-        """Yield what `work` makes of each batch; its DomainErrors name the row.
+        """Yield what `work` makes of each batch, in their order; its DomainErrors name the row.
 
         With a column of labels, yield it together with the labels of the batch.
 
@@ -150,12 +182,22 @@ class ColumnValues:
             Told the number of rows after each.
         rows : int
             Most values in a batch.
+        threads : int
+            How many read values and work beside each other.
         """
-        for first, values, labels in self.batches(rows=rows):
-            with at_rows(self.table.shown, first):
-                result = work(values)
-            yield result if self.by is None else (result, labels)
-            advance(values.shape[0])
+        jobs = (partial(self._worked, work, *held) for held in self._slices(rows))
+        for number, result in in_order(jobs, threads=threads):
+            yield result
+            advance(number)
+
+    def _worked(
+        self, work: Callable[[NDArray[Any]], Any], first: int, part: Any, named: Any
+    ) -> tuple[int, Any]:
+        labels = self._labels(named, first)
+        values = self._read(part, first)
+        with at_rows(self.table.shown, first):
+            result = work(values)
+        return len(part), result if self.by is None else (result, labels)
 
     def counts(self, *, advance: Callable[[int], None]) -> NDArray[np.int64]:
         """Return how many people hold each symbol: int64 [domain.size]."""

@@ -18,7 +18,7 @@ import csv
 import io
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.standard_input import STDIN, shown
+from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import (
     ArgumentError,
     FormatError,
@@ -275,6 +276,66 @@ def _joined(blocks: Iterator[Reports], width: int) -> Iterator[Reports]:
         waiting.append(block)
 
 
+def check_report_table(
+    path: Path, metadata: Mapping[str, str], survey: Survey[Any], *, required: bool = False
+) -> bool:
+    """Return whether the schema of a table says that it holds reports of this survey.
+
+    Parameters
+    ----------
+    path : Path
+    metadata : mapping
+        What the schema says beside its columns.
+    survey : Survey
+    required : bool
+        Whether a table that says nothing is refused.
+
+    Raises
+    ------
+    MismatchError
+        When it says that they are of another survey.
+    FormatError
+        When it says that they are of a version that is not known, or must say more.
+    """
+    known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in _KEYS)
+    if known != "lapwing-reports":
+        if required:
+            raise FormatError(
+                f"{path.name} must hold reports written by lapwing, its schema does not say so; "
+                "check the name, or name the column of reports with --column"
+            )
+        return False
+    _check_version(path, version)
+    _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)
+    return True
+
+
+def open_report_csv(path: Path, survey: Survey[Any], by: str | None) -> Table:
+    """Return a CSV of reports that this package wrote as a table; errors as of `read_reports`."""
+    with path.open("rb") as stream:
+        names = _csv_head(stream, path, survey, by)
+        empty = not stream.read(1)
+    return Table(path, tuple(names), 0 if empty else None, typed=False, skip=1)
+
+
+def _csv_head(stream: IO[bytes], path: Path, survey: Survey[Any], by: str | None) -> list[str]:
+    """Read the two lines before the reports, and return the names of the columns."""
+    first = stream.readline(300).decode("ascii", errors="replace").strip()
+    found = _HEADER.fullmatch(first)
+    heading = stream.readline(2000).decode("utf-8", errors="replace").strip()
+    if found is None or not heading.startswith("report"):
+        raise FormatError(
+            f"{path.name} must hold reports written by lapwing, its first two lines do not "
+            "say so; check the name, or name the column of reports with --column"
+        )
+    names = next(csv.reader([heading]))
+    _check_columns(path, names, by)
+    version, of_survey, of_randomizer = found.groups()
+    _check_version(path, version)
+    _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)
+    return names
+
+
 def _check_columns(path: Path, names: list[str], by: str | None) -> None:
     """Raise unless a table has reports, beside them at most labels, and the labels asked for."""
     if names[:1] != ["report"] or len(names) > 2:
@@ -321,19 +382,7 @@ def _read_parquet(path: Path, survey: Survey, by: str | None) -> Iterator[Labell
 
 def _read_csv(path: Path, survey: Survey, by: str | None) -> Iterator[Labelled]:
     with path.open("rb") as stream:
-        first = stream.readline(300).decode("ascii", errors="replace").strip()
-        found = _HEADER.fullmatch(first)
-        heading = stream.readline(2000).decode("utf-8", errors="replace").strip()
-        if found is None or not heading.startswith("report"):
-            raise FormatError(
-                f"{path.name} must hold reports written by lapwing, its first two lines do not "
-                "say so; check the name"
-            )
-        names = next(csv.reader([heading]))
-        _check_columns(path, names, by)
-        version, of_survey, of_randomizer = found.groups()
-        _check_version(path, version)
-        _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)
+        names = _csv_head(stream, path, survey, by)
         digits = 2 * survey.randomizer.report_width
         row = 0
         size = report_file.reports_per_block(digits // 2) * (digits + 1)
@@ -347,7 +396,7 @@ def _read_csv(path: Path, survey: Survey, by: str | None) -> Iterator[Labelled]:
                     labels = _labels_in(path, [label for _, _, label in parts])
             data = _bytes_of(lines, digits, path=path, row=row)
             row += len(lines)
-            yield Reports(data, of_randomizer), labels
+            yield Reports(data, survey.randomizer.fingerprint), labels
 
 
 def _labels_in(path: Path, fields: list[bytes]) -> list[str | None]:

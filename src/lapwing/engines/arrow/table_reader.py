@@ -1,4 +1,4 @@
-"""Columns of Parquet and CSV files, as a stream of Arrow batches.
+"""Columns of Parquet, Arrow and CSV files, as a stream of Arrow batches.
 
 A file is never held whole. Messages of Arrow are not passed on: they quote raw values.
 
@@ -15,29 +15,38 @@ it is asked for before a row is read.
 from __future__ import annotations
 
 import csv
-import re
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from lapwing.documents import nearest
+from lapwing.engines.arrow.arrow_files import ArrowFile, texts_of_metadata
+from lapwing.engines.arrow.read_errors import (
+    ARROW,
+    CSV_BLOCK,
+    PARQUET,
+    pyarrow_or_error,
+    reading,
+)
 from lapwing.engines.arrow.standard_input import STDIN, StreamFromItsStart, shown, start_of_input
 from lapwing.engines.arrow.text_columns import NULL_TEXTS
-from lapwing.errors import ArgumentError, FormatError, MissingExtraError
+from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.text_values import Decimal
 from lapwing.protocol.messages.summary import MAGIC
 
 BATCH_ROWS = 65_536
 """Rows at a time: as many as the blocks of a report file hold."""
 
-_CSV_BLOCK = 4 * 2**20
-"""Bytes of CSV at a time; no line may be longer."""
+PART_ROWS = 2**20
+"""Rows of a Parquet file, at least, that one thread reads on its own."""
 
-_PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+TABLES = (*PARQUET, *ARROW, *_CSV)
+"""How the names of tables end."""
+
 _NO_CSV = {b"PAR1": "Parquet", b"\x1f\x8b": "packed by gzip", MAGIC: "a summary"}
 """What else standard input may start with."""
 _NO_HEADER = "if it has no line of names, say so with --no-header, and columns are 1, 2, 3"
@@ -45,9 +54,22 @@ _NAME_LIMIT = 20
 """Columns that a message names; a file may have thousands."""
 
 
+class HeldRows(Protocol):
+    """Rows with typed columns that stand in no Parquet file and in no CSV."""
+
+    @property
+    def schema(self) -> Any:
+        """The pyarrow.Schema of the rows."""
+        ...
+
+    def batches(self, columns: list[str]) -> Iterator[Any]:
+        """Yield some columns as pyarrow.RecordBatch objects, of any sizes."""
+        ...
+
+
 @dataclass(frozen=True)
 class Table:
-    """A file with named columns.
+    """A file with named columns, or what holds such columns in memory.
 
     Parameters
     ----------
@@ -68,6 +90,16 @@ class Table:
         What stands before the fraction of a number in a text; None where nobody said.
     start : bytes or None
         What was read of standard input, which gives its rows once; None of a file.
+    skip : int
+        Lines of a CSV before all others.
+    held : HeldRows, optional
+        Rows that are no Parquet and no CSV; then the path only lends its name.
+    constant : mapping
+        Columns that are the same in every row: what the folders of a partitioned data set say.
+    metadata : mapping
+        What the schema of a typed file says beside its columns.
+    is_file : bool
+        Whether the path is that of a file that can be read again.
     """
 
     path: Path
@@ -79,6 +111,11 @@ class Table:
     header: bool = True
     decimal: Decimal | None = None
     start: bytes | None = None
+    skip: int = 0
+    held: HeldRows | None = None
+    constant: Mapping[str, str] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    is_file: bool = True
 
     @property
     def shown(self) -> str:
@@ -101,31 +138,108 @@ class Table:
             )
         return self.decimal or "."
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+    def batches(self, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[Any]:
         """Yield pyarrow.RecordBatch objects of some columns; each has at least one row.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        rows : int
+            Most in a batch; of a CSV it is its block that limits them.
 
         Raises
         ------
         FormatError
             When the file turns out to be damaged.
         """
-        source = self._parquet(columns) if self.typed else self._csv(columns)
-        with _reading(self.path, header=self.header, decimal=self.decimal):
+        for _, part in self.parts(columns, rows=rows, together=None):
+            yield from part()
+
+    def parts(
+        self, columns: Sequence[str], *, rows: int = BATCH_ROWS, together: int | None = PART_ROWS
+    ) -> Iterator[tuple[int, Callable[[], Iterator[Any]]]]:
+        """Yield the rows before each part of the table, and what reads its batches.
+
+        Row groups of Parquet are read by whoever calls that, in any order and any thread; what
+        comes as a stream was read before.
+
+        Parameters
+        ----------
+        columns : sequence of str
+        rows : int
+            Most in a batch.
+        together : int or None
+            Least rows of a part, but for the last; None: one part.
+        """
+        stored = [name for name in columns if name not in self.constant]
+        if self.typed and self.held is None:
+            for first, groups in self._row_groups(together):
+                yield first, partial(self._read_groups, list(columns), stored, groups, rows)
+            return
+        first = 0
+        source = self._csv(stored) if self.held is None else self.held.batches(stored)
+        for batch in self._whole(source, list(columns)):
+            for start in range(0, batch.num_rows, rows):
+                yield first + start, partial(iter, [batch.slice(start, rows)])
+            first += batch.num_rows
+
+    def _row_groups(self, together: int | None) -> Iterator[tuple[int, list[int] | None]]:
+        """Yield runs of row groups with the rows before them."""
+        if together is None:
+            yield 0, None
+            return
+        with reading(self.path):
+            about = _parquet_file(self.path).metadata
+            sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
+        first, groups, waiting = 0, [], 0
+        for group, size in enumerate(sizes):
+            groups.append(group)
+            waiting += size
+            if waiting >= together or group == len(sizes) - 1:
+                yield first, groups
+                first, groups, waiting = first + waiting, [], 0
+
+    def _read_groups(
+        self, columns: list[str], stored: list[str], groups: list[int] | None, rows: int
+    ) -> Iterator[Any]:
+        yield from self._whole(self._parquet(stored, groups, rows), columns)
+
+    def _whole(self, source: Iterator[Any], columns: list[str]) -> Iterator[Any]:
+        """Yield the batches that have rows, with all columns; errors are ours."""
+        with reading(self.path, header=self.header, decimal=self.decimal):
             for batch in source:
-                if batch.num_rows:
-                    yield batch.select(list(columns))
+                if not batch.num_rows:
+                    continue
+                for name in columns:
+                    if name in self.constant:
+                        same = pyarrow_or_error().repeat(self.constant[name], batch.num_rows)
+                        batch = batch.append_column(name, same.dictionary_encode())
+                yield batch.select(columns)
+
+    @property
+    def schema(self) -> Any:
+        """The pyarrow.Schema of what is stored; None of a CSV."""
+        if not self.typed:
+            return None
+        if self.held is not None:
+            return self.held.schema
+        with reading(self.path):
+            return _parquet_file(self.path).schema_arrow
 
     def empty(self, column: str) -> Any:
         """Return a typed column without its rows."""
-        with _reading(self.path):
-            kind = _parquet_file(self.path).schema_arrow.field(column).type
-        return _pyarrow().array([], kind)
+        if column in self.constant:
+            return pyarrow_or_error().array([], "string")
+        return pyarrow_or_error().array([], self.schema.field(column).type)
 
-    def _parquet(self, columns: Sequence[str]) -> Iterator[Any]:
-        yield from _parquet_file(self.path).iter_batches(BATCH_ROWS, columns=list(columns))
+    def _parquet(self, columns: list[str], groups: list[int] | None, rows: int) -> Iterator[Any]:
+        # One thread: several files or parts are read beside each other by whoever asks for that.
+        yield from _parquet_file(self.path).iter_batches(
+            rows, row_groups=groups, columns=columns, use_threads=False
+        )
 
     def _csv(self, columns: Sequence[str]) -> Iterator[Any]:
-        arrow = _pyarrow()
+        arrow = pyarrow_or_error()
         from pyarrow import csv as arrow_csv
 
         if self.rows == 0:  # Arrow wants a line after the header
@@ -143,8 +257,8 @@ class Table:
             source,
             read_options=arrow_csv.ReadOptions(
                 use_threads=False,
-                block_size=_CSV_BLOCK,
-                skip_rows=self.blank if alone else 0,
+                block_size=CSV_BLOCK,
+                skip_rows=self.skip + (self.blank if alone else 0),
                 column_names=None if self.header else list(self.names),
             ),
             parse_options=arrow_csv.ParseOptions(
@@ -252,37 +366,52 @@ def open_table(path: Path, *, header: bool = True, decimal: Decimal | None = Non
     Raises
     ------
     ArgumentError
-        When the name ends in none of .parquet, .csv, .tsv (also .csv.gz, .tsv.gz).
+        When the name ends in none of .parquet, .arrow, .csv, .tsv (also .csv.gz, .tsv.gz).
     FormatError
         When the file is empty or damaged.
     OSError
         When it cannot be opened.
     """
     if path == STDIN:
-        _pyarrow()
+        pyarrow_or_error()
         return _open_stdin(header=header, decimal=decimal)
     name = path.name.lower()
-    if not name.endswith((*_PARQUET, *_CSV)):
+    if not name.endswith(TABLES):
         raise ArgumentError(
-            f"a table must end in .parquet, .csv, .tsv, .csv.gz or .tsv.gz, {path.name!r} does not"
+            "a table must end in .parquet, .arrow, .csv, .tsv, .csv.gz or .tsv.gz, "
+            f"{path.name!r} does not"
         )
     with path.open("rb"):  # an error of the system in its usual form, before Arrow has its own
         pass
-    _pyarrow()
-    if not header and name.endswith(_PARQUET):
+    pyarrow_or_error()
+    if not header and name.endswith((*PARQUET, *ARROW)):
         raise ArgumentError(f"--no-header is for CSV; the columns of {path.name} have names")
-    with _reading(path, header=header):
-        if name.endswith(_PARQUET):
+    with reading(path, header=header):
+        if name.endswith(PARQUET):
             file = _parquet_file(path)
             names, rows = tuple(file.schema_arrow.names), file.metadata.num_rows
-            return Table(path, names, rows, typed=True, decimal=decimal)
-        with _pyarrow().input_stream(str(path)) as stream:  # unpacks by the ending
-            start = bytes(stream.read(_CSV_BLOCK))
+            said = texts_of_metadata(file.schema_arrow)
+            return Table(path, names, rows, typed=True, decimal=decimal, metadata=said)
+        if name.endswith(ARROW):
+            return held_table(ArrowFile.opened(path), path, decimal=decimal)
+        with pyarrow_or_error().input_stream(str(path)) as stream:  # unpacks by the ending
+            start = bytes(stream.read(CSV_BLOCK))
         return _open_csv(path, start, header=header, decimal=decimal)
 
 
+def held_table(
+    held: HeldRows, path: Path, *, decimal: Decimal | None = None, is_file: bool = True
+) -> Table:
+    """Return rows with typed columns as a table of that name."""
+    said = texts_of_metadata(held.schema)
+    names, rows = tuple(held.schema.names), getattr(held, "rows", None)
+    return Table(
+        path, names, rows, True, decimal=decimal, held=held, metadata=said, is_file=is_file
+    )
+
+
 def _open_stdin(*, header: bool, decimal: Decimal | None) -> Table:
-    start = start_of_input(_CSV_BLOCK)
+    start = start_of_input(CSV_BLOCK)
     for magic, kind in _NO_CSV.items():
         if start.startswith(magic):
             raise ArgumentError(
@@ -316,7 +445,7 @@ def _open_csv(path: Path, start: bytes, *, header: bool, decimal: Decimal | None
     rest = b"\n".join(lines[blank + 1 :])
     # A line of a table of one column may be empty, and is a row; that of another is nothing.
     none = len(lines) <= blank + 2 and not rest if alone else not rest.strip(b"\r\n")
-    rows = 0 if none and len(start) < _CSV_BLOCK else None
+    rows = 0 if none and len(start) < CSV_BLOCK else None
     return Table(path, tuple(names), rows, False, delimiter, blank, decimal=decimal)
 
 
@@ -340,49 +469,6 @@ def _parquet_file(path: Path) -> Any:
         page_checksum_verification=True,
         coerce_int96_timestamp_unit="us",  # else far dates overflow
     )
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError:
-        raise MissingExtraError("pyarrow", extra="data") from None
-    return pyarrow
-
-
-@contextmanager
-def _reading(path: Path, *, header: bool = True, decimal: Decimal | None = ".") -> Iterator[None]:
-    """Turn Arrow's errors, which quote what they read, into sentences that do not."""
-    arrow = _pyarrow()
-    try:
-        yield
-    except arrow.ArrowException as error:
-        raise _damage(str(error), path, header=header, decimal=decimal) from None
-    except OSError as error:
-        if error.errno is not None:
-            raise
-        raise _damage(str(error), path, header=header, decimal=decimal) from None
-
-
-def _damage(message: str, path: Path, *, header: bool, decimal: Decimal | None) -> FormatError:
-    reason = _reason(message, path, header=header)
-    if decimal is None and "as many fields" in reason:
-        reason += "; where its numbers have decimal commas, say --decimal ,"
-    return FormatError(f"{shown(path)} {reason}")
-
-
-def _reason(message: str, path: Path, *, header: bool) -> str:
-    row = re.search(r"Row #(\d+)", message)
-    # Arrow counts the header as row 1.
-    where = f"row {int(row.group(1)) - header}" if row else "some row"
-    if re.search(r"Expected \d+ columns, got \d+", message):
-        return f"must have as many fields in every line as in its first, {where} has not"
-    if "invalid UTF8" in message:
-        return f"must be UTF-8 text, {where} is not; convert it"
-    if "straddling" in message:
-        return f"has a line of more than {_CSV_BLOCK >> 20} MiB; it is no table"
-    kind = "Parquet" if path.name.lower().endswith(_PARQUET) else "CSV"
-    return f"cannot be read as {kind}: it is damaged, or something else"
 
 
 def _looks_like_a_value(name: str) -> bool:

@@ -53,6 +53,9 @@ Unreadable = Literal["refuse", "missing"]
 """What becomes of a value that is no number of the unit."""
 
 
+_FRAMES = ("DataFrame", "LazyFrame", "Table", "RecordBatch")
+"""What holds columns and is none, though NumPy makes an array of some of them."""
+
 _FLOATS = {int, float} | {
     np.dtype(code).type for code in np.typecodes["AllInteger"] + np.typecodes["Float"]
 }
@@ -153,6 +156,12 @@ def one_dimensional(values: Values) -> NDArray[Any]:
             return np.asarray(values)
         return np.fromiter(values, dtype=object, count=len(values))
     held: Any = values
+    kind = type(held)
+    if kind.__name__ in _FRAMES and kind.__module__.partition(".")[0] in ("polars", "pyarrow"):
+        raise DomainError(
+            f"values must be one-dimensional, got a {kind.__name__}; pass one column of the table, "
+            "or give the whole to lapwing.engines.arrow with column="
+        )
     shape = getattr(held, "shape", ())
     if isinstance(shape, tuple) and len(shape) == 2 and hasattr(held, "columns"):
         # Before NumPy sees it, for some tables cannot be gone through row by row.

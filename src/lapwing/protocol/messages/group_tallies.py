@@ -7,7 +7,7 @@ for it. What the report says about the value is promised as before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -108,17 +108,32 @@ class GroupTallies:
 
     def split(self, *, minimum: int) -> tuple[dict[str, Tally], Tally | None]:
         """Return the groups that are kept apart, and the sum of all others if there are any."""
-        check_whole("the minimum of a group", minimum, low=1)
-        if not self._groups:
-            raise TallyError("there must be at least one report to count")
-        kept: dict[str, Tally] = {}
-        rest: Tally | None = None
-        for name, tally in sorted(self._groups.items(), key=lambda item: item[0] or ""):
-            if tally.total >= minimum and name is not None:
-                kept[name] = tally
-            else:
-                rest = tally if rest is None else rest + tally
-        return kept, rest
+        return split_groups(self._groups, minimum=minimum)
+
+
+def split_groups(
+    groups: Mapping[str | None, Tally], *, minimum: int
+) -> tuple[dict[str, Tally], Tally | None]:
+    """Return the groups that are kept apart, and the sum of all others if there are any.
+
+    Parameters
+    ----------
+    groups : mapping
+        The tally of each label; None for people without one, who are never kept apart.
+    minimum : int
+        At least 1: reports of a group that is kept apart.
+    """
+    check_whole("the minimum of a group", minimum, low=1)
+    if not groups:
+        raise TallyError("there must be at least one report to count")
+    kept: dict[str, Tally] = {}
+    rest: Tally | None = None
+    for name, tally in sorted(groups.items(), key=lambda item: item[0] or ""):
+        if tally.total >= minimum and name is not None:
+            kept[name] = tally
+        else:
+            rest = tally if rest is None else rest + tally
+    return kept, rest
 
 
 def rest_name(kept: Iterable[str]) -> str:

@@ -1,0 +1,65 @@
+"""Arrow's errors as sentences: Arrow quotes what it read, which may be somebody's value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from lapwing.engines.arrow.standard_input import shown
+from lapwing.errors import FormatError, MissingExtraError
+from lapwing.protocol.domains.text_values import Decimal
+
+CSV_BLOCK = 4 * 2**20
+"""Bytes of CSV at a time; no line may be longer."""
+
+PARQUET = (".parquet", ".pq")
+ARROW = (".arrow", ".feather", ".ipc")
+"""How the names of typed tables end."""
+
+
+def pyarrow_or_error() -> Any:
+    """Return the package; MissingExtraError where it is not installed."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("pyarrow", extra="data") from None
+    return pyarrow
+
+
+@contextmanager
+def reading(path: Path, *, header: bool = True, decimal: Decimal | None = ".") -> Iterator[None]:
+    """Turn Arrow's errors, which quote what they read, into sentences that do not."""
+    arrow = pyarrow_or_error()
+    try:
+        yield
+    except arrow.ArrowException as error:
+        raise _damage(str(error), path, header=header, decimal=decimal) from None
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise _damage(str(error), path, header=header, decimal=decimal) from None
+
+
+def _damage(message: str, path: Path, *, header: bool, decimal: Decimal | None) -> FormatError:
+    reason = _reason(message, path, header=header)
+    if decimal is None and "as many fields" in reason:
+        reason += "; where its numbers have decimal commas, say --decimal ,"
+    return FormatError(f"{shown(path)} {reason}")
+
+
+def _reason(message: str, path: Path, *, header: bool) -> str:
+    row = re.search(r"Row #(\d+)", message)
+    # Arrow counts the header as row 1.
+    where = f"row {int(row.group(1)) - header}" if row else "some row"
+    if re.search(r"Expected \d+ columns, got \d+", message):
+        return f"must have as many fields in every line as in its first, {where} has not"
+    if "invalid UTF8" in message:
+        return f"must be UTF-8 text, {where} is not; convert it"
+    if "straddling" in message:
+        return f"has a line of more than {CSV_BLOCK >> 20} MiB; it is no table"
+    name = path.name.lower()
+    kind = "Parquet" if name.endswith(PARQUET) else "Arrow" if name.endswith(ARROW) else "CSV"
+    return f"cannot be read as {kind}: it is damaged, or something else"

@@ -1,0 +1,177 @@
+"""What a job has done so far, beside its output: a job that was killed goes on from there.
+
+The file holds what the job was asked to do, the files that are done with their sizes, times and a
+digest, and what was counted in them, under one checksum; it is written whole or not at all, so what
+is counted and which files it was counted in always agree. It is as secret as what it holds, and is
+readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lapwing.documents import canonical, parse, replacing, require, require_format
+from lapwing.errors import ArgumentError, FormatError
+
+MAGIC = b"LAPWING-PROGRESS\n"
+FORMAT = "lapwing-progress"
+VERSION = 1
+
+_ENDS = 2**20
+_SHARE = 10
+"""Saving takes at most about a tenth of the time."""
+
+
+def identity(path: Path) -> dict[str, Any]:
+    """Return what tells whether a file is the one that was read, and not changed since.
+
+    Its size, the time of its last change, and a SHA-256 of its first and last MiB: the whole would
+    be read twice. Of Parquet and Arrow files, the end says where everything else is.
+    """
+    about = path.stat()
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        digest.update(stream.read(_ENDS))
+        if about.st_size > _ENDS:
+            stream.seek(max(_ENDS, about.st_size - _ENDS))
+            digest.update(stream.read())
+    return {
+        "size": about.st_size,
+        "changed": str(about.st_mtime_ns),  # too large for a number of JSON
+        "ends": digest.hexdigest(),
+    }
+
+
+@dataclass
+class SavedProgress:
+    """The progress of one job, in a file.
+
+    Parameters
+    ----------
+    path : Path
+        Beside the output.
+    job : mapping
+        What is asked, in JSON: another job does not go on from here.
+    """
+
+    path: Path
+    job: Mapping[str, Any]
+    _done: dict[str, dict[str, Any]] = field(default_factory=dict, init=False)
+    _saved: float = field(default=float("-inf"), init=False)
+    _cost: float = field(default=0.0, init=False)
+
+    def load(self) -> bytes | None:
+        """Return what was counted so far; None when the job starts.
+
+        Raises
+        ------
+        ArgumentError
+            When the file is of another job.
+        FormatError
+            When it is damaged, or of another version.
+        """
+        if not self.path.exists():
+            return None
+        content = self.path.read_bytes()
+        content, digest = content[:-32], content[-32:]
+        start = len(MAGIC) + 4
+        whole = content.startswith(MAGIC) and hashlib.sha256(content).digest() == digest
+        if not whole or len(content) < start:
+            raise FormatError(
+                f"{self.path.name} must hold the progress of a job, it does not or is damaged; "
+                "delete it, and the job starts anew"
+            )
+        (length,) = struct.unpack("<I", content[start - 4 : start])
+        head = parse(content[start : start + length], name=self.path.name)
+        require_format(head, name=FORMAT, version=VERSION)
+        require(head, {"format", "version", "job", "done"}, name="the progress of a job")
+        if canonical(head["job"]) != canonical(dict(self.job)):
+            raise ArgumentError(
+                f"{self.path.name} holds the progress of another job, with another survey or "
+                "other options; run that job to its end, or delete the file to start anew"
+            )
+        self._done = dict(head["done"])
+        return content[start + length :]
+
+    def is_done(self, path: Path) -> dict[str, Any] | None:
+        """Return what was said of a file when it was done; None when it was not.
+
+        Raises
+        ------
+        ArgumentError
+            When it was, and is another file now.
+        """
+        entry = self._done.get(_key(path))
+        if entry is None:
+            return None
+        if entry["identity"] != identity(path):
+            raise ArgumentError(
+                f"{path.name} was changed after it was counted, so nothing can go on from "
+                f"{self.path.name}; delete that file, and the job starts anew"
+            )
+        said: dict[str, Any] = entry["said"]
+        return said
+
+    def check_only(self, paths: list[Path]) -> None:
+        """Raise ArgumentError when a file was counted that the job has no more."""
+        left = self._done.keys() - {_key(path) for path in paths}
+        if left:
+            raise ArgumentError(
+                f"{Path(min(left)).name} was counted before, and is not named now; name all "
+                f"files again, or delete {self.path.name} to start anew"
+            )
+
+    def add(self, path: Path, before: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+        """Note that a file is done.
+
+        Parameters
+        ----------
+        path : Path
+        before : mapping
+            Its :func:`identity` before it was read.
+        said : mapping
+            What to tell of it.
+
+        Raises
+        ------
+        ArgumentError
+            When it was changed while it was read.
+        """
+        if identity(path) != before:
+            raise ArgumentError(
+                f"{path.name} was changed while it was read, so what was counted is of no file; "
+                "start again when nobody writes to it"
+            )
+        self._done[_key(path)] = {"identity": dict(before), "said": dict(said)}
+
+    def due(self) -> bool:
+        """Return whether it is time to save: seldom where that takes long."""
+        return time.monotonic() - self._saved >= _SHARE * self._cost
+
+    def save(self, counted: bytes) -> None:
+        """Put everything on the disk, in the place of what was there."""
+        start = time.monotonic()
+        head = canonical(
+            {"format": FORMAT, "version": VERSION, "job": dict(self.job), "done": self._done}
+        )
+        content = MAGIC + struct.pack("<I", len(head)) + head + counted
+        with replacing(self.path, mode=0o600) as stream:
+            stream.write(content)
+            stream.write(hashlib.sha256(content).digest())
+        self._saved = time.monotonic()
+        self._cost = self._saved - start
+
+
+def finished(progress: Path | str) -> None:
+    """Remove the progress of a job whose result is stored."""
+    Path(progress).unlink(missing_ok=True)
+
+
+def _key(path: Path) -> str:
+    return str(path.resolve())
