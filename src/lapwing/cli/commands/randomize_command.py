@@ -35,8 +35,8 @@ class RandomizingOptions(EngineOptions):
     """The options that say what stands beside the reports, and what makes them."""
 
     by: str | None = option(
-        "A column with the segment of each person, written beside the report in the clear: the label "
-        "is public, it is not protected. Needs .parquet or .csv.",
+        "A column with the segment of each person, written beside the report in the clear: the "
+        "label is public, it is not protected. Needs .parquet or .csv.",
         "NAME",
     )
 
