@@ -286,6 +286,30 @@ def test_counts_below_the_minimum_are_not_told(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_used_tokens_do_not_tell_what_is_hidden(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, upload="tokens", minimum=3, epochs=("e", "f"))
+            made = await here.done("POST", f"{PATH}/upload-tokens", json={"count": 9})
+            tokens = iter(made.json()["tokens"])
+            hidden = {"unused": None, "used": None}
+            wanted = [
+                ("e", hidden),
+                ("e", hidden),
+                ("e", {"unused": 6, "used": 3}),
+                ("f", hidden),
+                ("f", hidden),
+                ("f", {"unused": 3, "used": 6}),
+            ]
+            for epoch, told in wanted:
+                sent = await here.send(batch_of(SURVEY, 1), epoch=epoch, token=next(tokens))
+                assert sent.status_code == 201
+                state = (await here.done("GET", f"{PATH}/state")).json()
+                assert state["upload_tokens"] == told
+
+    asyncio.run(run())
+
+
 def test_a_restart_finds_everything_again(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
