@@ -16,7 +16,6 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Counts
-from lapwing.service.storage.driver import Transaction
 from lapwing.service.storage.sql_store import SqlStore
 from lapwing.service.storage.store import (
     AccessToken,
@@ -29,7 +28,6 @@ from lapwing.service.storage.store import (
     UploadTokens,
     Verdict,
 )
-from tests.service.conftest import Opening
 from tests.service.uploading import (
     HASHED,
     LABELS,
@@ -353,30 +351,6 @@ def test_an_upload_token_is_good_for_one_batch(store: SqlStore) -> None:
     assert store.upload_tokens(FP) == UploadTokens(unused=0, used=2)
     store.add_upload_tokens(FP, [mine])  # does not make it good again
     assert verdicts(store.store([upload([2], token=mine)])) == [Verdict.TOKEN_USED]
-
-
-def test_an_upload_token_is_good_for_one_batch_of_two_collectors(opening: Opening) -> None:
-    store = opening()
-    publish(store, upload="tokens")
-    store.add_upload_tokens(FP, [b"m" * 32])
-    if not store._driver.share:  # a file has one collector
-        store.close()
-        return
-    other, asked = opening(), store._token
-    heard: list[Outcome] = []
-
-    def meanwhile(transaction: Transaction, survey: int, digest: bytes) -> bool | None:
-        used = asked(transaction, survey, digest)
-        if not heard:
-            heard.extend(other.store([upload([2], token=b"m" * 32)]))
-        return used
-
-    store._token = meanwhile  # type: ignore[method-assign]
-    found = store.store([upload([1], token=b"m" * 32)])
-    assert verdicts(heard + found) == [Verdict.STORED, Verdict.TOKEN_USED]
-    assert nonzero(counts(store)) == {2: 1}
-    for each in (store, other):
-        each.close()
 
 
 def test_access_tokens_are_kept_by_their_hashes(store: SqlStore) -> None:
