@@ -26,6 +26,7 @@ from lapwing import (
     Survey,
 )
 from lapwing.client import Device, Gateway
+from lapwing.client.outbox import Outbox
 from lapwing.errors import (
     ArgumentError,
     BudgetError,
@@ -381,3 +382,15 @@ def test_nothing_of_the_value_is_kept(tmp_path: Path) -> None:
         device.answer(AGE, word, epoch="1")
     assert word not in str(caught.value)
     assert all(word.encode() not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_what_a_collector_has_stays_stored_whatever_a_late_answer_says(tmp_path: Path) -> None:
+    device = opened(tmp_path)
+    batch = device.answer(AGE, 42, epoch="1").batch
+    outbox = Outbox(device.file)
+    # Two processes send it; the second is answered when the epoch has closed.
+    outbox.settle(batch, "stored", None)
+    outbox.settle(batch, "refused", "410 (epoch-closed)")
+    outbox.postpone(batch, "503", until=9e9)
+    (kept,) = device.batches()
+    assert (kept.state, kept.reason, kept.attempts) == ("stored", None, 1)

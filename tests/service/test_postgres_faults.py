@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from lapwing.errors import ArgumentError, FormatError, StoreError
+from lapwing.service.storage.driver import Transaction
 from lapwing.service.storage.intake import Place
 from lapwing.service.storage.migration_runner import FOLDER
 from lapwing.service.storage.opening import open_store
@@ -250,3 +251,25 @@ def test_a_commit_waits_for_the_disk(postgres_server: PostgresServer, address: s
         assert transaction.rows("SHOW synchronous_commit")[0][0] == "on"
         assert transaction.rows("SHOW search_path")[0][0] == schema
     store.close()
+
+
+def test_an_upload_token_is_good_for_one_batch_of_two_collectors(address: str) -> None:
+    store, other = PostgresStore(address), PostgresStore(address)
+    publish(store, upload="tokens")
+    token = b"m" * 32
+    store.add_upload_tokens(FP, [token])
+    asked = store._token
+    heard: list[Verdict] = []
+
+    def meanwhile(transaction: Transaction, survey: int, digest: bytes) -> bool | None:
+        used = asked(transaction, survey, digest)
+        if not heard:
+            heard.append(other.store([upload([2], token=token)])[0].verdict)
+        return used
+
+    store._token = meanwhile  # type: ignore[method-assign]
+    found = store.store([upload([1], token=token)])[0].verdict
+    assert (heard, found) == ([Verdict.STORED], Verdict.TOKEN_USED)
+    assert sum(counts(store)) == counts(store)[2] == 1
+    for each in (store, other):
+        each.close()

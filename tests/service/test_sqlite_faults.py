@@ -46,11 +46,18 @@ def test_every_commit_waits_for_the_disk(database: Path) -> None:
     store = SqliteStore(database)
     asked = {
         name: writer(store).execute(f"PRAGMA {name}").fetchone()[0]
-        for name in ("journal_mode", "synchronous", "journal_size_limit", "application_id")
+        for name in (
+            "journal_mode",
+            "synchronous",
+            "journal_size_limit",
+            "application_id",
+            "secure_delete",
+        )
     }
     store.close()
     expected = {"journal_mode": "wal", "synchronous": 2, "journal_size_limit": 64 * 2**20}
-    assert asked == {**expected, "application_id": 0x4C574331}
+    fast = 2  # of what is deleted, all that is written anyway is overwritten
+    assert asked == {**expected, "application_id": 0x4C574331, "secure_delete": fast}
 
 
 def test_a_second_collector_is_refused_in_one_process_and_in_another(database: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.service.storage.sql_store import SqlStore
 from lapwing.service.storage.sqlite_store import SqliteStore
-from lapwing.service.storage.store import Refused, StoredEpoch, UploadTokens, Verdict
+from lapwing.service.storage.store import EpochState, Refused, StoredEpoch, UploadTokens, Verdict
 from tests.service.uploading import HASHED, SEGMENTED, codes, counts, fold, publish, upload
 
 FP = SEGMENTED.fingerprint
@@ -67,6 +67,19 @@ def test_a_state_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> Non
     assert [line for line in again if "rows" not in line] == [
         line for line in first if "rows" not in line
     ]
+
+
+@pytest.mark.parametrize("state", ["open", "grace"])
+def test_what_comes_again_elsewhere_is_counted_once(
+    store: SqlStore, target: SqlStore, state: EpochState
+) -> None:
+    publish(store, SEGMENTED)
+    sent = upload([3], SEGMENTED)
+    assert store.store([sent])[0].verdict == Verdict.STORED
+    store.set_epoch_state(FP, "w1", state)
+    target.import_(store.export(FP))
+    assert target.store([sent])[0].verdict == Verdict.ALREADY
+    assert counts(target, SEGMENTED) == counts(store, SEGMENTED)
 
 
 def test_a_log_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from lapwing.service.catalogue import Catalogue
 from lapwing.service.collector import TICKS_APART, Collector
-from lapwing.service.epoch_clock import to_text
+from lapwing.service.epoch_clock import DAY, to_text
 from lapwing.service.logs import Log
 from lapwing.service.settings import Settings
 from lapwing.survey.survey import Survey
@@ -84,6 +84,29 @@ def test_a_retired_survey_takes_no_reports_and_keeps_its_results(tmp_path: Path)
             tally = await here.done("GET", f"{PATH}/tallies/e")
             assert sum(tally.json()["reports"]) == 1
             assert await said(here, "POST", f"{PATH}/publish") == (409, "wrong-state")
+
+    asyncio.run(run())
+
+
+def test_what_a_retired_survey_collected_is_kept_no_longer_than_promised(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=("by-hand",), retention_days=1)
+            await here.done("PUT", f"{PATH}/epochs/timed", json={"closes": to_text(NOON + 9 * DAY)})
+            await here.done("PUT", f"{PATH}/epochs/late", json={"opens": to_text(NOON + 9 * DAY)})
+            await here.send(batch_of(SURVEY, 1), epoch="by-hand")
+            here.clock.now += 5
+            await here.done("POST", f"{PATH}/retire")
+            here.clock.now += DAY - 1
+            await here.collector.life.tick()
+            epochs = (await here.done("GET", f"{PATH}/epochs")).json()["epochs"]
+            assert {epoch["name"]: epoch["grace_until"] for epoch in epochs} == dict.fromkeys(
+                ("by-hand", "timed", "late"), to_text(NOON + 5)
+            )
+            here.clock.now += 1
+            await here.collector.life.tick()
+            assert (await here.done("GET", f"{PATH}/epochs")).json()["epochs"] == []
+            assert here.collector.store.totals(SURVEY.fingerprint) == []
 
     asyncio.run(run())
 
@@ -259,6 +282,30 @@ def test_counts_below_the_minimum_are_not_told(tmp_path: Path) -> None:
             await here.send(batch_of(SURVEY, 2))
             # With the sum, the five would tell of the one.
             assert await told() == ("6", ["hidden", "fewer than 5"])
+
+    asyncio.run(run())
+
+
+def test_used_tokens_do_not_tell_what_is_hidden(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, upload="tokens", minimum=3, epochs=("e", "f"))
+            made = await here.done("POST", f"{PATH}/upload-tokens", json={"count": 9})
+            tokens = iter(made.json()["tokens"])
+            hidden = {"unused": None, "used": None}
+            wanted = [
+                ("e", hidden),
+                ("e", hidden),
+                ("e", {"unused": 6, "used": 3}),
+                ("f", hidden),
+                ("f", hidden),
+                ("f", {"unused": 3, "used": 6}),
+            ]
+            for epoch, told in wanted:
+                sent = await here.send(batch_of(SURVEY, 1), epoch=epoch, token=next(tokens))
+                assert sent.status_code == 201
+                state = (await here.done("GET", f"{PATH}/state")).json()
+                assert state["upload_tokens"] == told
 
     asyncio.run(run())
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from lapwing.errors import StoreError, StoreFullError
 from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE
 from lapwing.protocol.messages.problems import Problem
+from lapwing.service.problem_answers import ProblemError
 from lapwing.service.receiving import ClientGoneError, Receiving
 from lapwing.service.settings import Settings
 from lapwing.service.upload_path import READ_AT_ONCE, address_of
@@ -361,6 +363,32 @@ def test_a_body_that_comes_in_pieces_is_read_whole_and_one_that_is_given_up_ends
         with pytest.raises(asyncio.CancelledError):
             await cancelled
         assert receiving.held == 0
+
+    asyncio.run(run())
+
+
+def test_a_body_that_grows_too_large_is_given_up_at_once() -> None:
+    async def run() -> None:
+        receiving = Receiving(largest=100, seconds=60, together=1000, retry_seconds=3)
+        for sizes, last, asked in (((60, 40), 1, 3), ((60, 41), 0, 2), ((101,), 0, 1)):
+            parts = [*(b"x" * size for size in sizes), b"x" * last]
+            came = iter(range(len(parts)))
+            taken: list[int] = []
+
+            async def part(
+                came: Iterator[int] = came,
+                parts: list[bytes] = parts,
+                taken: list[int] = taken,
+            ) -> Any:
+                number = next(came)
+                taken.append(number)
+                more = number + 1 < len(parts)
+                return {"type": "http.request", "body": parts[number], "more_body": more}
+
+            with pytest.raises(ProblemError, match=Problem.TOO_LARGE.value):
+                await receiving.body(part, [])
+            # Not a piece more than told that it is too large.
+            assert len(taken) == asked and receiving.held == 0
 
     asyncio.run(run())
 

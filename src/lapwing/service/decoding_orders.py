@@ -27,6 +27,8 @@ class Key(NamedTuple):
     epoch: str
     segment: str | None
     reports: int
+    number: int = 0
+    """Of the epoch: one that was made anew has another, though it may have as many reports."""
 
 
 class Material(NamedTuple):

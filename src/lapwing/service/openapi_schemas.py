@@ -52,8 +52,9 @@ def schemas() -> Document:
         {**epoch, **count, "refused": reasons}, required=[*epoch, *count, "refused"]
     )
     counted["properties"]["segments"] = list_of(object_of({"segment": TEXT, **count}))
+    told = {**COUNT, "type": ["integer", "null"]}
     tokens = {
-        "anyOf": [{"type": "null"}, object_of({"unused": COUNT, "used": COUNT})],
+        "anyOf": [{"type": "null"}, object_of({"unused": told, "used": told})],
     }
     return {
         "Batch": object_of(

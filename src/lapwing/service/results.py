@@ -237,18 +237,21 @@ class Results:
                 DeskProblem.UNKNOWN_SEGMENT, "the survey declares no segment of this name"
             )
         fingerprint = kept.stored.fingerprint
+        # Before the reports are counted: what is counted after an epoch was made anew must not be
+        # kept for it under the number of the one before.
+        number = await self._apart(lambda: self._store.epoch_number(fingerprint, epoch))
         totals = await self._apart(lambda: self._store.totals(fingerprint))
         counts = {each.segment: each.reports for each in totals if each.epoch == epoch}
         together, minimum = sum(counts.values()), kept.stored.minimum
         if together < minimum:
             raise _too_few(minimum)
         if segment is None:
-            return Key(fingerprint, epoch, None, together)
+            return Key(fingerprint, epoch, None, together, number)
         least = max(minimum, kept.survey.segment_minimum)
         by_segment = {name: counts.get(name, 0) for name in kept.segments}
         if segment not in shown_segments(by_segment, minimum=least):
             raise _too_few(least)
-        return Key(fingerprint, epoch, segment, by_segment[segment])
+        return Key(fingerprint, epoch, segment, by_segment[segment], number)
 
     async def _decoded(self, kept: KeptSurvey, order: Order) -> Made:
         started = time.perf_counter()

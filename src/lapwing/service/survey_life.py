@@ -152,8 +152,11 @@ class SurveyLife:
             kept = self.survey(fingerprint)
 
             def work() -> None:
+                now = int(self._clock())
                 for epoch in kept.epochs.values():
                     if epoch.state != "closed":
+                        # When it ended is what its retention is counted from.
+                        self._store.put_epoch(fingerprint, _ended(epoch, now, last=True))
                         self._store.set_epoch_state(fingerprint, epoch.name, "closed")
                 self._store.set_survey_state(fingerprint, "retired")
 

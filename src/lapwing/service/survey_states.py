@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,7 @@ from lapwing.service.catalogue import Catalogue, KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.epoch_clock import epoch_document
 from lapwing.service.shown_counts import count_document, shown_segments
-from lapwing.service.storage.store import StoredEpoch
+from lapwing.service.storage.store import StoredEpoch, UploadTokens
 
 
 def survey_rows(catalogue: Catalogue) -> list[dict[str, Any]]:
@@ -58,6 +59,7 @@ async def state_document(collector: Collector, kept: KeptSurvey) -> dict[str, An
     tokens = None
     if kept.invited_only:
         tokens = await collector.asked(partial(store.upload_tokens, fingerprint))
+    minimum = kept.stored.minimum
     counts: dict[str, Counter[str]] = {}
     for each in totals:
         counts.setdefault(each.epoch, Counter())[each.segment] += each.reports
@@ -66,13 +68,28 @@ async def state_document(collector: Collector, kept: KeptSurvey) -> dict[str, An
         reasons.setdefault(one.epoch, {})[one.reason] = one.number
     return {
         **_head(kept),
-        "upload_tokens": None if tokens is None else tokens._asdict(),
+        "upload_tokens": None if tokens is None else _tokens(tokens, counts.values(), minimum),
         "epochs": [
             _epoch(epoch, kept, counts.get(epoch.name, Counter()), reasons.get(epoch.name, {}))
             for epoch in kept.epochs.values()
         ],
         "refused": reasons.get("", {}),
     }
+
+
+def _tokens(
+    tokens: UploadTokens, epochs: Iterable[Counter[str]], minimum: int
+) -> dict[str, int | None]:
+    """Return how many tokens there are; hidden while they would tell a number of reports that is.
+
+    A used token is one report, so those used less the reports that are shown are the others: in
+    epochs of too few, or deleted.
+    """
+    together = (epoch.total() for epoch in epochs)
+    hidden = tokens.used - sum(reports for reports in together if reports >= minimum)
+    if 0 < hidden < minimum:
+        return {"unused": None, "used": None}
+    return tokens._asdict()
 
 
 def _epoch(

@@ -56,7 +56,7 @@ _PLACE = (
 )
 _LEDGER = "INSERT INTO ledger (epoch, id, digest) VALUES (?1, ?2, ?3)"
 _DELTA = "INSERT INTO deltas (epoch, segment, reports, form, body) VALUES (?1, ?2, ?3, ?4, ?5)"
-_USED = "UPDATE upload_tokens SET used = 1 WHERE survey = ?1 AND digest = ?2"
+_USED = "UPDATE upload_tokens SET used = 1 WHERE survey = ?1 AND digest = ?2 AND used = 0"
 _TOKEN = "SELECT used FROM upload_tokens WHERE survey = ?1 AND digest = ?2"
 
 
@@ -133,6 +133,11 @@ class SqlStore:
             )
             return [StoredEpoch(*row) for row in rows]
 
+    def epoch_number(self, survey: str, epoch: str) -> int:
+        """Return a number that no other epoch has or will have; see :class:`Store`."""
+        with self._driver.reading() as transaction:
+            return self._place(transaction, survey, epoch).epoch
+
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
         """Keep an epoch, or change its times; see :class:`Store`."""
         check_epoch(epoch)
@@ -208,8 +213,9 @@ class SqlStore:
                 transaction.many(
                     _DELTA, [(one.epoch, one.segment, *one.row) for one in intake.deltas]
                 )
-            if intake.tokens:
-                transaction.many(_USED, intake.tokens)
+            for token in sorted(intake.tokens):
+                if transaction.run(_USED, *token) != 1:
+                    raise ConflictError("another collector took the same upload token; try again")
         self._note(intake.deltas)
         return intake.outcomes
 

@@ -169,6 +169,13 @@ class Store(Protocol):
         """Return the epochs of a survey, in the order in which they came."""
         ...
 
+    def epoch_number(self, survey: str, epoch: str) -> int:
+        """Return a number that no other epoch has or will have.
+
+        One that was deleted and made anew under its old name has another.
+        """
+        ...
+
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
         """Keep an epoch, or change its times; return whether it is new.
 
