@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
@@ -56,6 +58,17 @@ def test_a_survey_is_named_by_the_start_of_its_fingerprint(
     assert again.code == 2 and "already" in again.complaint
     told = done("import", "survey.lwx", "--database", "new.sqlite", "--json").document
     assert (told["survey"], told["epochs"], told["reports"]) == (SURVEY.fingerprint, 0, 0)
+
+
+def test_copies_are_for_their_owner_only_as_the_database_is(done: Program, database: Path) -> None:
+    open_to_all = os.umask(0)
+    try:
+        done("backup", "-o", "copy.sqlite")
+        done("export", SURVEY.fingerprint, "-o", "survey.lwx")
+    finally:
+        os.umask(open_to_all)
+    for name in (database.name, "copy.sqlite", "survey.lwx"):
+        assert stat.S_IMODE(database.with_name(name).stat().st_mode) == 0o600, name
 
 
 def test_what_is_no_database_or_no_export_is_refused(lapwing: Program, tmp_path: Path) -> None:
