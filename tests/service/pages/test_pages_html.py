@@ -275,8 +275,8 @@ def test_fewer_than_the_minimum_show_nothing(tmp_path: Path) -> None:
             await here.publish(NUMBERS, minimum=1000)
             await fill(here, NUMBERS, VALUES[:873])
             text = await look(here, page_of(NUMBERS))
-            assert "Nothing is shown of fewer than 1000 reports" in text
-            assert "fewer than 1000" in text and not re.search(r"\b873\b", text)
+            assert "Nothing is shown of fewer than 1,000 reports" in text
+            assert "fewer than 1,000" in text and not re.search(r"\b873\b", text)
             assert "application/json" not in text and "Quantiles" not in text
             await look(here, f"/surveys/{NUMBERS.fingerprint}/alarm?epoch=e", status=403)
 
