@@ -56,6 +56,7 @@ def test_a_survey_is_named_by_the_start_of_its_fingerprint(
     assert "other.lwx" not in listing(database.parent)
     again = lapwing("import", "survey.lwx")
     assert again.code == 2 and "already" in again.complaint
+    assert {"collector.sqlite", "survey.lwx"} <= set(listing(database.parent))
     told = done("import", "survey.lwx", "--database", "new.sqlite", "--json").document
     assert (told["survey"], told["epochs"], told["reports"]) == (SURVEY.fingerprint, 0, 0)
 
@@ -80,6 +81,7 @@ def test_what_is_no_database_or_no_export_is_refused(lapwing: Program, tmp_path:
     for arguments in (("backup", "-o", "x"), ("serve", "--port", "0")):
         refused = lapwing(*arguments, "--database", "foreign")
         assert refused.code in (4, 7), refused.err
+    assert list(listing(tmp_path)) == ["foreign"]
     with sqlite3.connect(tmp_path / "other.sqlite") as other:
         other.execute("CREATE TABLE notes (text)")
     other.close()
@@ -87,6 +89,7 @@ def test_what_is_no_database_or_no_export_is_refused(lapwing: Program, tmp_path:
     assert refused.code == 4
     refused = lapwing("import", "foreign", "--database", "new.sqlite")
     assert refused.code == 4
+    assert sorted(listing(tmp_path)) == ["foreign", "other.sqlite"]
     refused = lapwing("serve", "--database", "postgresql://me:hush@there/db")
     assert refused.code == 2 and "hush" not in refused.complaint
 
@@ -101,3 +104,4 @@ def test_a_setting_that_is_wrong_is_named(
     refused = lapwing("serve", "--port", "0", "--database", "c.sqlite")
     assert refused.code == 2 and "short" not in refused.complaint
     assert "the admin token must be" in refused.complaint
+    assert list(listing(tmp_path)) == ["c.toml"]
