@@ -140,14 +140,14 @@ def read_settings(
         settings = msgspec.convert(merged, Settings, strict=False)
     except msgspec.ValidationError as error:
         key, reason = _said(str(error))
-        source = ""
+        origin = ""
         if key in typed:
-            source = f" (--{key})"
+            origin = f" (--{key})"
         elif key in by_variable:
-            source = f" ({PREFIX}{key.upper()})"
+            origin = f" ({PREFIX}{key.upper()})"
         elif path is not None and key in chosen:
-            source = f" ({path.name})"
-        raise ArgumentError(f"a setting is not legal: {key}{source}: {reason}") from None
+            origin = f" ({path.name})"
+        raise ArgumentError(f"a setting is not legal: {key}{origin}: {reason}") from None
     return settings, _read_secrets(settings, secrets)
 
 
