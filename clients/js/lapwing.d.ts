@@ -108,9 +108,9 @@ export interface DeviceOptions {
   budget: number | string;
   /** A report waits a random part of it before it is first sent; 0..86400, default 0. */
   delaySeconds?: number;
-  /** Default: IndexedDB of the page's origin. */
   /** What a collector may take to answer; default 30. */
   timeoutSeconds?: number;
+  /** Default: IndexedDB of the page's origin. */
   storage?: Storage;
   fetch?: typeof fetch;
   pause?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;

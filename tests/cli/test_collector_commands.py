@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
@@ -54,8 +56,20 @@ def test_a_survey_is_named_by_the_start_of_its_fingerprint(
     assert "other.lwx" not in listing(database.parent)
     again = lapwing("import", "survey.lwx")
     assert again.code == 2 and "already" in again.complaint
+    assert {"collector.sqlite", "survey.lwx"} <= set(listing(database.parent))
     told = done("import", "survey.lwx", "--database", "new.sqlite", "--json").document
     assert (told["survey"], told["epochs"], told["reports"]) == (SURVEY.fingerprint, 0, 0)
+
+
+def test_copies_are_for_their_owner_only_as_the_database_is(done: Program, database: Path) -> None:
+    open_to_all = os.umask(0)
+    try:
+        done("backup", "-o", "copy.sqlite")
+        done("export", SURVEY.fingerprint, "-o", "survey.lwx")
+    finally:
+        os.umask(open_to_all)
+    for name in (database.name, "copy.sqlite", "survey.lwx"):
+        assert stat.S_IMODE(database.with_name(name).stat().st_mode) == 0o600, name
 
 
 def test_what_is_no_database_or_no_export_is_refused(lapwing: Program, tmp_path: Path) -> None:
@@ -67,6 +81,7 @@ def test_what_is_no_database_or_no_export_is_refused(lapwing: Program, tmp_path:
     for arguments in (("backup", "-o", "x"), ("serve", "--port", "0")):
         refused = lapwing(*arguments, "--database", "foreign")
         assert refused.code in (4, 7), refused.err
+    assert list(listing(tmp_path)) == ["foreign"]
     with sqlite3.connect(tmp_path / "other.sqlite") as other:
         other.execute("CREATE TABLE notes (text)")
     other.close()
@@ -74,6 +89,7 @@ def test_what_is_no_database_or_no_export_is_refused(lapwing: Program, tmp_path:
     assert refused.code == 4
     refused = lapwing("import", "foreign", "--database", "new.sqlite")
     assert refused.code == 4
+    assert sorted(listing(tmp_path)) == ["foreign", "other.sqlite"]
     refused = lapwing("serve", "--database", "postgresql://me:hush@there/db")
     assert refused.code == 2 and "hush" not in refused.complaint
 
@@ -88,3 +104,4 @@ def test_a_setting_that_is_wrong_is_named(
     refused = lapwing("serve", "--port", "0", "--database", "c.sqlite")
     assert refused.code == 2 and "short" not in refused.complaint
     assert "the admin token must be" in refused.complaint
+    assert list(listing(tmp_path)) == ["c.toml"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +24,7 @@ from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex
 from lapwing.results.band import kind_when_shown
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.service.result_documents import Asked, result_document, result_table
 
 SIZE = 2_000
 COUNTS = np.round(3e4 / np.arange(1, SIZE + 1)).astype(np.int64)
@@ -134,3 +137,25 @@ def test_tables_and_summaries_show_each_estimate_in_its_own_interval() -> None:
     line = Distribution(Interval(0, 1, bins=size), mass, 1000, uncertainty=law).to_dict()
     rows = zip(line["low"], line["cdf"], line["high"], strict=True)
     assert all(low <= height <= high for low, height, high in rows)
+
+
+def test_the_interval_of_a_cdf_never_falls_and_holds_it() -> None:
+    """The band of an unbiased estimate does fall, and a decoded curve may leave it."""
+    centre = np.array([0.3, -0.1, 0.5, -0.2, 0.5])
+    noise = Covariance(np.full(5, 1e-6), np.zeros((5, 0)), np.zeros(0))
+    law = Uncertainty(centre, noise, np.zeros(5), centre, 1000, "as it is")
+    mass = np.array([0.2, 0.05, 0.3, 0.05, 0.4])
+    found = Distribution(Interval(0, 1, bins=5), mass, 1000, uncertainty=law)
+    band = found.confidence_band(0.95)
+    assert band is not None and (np.diff(band.high) < -0.05).any()
+    assert band.share_inside(mass.cumsum()) < 1
+    table = found.to_dict()
+    columns = result_document(found, Asked())["curve"]["columns"]
+    written = list(csv.DictReader(io.StringIO(result_table(found, Asked()))))
+    for name in ("low", "high"):
+        assert np.diff(table[name]).min() >= 0
+        assert columns[name] == table[name] == [float(row[name]) for row in written]
+        assert np.diff(columns[f"whole_{name}"]).min() >= 0
+    for low, high in (("low", "high"), ("whole_low", "whole_high")):
+        rows = zip(columns[low], table["cdf"], columns[high], strict=True)
+        assert all(one <= height <= other for one, height, other in rows)

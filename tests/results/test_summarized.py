@@ -118,7 +118,8 @@ def test_a_table_has_a_row_for_each_symbol(domain: Any) -> None:
     assert table["share"] == result.mass.tolist()
     band = result.confidence_band(0.9)
     assert band is not None
-    band = band.reaching(result.cumulative.sums if domain.ordered else result.mass)
+    shown = band.monotone() if domain.ordered else band
+    band = shown.reaching(result.cumulative.sums if domain.ordered else result.mass)
     present = len(band.low)
     assert table["low"][:present] == band.low.tolist()
     assert table["low"][present:] == [None] * (domain.size - present)

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -56,6 +57,29 @@ def test_the_way_to_a_first_distribution_is_one(
                 made.close()
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7 and lines[3].startswith("0.5 ")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
+def test_the_way_from_a_shell_ends_at_an_open_epoch(tmp_path: Path) -> None:
+    (text,) = (each for each in blocks(COLLECTOR, "sh") if "curl" in each)
+    (tmp_path / "admin.txt").write_text(f"Authorization: Bearer {ADMIN}\n")
+    folder = tmp_path / "collector"
+    folder.mkdir()
+    program = f'lapwing() {{ "{sys.executable}" -m lapwing "$@"; }}\n'
+    program += f'python() {{ "{sys.executable}" "$@"; }}\n'
+    with served(folder) as here:
+        code = text.replace("http://127.0.0.1:8080", here.address)
+        subprocess.run(
+            ["bash", "-e", "-c", program + code],
+            cwd=tmp_path,
+            env=environment(),
+            check=True,
+            timeout=120,
+            capture_output=True,
+        )
+        made = json.loads((tmp_path / "income.json").read_text())
+        epochs = httpx.get(f"{here.address}/v1/surveys/{made['fingerprint']}/epochs").json()
+    assert [(each["name"], each["state"]) for each in epochs["epochs"]] == [("2026-w48", "open")]
 
 
 def test_all_settings_are_listed_with_what_holds_without_them() -> None:

@@ -180,6 +180,20 @@ def test_an_epoch_made_anew_shows_its_own_reports(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_segment_that_is_hidden_beside_a_small_one_says_so(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(LABELS, minimum=100)
+            await fill(here, LABELS, [1] * 150, segment=1)
+            await fill(here, LABELS, [1] * 5, segment=2)
+            for segment, said in (("north", "is hidden, though"), ("south", "fewer than 100 ")):
+                answer = await here.ask("GET", f"{path}/results/e?segment={segment}")
+                assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
+                assert said in answer.json()["detail"], segment
+
+    asyncio.run(run())
+
+
 def test_nothing_is_shown_of_too_few(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:

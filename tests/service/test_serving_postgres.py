@@ -62,3 +62,44 @@ def test_two_collectors_of_one_database_count_a_batch_once(
     finally:
         store.close()
     assert counts.tolist() == [1] * 8
+
+
+def test_what_one_collector_opens_and_closes_holds_at_the_other_at_once(
+    postgres_server: PostgresServer, tmp_path: Path
+) -> None:
+    address = postgres_server.new_database()
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    with (
+        served(folders[0], "--database", address) as first,
+        served(folders[1], "--database", address) as second,
+        httpx.Client(headers=as_role(ADMIN), timeout=60) as desk,
+    ):
+
+        def sent(epoch: str) -> int:
+            """Upload at the first collector; all else is done at the second."""
+            where = f"{first.address}{path}/epochs/{epoch}/batches/{new_id()}"
+            body = batch_of(SURVEY, 2).to_bytes()
+            return httpx.put(where, content=body, headers=PACKED, timeout=60).status_code
+
+        def done(*steps: tuple[str, str]) -> None:
+            for method, where in steps:
+                answer = desk.request(method, f"{second.address}{path}/epochs/{where}", json={})
+                assert answer.status_code < 300, answer.text
+
+        path = open_survey(second.address, SURVEY).removeprefix(second.address)
+        assert sent("e") == 201  # of a survey that the first one has not heard of
+        done(("POST", "e/close"))
+        assert sent("e") == 410
+        done(("PUT", "f"))
+        assert sent("f") == 425
+        done(("POST", "f/open"))
+        assert sent("f") == 201
+        done(("PUT", "g"), ("POST", "g/open"))
+        assert sent("g") == 201
+        assert sent("h") == 404
+        for epoch, reports in (("e", 1), ("f", 1), ("g", 1)):
+            answer = desk.get(f"{first.address}{path}/state").json()
+            (found,) = (each for each in answer["epochs"] if each["name"] == epoch)
+            assert found["reports"] == reports

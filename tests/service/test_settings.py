@@ -37,8 +37,12 @@ def test_an_unknown_key_is_refused_with_the_nearest(tmp_path: Path) -> None:
         read_settings(path=written(tmp_path, 'databse = "x"'), environment={})
     with pytest.raises(ArgumentError, match=r"LAPWING_POTR.*did you mean LAPWING_PORT"):
         read_settings(environment={"LAPWING_POTR": "1"})
-    with pytest.raises(FormatError, match="must be a TOML file"):
-        read_settings(path=written(tmp_path, "port: 1"), environment={})
+    with pytest.raises(FormatError, match=r"^collector.toml must be .* \(line 2, column 5\)$"):
+        read_settings(path=written(tmp_path, "# mine\nport: 1"), environment={})
+    with pytest.raises(ArgumentError, match=r"legal: port \(collector.toml\): expected `int`"):
+        read_settings(path=written(tmp_path, 'port = "x"'), environment={})
+    with pytest.raises(ArgumentError, match=r"legal: port \(--port\): expected"):
+        read_settings(environment={"LAPWING_PORT": "1"}, given={"port": -1})
 
 
 @pytest.mark.parametrize("key", SECRETS)
@@ -74,5 +78,7 @@ def test_a_password_is_not_taken_where_others_read_it(tmp_path: Path) -> None:
     [("port", "65536"), ("port", "x"), ("body_seconds", "0"), ("decoders", "0")],
 )
 def test_a_value_out_of_its_range_names_its_key(key: str, value: str) -> None:
-    with pytest.raises(ArgumentError, match=f"a setting is not legal: {key}"):
+    with pytest.raises(
+        ArgumentError, match=rf"a setting is not legal: {key} \({PREFIX}{key.upper()}\): "
+    ):
         read_settings(environment={PREFIX + key.upper(): value})

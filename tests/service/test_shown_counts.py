@@ -29,6 +29,6 @@ def test_nothing_is_hidden_without_need(counts: dict[str, int], minimum: int) ->
 
 def test_a_count_says_how_it_is_shown() -> None:
     assert count_document(1234, minimum=1000, shown=True)["reports"] == 1234
-    for reports, text in ((999, "fewer than 1000"), (1234, "hidden")):
+    for reports, text in ((999, "fewer than 1,000"), (1234, "hidden")):
         told = count_document(reports, minimum=1000, shown=False)
         assert told == {"reports": None, "text": text}

@@ -159,6 +159,21 @@ def test_terms_out_of_their_range_are_refused(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+def test_a_survey_s_own_document_is_kept_with_the_usual_terms(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            document = SURVEY.to_document()
+            made = await here.done("PUT", PATH, json=document)
+            terms = made.json()
+            assert (made.status_code, terms["minimum"], terms["upload"]) == (201, 1000, "open")
+            again = await here.done("PUT", PATH, json={"survey": document})
+            assert again.status_code == 200
+            weak = {**document, "derived": {**document["derived"], "thresholds": {}}}
+            assert await said(here, "PUT", PATH, json=weak) == (422, "survey-refused")
+
+    asyncio.run(run())
+
+
 def test_epochs_are_planned_changed_opened_closed_and_forgotten(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:

@@ -93,14 +93,20 @@ def _either(words: Sequence[str]) -> str:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[IO[bytes]]:
+def writing(path: Path, *, mode: int = 0o644) -> Iterator[IO[bytes]]:
     """Open the output; it takes its name when the block ends well, see `replacing`.
 
     Errors of the disk name the output, not the temporary file.
+
+    Parameters
+    ----------
+    path : Path
+    mode : int
+        Permission bits of the file, before the process's umask.
     """
     target = path.resolve()  # what a link points to is replaced, not the link
     try:
-        with replacing(target) as stream:
+        with replacing(target, mode=mode) as stream:
             yield stream
     except OSError as error:
         temporary = f".{target.name}."

@@ -103,9 +103,9 @@ class Summarized:
         -------
         dict of str to list
             For numbers `left`, `right` (texts of dates and times), `share`, and the CDF at the
-            right end (P(date < right) of dates) with its interval: `cdf`, `low`, `high`. For
-            labels `label` and `share` with its interval: `low`, `high`. None where there is none,
-            as for the missing symbol.
+            right end (P(date < right) of dates) with its interval: `cdf`, `low`, `high`, which
+            never fall (:meth:`Band.monotone`) and hold it. For labels `label` and `share` with
+            its interval: `low`, `high`. None where there is none, as for the missing symbol.
             `share` is of all people, a CDF of those whose value is present; where the domain has
             a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
             returns everything, for a file.
@@ -133,8 +133,9 @@ def _columns(result: Any, band: Band | None) -> Columns:
     domain, shares = result.domain, result.mass.tolist()
     rows = domain.left.size if domain.ordered else domain.size
     nothing: list[Any] = [None] * rows
-    if band is not None:  # each estimate in its own interval
-        band = band.reaching(result.cumulative.sums if domain.ordered else result.mass)
+    if band is not None:  # each estimate in its own interval; those of a CDF never fall
+        shown = band.monotone() if domain.ordered else band
+        band = shown.reaching(result.cumulative.sums if domain.ordered else result.mass)
     low, high = (nothing, nothing) if band is None else (band.low.tolist(), band.high.tolist())
     present: Columns = {}
     if domain.missing_index is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from threading import Lock
 
 from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey
 from lapwing.survey.survey import Survey
@@ -51,6 +52,7 @@ class Catalogue:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._kept: dict[str, KeptSurvey] = {}
+        self._loading = Lock()
 
     def __iter__(self) -> Iterator[KeptSurvey]:
         return iter(list(self._kept.values()))
@@ -63,9 +65,11 @@ class Catalogue:
         """Read all surveys and epochs anew.
 
         What was read before is used again: reading a survey proves its thresholds, which takes
-        time. One name is bound last, so whoever looks meanwhile sees the old or the new.
+        time. One name is bound last, so whoever looks meanwhile sees the old or the new; of two
+        who read at once, the later one's reading stays.
         """
-        self._kept = {stored.fingerprint: self._one(stored) for stored in self._store.surveys()}
+        with self._loading:
+            self._kept = {stored.fingerprint: self._one(stored) for stored in self._store.surveys()}
 
     def _one(self, stored: StoredSurvey) -> KeptSurvey:
         known = self._kept.get(stored.fingerprint)

@@ -18,6 +18,7 @@ from lapwing.service.problem_answers import ProblemError, problem_of
 from lapwing.service.receiving import Receiving
 from lapwing.service.refusals import Refusals
 from lapwing.service.results import Results
+from lapwing.service.second_look import SecondLook
 from lapwing.service.security import Role, Roles, check_token, hash_of
 from lapwing.service.settings import Secrets, Settings
 from lapwing.service.storage.store import AccessToken, Store
@@ -81,6 +82,8 @@ class Collector:
         self.writer = Writer(store, most_waiting=settings.waiting_uploads)
         self.readers = ThreadPoolExecutor(READERS, thread_name_prefix="lapwing-reader")
         self.life = SurveyLife(store, self.catalogue, log=log, clock=clock, pool=self.readers)
+        # An SQLite file has one collector.
+        self._shared = settings.database.startswith("postgres")
         self.results = Results(store, pool=self.readers, settings=settings, counters=self.counters)
         self.uploads = UploadPath(
             self.catalogue,
@@ -91,13 +94,12 @@ class Collector:
             counters=self.counters,
             log=log,
             retry_seconds=settings.retry_seconds,
+            look=SecondLook(partial(self.asked, self.catalogue.load)) if self._shared else None,
         )
         self._beside: asyncio.Task[None] | None = None
         self._trouble: str | None = None
         self._tried = (0, 0.0)
         self._ticks = 0
-        # An SQLite file has one collector.
-        self._shared = settings.database.startswith("postgres")
         self._watch()
 
     async def start(self) -> None:

@@ -23,6 +23,7 @@ from lapwing.service.openapi_schemas import (
     schemas,
 )
 from lapwing.service.problem_answers import AnyProblem, DeskProblem
+from lapwing.survey.survey import FORMAT
 
 Answers = dict[int, Document]
 
@@ -94,7 +95,7 @@ def _devices() -> Document:
                 **_problems(*Problem),
             },
             description="The batch may be sent again with the same bytes until it is answered. A "
-            "device drops it at any 2xx or 4xx but 425 and 429, and keeps it at all others.",
+            "device drops it at any 2xx or 4xx but 408, 425 and 429, and keeps it at all others.",
         ),
         "security": [{}, {"invitation": []}],
         "requestBody": {
@@ -168,6 +169,12 @@ def _admins() -> Document:
         },
         required=["survey"],
     )
+    bare = {
+        "type": "object",
+        "description": "The document alone: the terms are the defaults.",
+        "properties": {"format": {"const": FORMAT}},
+        "required": ["format"],
+    }
     plan = object_of(
         {
             "opens": {**MOMENT, "description": "null: by hand."},
@@ -203,7 +210,7 @@ def _admins() -> Document:
                 {201: terms, 200: {**terms, "description": "It was here with these terms."}},
                 DeskProblem.EXISTS,
                 DeskProblem.SURVEY_REFUSED,
-                body=create,
+                body={"oneOf": [create, bare]},
             ),
             "delete": admin("Forget a survey", gone, unknown),
         },

@@ -169,11 +169,11 @@ def _curve(result: Distribution, level: float) -> dict[str, Any]:
     band = result.confidence_band(level)
     if band is None:
         return {"columns": columns, "band": None}
-    shown = band.monotone()
+    shown = band.monotone().reaching(cumulative.sums)
     whole = result.confidence_band(level, kind="simultaneous")
     columns |= {"low": shown.low.tolist(), "high": shown.high.tolist()}
     if whole is not None:
-        whole = whole.monotone()
+        whole = whole.monotone().reaching(cumulative.sums)
         columns |= {"whole_low": whole.low.tolist(), "whole_high": whole.high.tolist()}
     return {"columns": columns, "band": {"target": band.target, "method": band.method}}
 

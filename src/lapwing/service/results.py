@@ -250,7 +250,7 @@ class Results:
         least = max(minimum, kept.survey.segment_minimum)
         by_segment = {name: counts.get(name, 0) for name in kept.segments}
         if segment not in shown_segments(by_segment, minimum=least):
-            raise _too_few(least)
+            raise _too_few(least) if by_segment[segment] < least else _beside_few(least)
         return Key(fingerprint, epoch, segment, by_segment[segment], number)
 
     async def _decoded(self, kept: KeptSurvey, order: Order) -> Made:
@@ -292,7 +292,16 @@ class Results:
 def _too_few(minimum: int) -> ProblemError:
     return ProblemError(
         DeskProblem.TOO_FEW,
-        f"nothing is shown of fewer than {minimum} reports",
+        f"nothing is shown of fewer than {minimum:,} reports",
+        more={"minimum": minimum},
+    )
+
+
+def _beside_few(minimum: int) -> ProblemError:
+    return ProblemError(
+        DeskProblem.TOO_FEW,
+        f"this segment is hidden, though {minimum:,} reports or more came, because the number of "
+        "another, of which too few came, would follow from it and the sum",
         more={"minimum": minimum},
     )
 

@@ -68,6 +68,10 @@ def serve(settings: Settings, secrets: Secrets, *, ready: Callable[[Ready], None
         store = open_store(settings.database)
         try:
             collector = Collector(store, settings=settings, log=log, secrets=secrets)
+        except BaseException:  # a wrong token, say: nothing was begun
+            store.discard()
+            raise
+        try:
             made = _first_admin(collector)
             address = _address(listener)
             config = _configured(collector)

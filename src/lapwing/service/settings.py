@@ -8,6 +8,7 @@ or from a file of their own.
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -138,15 +139,28 @@ def read_settings(
     try:
         settings = msgspec.convert(merged, Settings, strict=False)
     except msgspec.ValidationError as error:
-        raise ArgumentError(f"a setting is not legal: {_said(str(error))}") from None
+        key, reason = _said(str(error))
+        origin = ""
+        if key in typed:
+            origin = f" (--{key})"
+        elif key in by_variable:
+            origin = f" ({PREFIX}{key.upper()})"
+        elif path is not None and key in chosen:
+            origin = f" ({path.name})"
+        raise ArgumentError(f"a setting is not legal: {key}{origin}: {reason}") from None
     return settings, _read_secrets(settings, secrets)
 
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
         found = tomllib.loads(path.read_text("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-        raise FormatError(f"{path.name} must be a TOML file of settings, it is not") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        # Only the place: what stands there may be a secret in the wrong file.
+        place = re.search(r"line \d+, column \d+", str(error))
+        raise FormatError(
+            f"{path.name} must be a TOML file of settings, it is not"
+            + (f" ({place[0]})" if place else "")
+        ) from None
     known = Settings.__struct_fields__
     for key in found:
         if key in SECRETS:
@@ -205,7 +219,7 @@ def _refuse_password(database: Any) -> None:
         )
 
 
-def _said(message: str) -> str:
-    """Return msgspec's sentence without its first capital and its JSON path."""
+def _said(message: str) -> tuple[str, str]:
+    """Return the key that msgspec's sentence is about, and the sentence without its capital."""
     text, _, place = message.partition(" - at ")
-    return f"{place.strip('`').removeprefix('$.')}: {text[:1].lower()}{text[1:]}" if place else text
+    return place.strip("`").removeprefix("$."), f"{text[:1].lower()}{text[1:]}"

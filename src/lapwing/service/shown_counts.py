@@ -42,8 +42,8 @@ def count_document(reports: int, *, minimum: int, shown: bool) -> dict[str, obje
     Examples
     --------
     >>> count_document(999, minimum=1000, shown=False)
-    {'reports': None, 'text': 'fewer than 1000'}
+    {'reports': None, 'text': 'fewer than 1,000'}
     """
     if shown:
         return {"reports": reports, "text": f"{reports:,}"}
-    return {"reports": None, "text": f"fewer than {minimum}" if reports < minimum else "hidden"}
+    return {"reports": None, "text": f"fewer than {minimum:,}" if reports < minimum else "hidden"}

@@ -25,7 +25,7 @@ from lapwing.service.logs import Log
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
 from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey
-from lapwing.survey.survey import Survey
+from lapwing.survey.survey import FORMAT, Survey
 
 Found = TypeVar("Found")
 
@@ -113,8 +113,11 @@ class SurveyLife:
         fingerprint : str
             That of the address, which must be the survey's own.
         document : mapping
-            ``survey``, and perhaps ``minimum``, ``upload`` and ``retention_days``.
+            ``survey``, and perhaps ``minimum``, ``upload`` and ``retention_days``; or the survey's
+            document itself, which is kept with what holds without them.
         """
+        if document.get("format") == FORMAT:
+            document = {"survey": document}
         known = ("survey", "minimum", "upload", "retention_days")
         check_keys(document, known, needed=("survey",))
         wanted = await self._apart(lambda: _stored(fingerprint, document))

@@ -23,6 +23,7 @@ from lapwing.service.logs import Log
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send
 from lapwing.service.refusals import Refusals
+from lapwing.service.second_look import SecondLook
 from lapwing.service.security import UPLOAD_PREFIX, bearer, hash_of
 from lapwing.service.storage.store import Outcome, Upload, Verdict
 from lapwing.service.storage.writer import Writer
@@ -95,6 +96,8 @@ class UploadPath:
         Where large batches are read, so that small ones do not wait for them.
     retry_seconds : int
         What a busy collector tells a device to wait.
+    look : SecondLook, optional
+        Where other collectors change the same database.
     """
 
     def __init__(
@@ -108,6 +111,7 @@ class UploadPath:
         counters: Counters,
         log: Log,
         retry_seconds: int,
+        look: SecondLook | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._writer = writer
@@ -117,6 +121,7 @@ class UploadPath:
         self._counters = counters
         self._log = log
         self._retry = retry_seconds
+        self._look = look
         self._now: Callable[[], float] = time.perf_counter
 
     async def answer(self, address: Address, scope: Scope, receive: Receive, send: Send) -> None:
@@ -153,12 +158,13 @@ class UploadPath:
         self, address: Address, scope: Scope, receive: Receive
     ) -> tuple[float, int, Outcome]:
         """Return when the last byte came, how many reports it had, and what became of it."""
-        kept = self._catalogue.get(address.survey)
-        if kept is None or kept.stored.state == "draft":
-            raise ProblemError(
-                Problem.UNKNOWN_SURVEY, "the collector has no survey of this fingerprint"
-            )
-        self._check_epoch(kept, address.epoch)
+        try:
+            kept = self._place(address)
+        except ProblemError as problem:
+            if self._look is None or problem.problem is Problem.CLOSED:
+                raise
+            await self._look.taken()
+            kept = self._place(address)
         try:
             batch_id = bytes.fromhex(address.id) if len(address.id) == 32 else b""
         except ValueError:
@@ -204,8 +210,14 @@ class UploadPath:
             raise _refused(outcome)
         return started, batch.reports, outcome
 
-    def _check_epoch(self, kept: KeptSurvey, name: str) -> None:
-        epoch = kept.epochs.get(name)
+    def _place(self, address: Address) -> KeptSurvey:
+        """Return the survey of an upload; a ProblemError where its epoch takes no reports."""
+        kept = self._catalogue.get(address.survey)
+        if kept is None or kept.stored.state == "draft":
+            raise ProblemError(
+                Problem.UNKNOWN_SURVEY, "the collector has no survey of this fingerprint"
+            )
+        epoch = kept.epochs.get(address.epoch)
         if epoch is None:
             raise ProblemError(Problem.UNKNOWN_EPOCH, "the survey has no epoch of this name")
         if epoch.state == "closed":
@@ -214,6 +226,7 @@ class UploadPath:
             raise ProblemError(
                 Problem.NOT_OPEN, _DETAILS[Verdict.NOT_OPEN], retry_after=60 * self._retry
             )
+        return kept
 
     def _count(self, problem: ProblemError, address: Address) -> None:
         word = problem.problem.value

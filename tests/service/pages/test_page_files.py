@@ -12,7 +12,6 @@ import pytest
 
 import lapwing as lw
 from lapwing.service.pages.page_files import FOLDER, client_folder, page_files
-from lapwing.service.pages.plain_words import learnt_at_most
 from tests.service.one_collector import site
 
 
@@ -63,13 +62,6 @@ def test_vendored_files_are_the_bytes_that_were_published() -> None:
     for name, known in listed.items():
         content = (FOLDER / "vendor" / name).read_bytes()
         assert hashlib.sha256(content).hexdigest() == known, name
-
-
-def test_what_an_observer_learns_is_the_bound_of_the_odds() -> None:
-    half = learnt_at_most(
-        lw.Survey("a", lw.SquareWave(lw.Interval(0, 1, bins=4), 1)).guarantee.epsilon
-    )
-    assert half[-1] == {"before": "50 %", "most": "73.1 %", "least": "26.9 %"}
 
 
 def test_the_wheel_holds_the_client_where_the_pages_look_for_it() -> None:

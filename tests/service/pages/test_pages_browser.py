@@ -366,3 +366,36 @@ def test_a_visitor_who_allows_less_is_asked_for_nothing(place: Place) -> None:
         page.fill("#most", "4")
         page.click("#randomise")
         page.wait_for_selector("#report:not([hidden])")
+
+
+def test_an_answer_from_outside_costs_nothing_until_it_is_meant(place: Place) -> None:
+    cases = ((INCOME, "999999999", "counted as 100", 3), (DAYS, "1999-05-06", "2026-01-01", 2))
+    for survey, answer, said, cost in cases:
+        with opened(place, analyst=False) as page:
+            page.goto(f"{place.address}/take-part/{survey.fingerprint}")
+            page.wait_for_selector("[data-ready]")
+            page.fill("#value", answer)
+            page.click("#randomise")
+            page.wait_for_selector("#wrong:not([hidden])")
+            assert said in page.inner_text("#wrong")
+            assert not page.is_visible("#report") and not page.is_visible("#ledger")
+            page.click("#randomise")
+            page.wait_for_selector("#report:not([hidden])")
+            assert page.inner_text("#spent") == f"1 answer, an epsilon of {cost} of 20 in all."
+
+
+def test_nothing_is_spent_on_an_epoch_that_has_ended(place: Place) -> None:
+    with opened(place, analyst=False) as page:
+        path = f"{place.address}/v1/surveys/{BIRDS.fingerprint}/epochs/short"
+        with httpx.Client(headers=as_role(ADMIN), timeout=SECONDS) as desk:
+            desk.put(path, json={}).raise_for_status()
+            desk.post(f"{path}/open").raise_for_status()
+            page.goto(f"{place.address}/take-part/{BIRDS.fingerprint}")
+            page.wait_for_selector("[data-ready]")
+            page.select_option("#epoch", "short")
+            desk.post(f"{path}/close").raise_for_status()
+        page.get_by_label("snipe").check()
+        page.click("#randomise")
+        page.wait_for_selector("#wrong:not([hidden])")
+        assert "takes no reports now" in page.inner_text("#wrong")
+        assert not page.is_visible("#report") and not page.is_visible("#ledger")

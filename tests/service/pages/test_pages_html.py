@@ -17,6 +17,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.batch import Batch
+from lapwing.service.pages.plain_words import learnt_at_most
 from lapwing.service.security import COOKIE
 from lapwing.service.settings import Settings
 from tests.service.one_collector import ADMIN, ANALYST, Site, batch_of, labels_survey, site
@@ -271,8 +272,8 @@ def test_fewer_than_the_minimum_show_nothing(tmp_path: Path) -> None:
             await here.publish(NUMBERS, minimum=1000)
             await fill(here, NUMBERS, VALUES[:873])
             text = await look(here, page_of(NUMBERS))
-            assert "Nothing is shown of fewer than 1000 reports" in text
-            assert "fewer than 1000" in text and not re.search(r"\b873\b", text)
+            assert "Nothing is shown of fewer than 1,000 reports" in text
+            assert "fewer than 1,000" in text and not re.search(r"\b873\b", text)
             assert "application/json" not in text and "Quantiles" not in text
             await look(here, f"/surveys/{NUMBERS.fingerprint}/alarm?epoch=e", status=403)
 
@@ -440,5 +441,39 @@ def test_take_part_has_an_input_that_fits(tmp_path: Path) -> None:
             await here.done("POST", f"/v1/surveys/{TEXTS.fingerprint}/retire")
             ended = await look(here, f"/take-part/{TEXTS.fingerprint}", token=None)
             assert "has ended" in ended and "<form" not in ended
+
+    asyncio.run(run())
+
+
+def test_what_an_observer_learns_is_the_bound_of_the_odds() -> None:
+    half = learnt_at_most(
+        lw.Survey("a", lw.SquareWave(lw.Interval(0, 1, bins=4), 1)).guarantee.epsilon
+    )
+    assert half[-1] == {"before": "50 %", "most": "73.1 %", "least": "26.9 %"}
+
+
+def test_a_result_is_not_compared_with_itself(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(LABELS, epochs=("e", "f"))
+            shown = Elements(await look(here, page_of(LABELS, epoch="e", segment="south")))
+            offered = [each["value"] for each in shown.all("option")]
+            assert "epoch:f" in offered and "segment:other" in offered
+            assert "epoch:e" not in offered and "segment:south" not in offered
+
+    asyncio.run(run())
+
+
+def test_an_alarm_that_sees_nothing_says_that_it_is_blind(tmp_path: Path) -> None:
+    survey = labels_survey()
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(survey)
+            assert (await here.send(batch_of(survey, *range(8)))).status_code == 201
+            text = await look(here, f"/surveys/{survey.fingerprint}/alarm?epoch=e")
+            alarm = await here.done("GET", f"/v1/surveys/{survey.fingerprint}/alarms/e")
+            assert alarm.json()["visible"] is None and not alarm.json()["sounds"]
+            assert "Blind here" in text and "(p = " not in text
 
     asyncio.run(run())

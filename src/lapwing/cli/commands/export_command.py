@@ -38,7 +38,7 @@ def export(
                 f"there must be one survey whose fingerprint begins so, there are {len(named)}"
             )
         size = 0
-        with writing(output) as stream:
+        with writing(output, mode=0o600) as stream:  # as the database it comes from
             for chunk in store.export(named[0]):
                 size += len(chunk)
                 stream.write(chunk)

@@ -42,7 +42,7 @@ class StoreOptions:
 
     @contextmanager
     def store(self, *, reading: bool) -> Iterator[Store]:
-        """Open the database for a while.
+        """Open the database for a while; after a failure, one that was new is gone.
 
         Parameters
         ----------
@@ -55,8 +55,10 @@ class StoreOptions:
         store = open_store(settings.database, reading=reading)
         try:
             yield store
-        finally:
-            store.close()
+        except BaseException:
+            store.discard()
+            raise
+        store.close()
 
 
 @contextmanager

@@ -163,7 +163,7 @@ class Batch:
         )
 
     def to_json(self, *, segments: Sequence[str] = ()) -> bytes:
-        """Return the JSON form.
+        """Return the JSON form as bytes, ready to be sent as they are (UTF-8).
 
         Parameters
         ----------

@@ -9,6 +9,7 @@ from typing import Any
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.planning.recommendation import recommend
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
 from lapwing.survey.survey import Survey
 
@@ -45,27 +46,27 @@ def asked_in_words(domain: Domain) -> str:
     >>> asked_in_words(Interval(0, 100, bins=256))
     'a number from 0 to 100, told apart in 256 steps'
     """
-    written = domain.to_document()
+    told = domain.to_document()
     missing = "; people without an answer are counted" if domain.missing_index is not None else ""
-    match written["class"]:
+    match told["class"]:
         case "integers":
-            return f"a whole number from {written['low']} to {written['high']}{missing}"
+            return f"a whole number from {told['low']:,} to {told['high']:,}{missing}"
         case "hashed-texts":
             return (
-                f"any text, of which {written['bits']} bits of its hash are asked; only texts "
+                f"any text, of which {told['bits']} bits of its hash are asked; only texts "
                 f"that somebody thinks of can be found{missing}"
             )
         case "categories":
-            return _one_of(written["labels"]) + missing
+            return _one_of(told["labels"]) + missing
         case "interval":
             low, high = (
-                to_text(end, unit=domain.unit) for end in (domain.left[0], domain.right[-1])
+                written(end, unit=domain.unit) for end in (domain.left[0], domain.right[-1])
             )
-            atoms = [to_text(atom, unit=domain.unit) for atom in written["atoms"][:MOST_NAMED]]
+            atoms = [written(atom, unit=domain.unit) for atom in told["atoms"][:MOST_NAMED]]
             alone = f"; counted by itself: {', '.join(atoms)}" if atoms else ""
             return (
                 f"{_KINDS[domain.unit]} from {low} to {high}, told apart in "
-                f"{written['bins']:,} steps{alone}{missing}"
+                f"{told['bins']:,} steps{alone}{missing}"
             )
         case _:
             return f"one of {domain.size:,} values{missing}"
@@ -92,6 +93,32 @@ def number_in_words(number: float) -> str:
     digits = 3 - len(str(int(number))) if number >= 1 else 3
     shown = round(number, max(digits, 0)) if number < 1000 else float(f"{number:.3g}")
     return f"{shown:,.{max(digits, 0)}f}" if number < 1000 else f"{shown:,.0f}"
+
+
+def grouped(text: str) -> str:
+    """Return a text in which a number, if it is one, has commas between its thousands.
+
+    Examples
+    --------
+    >>> grouped("524288"), grouped("-1234.5"), grouped("2026-12-01"), grouped("1e+20")
+    ('524,288', '-1,234.5', '2026-12-01', '1e+20')
+    """
+    whole, point, rest = text.partition(".")
+    sign, digits = ("-", whole[1:]) if whole.startswith("-") else ("", whole)
+    if not (digits.isascii() and digits.isdecimal()) or (point and not rest.isdecimal()):
+        return text
+    return f"{sign}{int(digits):,}{point}{rest}"
+
+
+def written(number: float, *, unit: Unit) -> str:
+    """Return a number of a domain as the pages write it.
+
+    Examples
+    --------
+    >>> written(31250.5, unit="number"), written(34_200, unit="time-of-day")
+    ('31,250.5', '09:30:00')
+    """
+    return grouped(to_text(number, unit=unit))
 
 
 def percent(share: float | None, digits: int = 2) -> str:

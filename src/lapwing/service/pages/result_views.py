@@ -8,16 +8,20 @@ from typing import Any
 import msgspec
 
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import to_text
-from lapwing.service.pages.plain_words import percent
+from lapwing.service.pages.plain_words import grouped, percent, written
 
-MOST_ROWS = 128
-"""Rows of the table that a chart has beside it; the CSV has all."""
+MOST_ROWS = 512
+"""Rows up to which a chart's table has all."""
+
+SPREAD_ROWS = 128
+"""Rows that it has of more, evenly spread; the CSV has all."""
 
 MOST_BARS = 60
 """Labels that a page lists; the CSV has all."""
 
 Document = Mapping[str, Any]
+
+_TEXTS = ("low_text", "high_text")
 
 
 def embedded(values: Any) -> str:
@@ -90,18 +94,20 @@ def _numbers(document: Document) -> dict[str, Any]:
                 "share": percent(each["probability"], 0)
                 if round(100 * each["probability"], 6).is_integer()
                 else percent(each["probability"], 2),
-                "value": each["text"],
-                "interval": interval(each.get("low_text"), each.get("high_text")),
+                "value": grouped(each["text"]),
+                "interval": interval(
+                    *(grouped(each[key]) if key in each else None for key in _TEXTS)
+                ),
             }
             for each in document["quantiles"]
         ],
         "mean": {
-            "value": document["mean"]["text"],
+            "value": grouped(document["mean"]["text"]),
             "interval": _ends(document["mean"], unit),
         },
         "atoms": [
             {
-                "value": atom["text"],
+                "value": grouped(atom["text"]),
                 "share": percent(atom["share"]),
                 "interval": _shares(atom),
                 "declared": atom["left"] == atom["right"],
@@ -110,8 +116,8 @@ def _numbers(document: Document) -> dict[str, Any]:
         ],
         "ranges": [
             {
-                "above": each["above"] or "the lowest",
-                "at_most": each["at_most"] or "the highest",
+                "above": grouped(each["above"] or "the lowest"),
+                "at_most": grouped(each["at_most"] or "the highest"),
                 "share": percent(each["share"]),
                 "interval": _shares(each),
             }
@@ -124,14 +130,14 @@ def _ends(row: Document, unit: Unit) -> str:
     low, high = row.get("low"), row.get("high")
     if low is None or high is None:
         return "–"
-    return f"{to_text(low, unit=unit)} to {to_text(high, unit=unit)}"
+    return f"{written(low, unit=unit)} to {written(high, unit=unit)}"
 
 
 def _spread(length: int) -> list[int]:
     """Return evenly spread rows, the first and the last among them."""
     if length <= MOST_ROWS:
         return list(range(length))
-    return [round(step * (length - 1) / (MOST_ROWS - 1)) for step in range(MOST_ROWS)]
+    return [round(step * (length - 1) / (SPREAD_ROWS - 1)) for step in range(SPREAD_ROWS)]
 
 
 def _bin(columns: Mapping[str, list[Any]], row: int, unit: Unit) -> dict[str, str]:
@@ -139,8 +145,8 @@ def _bin(columns: Mapping[str, list[Any]], row: int, unit: Unit) -> dict[str, st
     low = columns["low"][row] if "low" in columns else None
     high = columns["high"][row] if "high" in columns else None
     return {
-        "left": to_text(left, unit=unit),
-        "right": to_text(right, unit=unit),
+        "left": written(left, unit=unit),
+        "right": written(right, unit=unit),
         "share": percent(columns["share"][row], 3),
         "cdf": percent(columns["cdf"][row]),
         "interval": _shares({"low": low, "high": high}),
@@ -245,7 +251,7 @@ def difference_view(document: Document) -> dict[str, Any]:
         ),
         "rows": [
             {
-                "right": to_text(columns["right"][row], unit=unit),
+                "right": written(columns["right"][row], unit=unit),
                 "first": percent(columns["first"][row]),
                 "second": percent(columns["second"][row]),
                 "difference": percent(columns["difference"][row]),

@@ -152,7 +152,7 @@ async def show_survey(request: Request) -> Response:
         wish=wish,
         levels=LEVELS,
         signed_in=True,
-        compared=_comparable(kept, state),
+        compared=_comparable(kept, state, wish),
         **shown,
     )
 
@@ -326,12 +326,19 @@ def _wanted(text: str) -> float | None:
     return error if math.isfinite(error) and 0 < error < 1 else None
 
 
-def _comparable(kept: KeptSurvey, state: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return what a result can be compared with, as values and texts of a choice."""
-    epochs = [(f"epoch:{each['name']}", f"epoch {each['name']}") for each in state["epochs"]]
-    if kept.survey.answers != "fresh":
+def _comparable(
+    kept: KeptSurvey, state: dict[str, Any], wish: Wish | None
+) -> list[tuple[str, str]]:
+    """Return what a shown result can be compared with, as values and texts of a choice."""
+    if wish is None:
+        return []
+    epochs = [each["name"] for each in state["epochs"] if each["name"] != wish.epoch]
+    if kept.survey.answers == "remembered report":
         epochs = []
-    return epochs + [(f"segment:{name}", f"segment {name}") for name in kept.segments]
+    segments = [name for name in kept.segments if name != wish.segment]
+    return [(f"epoch:{name}", f"epoch {name}") for name in epochs] + [
+        (f"segment:{name}", f"segment {name}") for name in segments
+    ]
 
 
 def _about(kept: KeptSurvey, state: dict[str, Any]) -> dict[str, Any]:

@@ -66,8 +66,8 @@ def input_of(domain: Domain) -> dict[str, Any]:
             }
             kinds = {"number": "number", "date": "date", "datetime": "datetime-local"}
             kind = kinds.get(domain.unit, "time")
-            if kind == "time":  # "24:00" ends a day, and no clock shows it
-                ends = {"low": "", "high": ""}
+            if kind == "time" and ends["high"].startswith("24"):  # which no clock shows
+                ends["high"] = "23:59:59"
             return {"kind": kind, **ends, "step": "any", "missing": missing}
         case "categories":
             labels = written["labels"]

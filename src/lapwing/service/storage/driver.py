@@ -74,6 +74,10 @@ class Driver(Protocol):
         """Do what is best done when nobody waits."""
         ...
 
+    def discard(self) -> None:
+        """Let go of the database, and take it away if it is a file that this one made."""
+        ...
+
     def close(self) -> None:
         """Let go of the database."""
         ...

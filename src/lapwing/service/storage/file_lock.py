@@ -29,8 +29,10 @@ class FileLock:
             raise StoreError(
                 "a collector's file needs the file locks of a POSIX system; use PostgreSQL"
             ) from None
+        self._path = path
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
         try:
+            self._made = not path.exists()
             self._descriptor = os.open(path, flags, 0o600)
         except OSError as error:
             raise StoreError(
@@ -39,6 +41,9 @@ class FileLock:
             ) from None
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # One that its holder has just taken away guards nothing.
+            if not os.path.samestat(os.fstat(self._descriptor), os.stat(path)):
+                raise BlockingIOError
         except OSError:
             os.close(self._descriptor)
             raise StoreError(
@@ -46,6 +51,14 @@ class FileLock:
                 "collector: stop the other, or use PostgreSQL"
             ) from None
 
-    def release(self) -> None:
-        """Let another process hold it."""
+    def release(self, *, discard: bool = False) -> None:
+        """Let another process hold it.
+
+        Parameters
+        ----------
+        discard : bool
+            Whether its file goes, if this one made it.
+        """
+        if discard and self._made:
+            self._path.unlink(missing_ok=True)
         os.close(self._descriptor)

@@ -234,6 +234,10 @@ class PostgresDriver:
     def rest(self) -> None:
         """Do nothing: the server cleans up by itself."""
 
+    def discard(self) -> None:
+        """Let go of all connections; the database is the server's."""
+        self.close()
+
     def close(self) -> None:
         """Let go of all connections."""
         with self._lock:

@@ -381,6 +381,10 @@ class SqlStore:
                     found.append(f"survey {survey.fingerprint[:12]}, {epoch.name}: {error}")
         return found
 
+    def discard(self) -> None:
+        """Let go of the database after a failure; a file that it made goes with it."""
+        self._driver.discard()
+
     def close(self) -> None:
         """Let go of the database; it can be opened again."""
         self._driver.close()

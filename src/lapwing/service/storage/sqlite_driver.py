@@ -94,6 +94,7 @@ class SqliteDriver:
         self._writer: sqlite3.Connection | None = None
         self._held: FileLock | None = None
         self._closed = False
+        self._made = False
         if reading:
             if not self._path.is_file():
                 raise StoreError(f"there is no database {self._path.name}; check the name")
@@ -105,12 +106,13 @@ class SqliteDriver:
                 raise
             return
         self._held = FileLock(self._path.with_name(self._path.name + ".lock"))
+        self._made = not self._path.exists()
         try:
             self._writer = self._opened()
             self._migrate(folder)
             sync_folder(self._path.parent)
         except BaseException:
-            self.close()
+            self.discard()
             raise
 
     def _opened(self) -> sqlite3.Connection:
@@ -239,6 +241,9 @@ class SqliteDriver:
         temporary.unlink(missing_ok=True)
         try:
             with _translated(path), self._copying() as source:
+                # As the file itself: for the collector's eyes only.
+                flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+                os.close(os.open(temporary, flags, 0o600))
                 target = sqlite3.connect(temporary, isolation_level=None)
                 try:
                     # All pages at once: in several steps it would begin anew at every commit.
@@ -276,8 +281,15 @@ class SqliteDriver:
                 self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 self._writer.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
 
+    def discard(self) -> None:
+        """Let go of the file, and take it away if this one made it."""
+        self._end(discard=True)
+
     def close(self) -> None:
         """Let go of the file."""
+        self._end(discard=False)
+
+    def _end(self, *, discard: bool) -> None:
         with self._readers_lock:
             self._closed = True
             readers, self._readers = self._readers, []
@@ -288,7 +300,10 @@ class SqliteDriver:
                 self._writer.close()
                 self._writer = None
             if self._held is not None:
-                self._held.release()
+                if discard and self._made:  # while the lock is held, so it is nobody else's
+                    for ending in ("", "-wal", "-shm"):
+                        self._path.with_name(self._path.name + ending).unlink(missing_ok=True)
+                self._held.release(discard=discard)
                 self._held = None
 
 

@@ -276,6 +276,10 @@ class Store(Protocol):
         """Return what is wrong with the database; empty when nothing is."""
         ...
 
+    def discard(self) -> None:
+        """Let go of the database after a failure; a file that it made goes with it."""
+        ...
+
     def close(self) -> None:
         """Let go of the database; it can be opened again."""
         ...

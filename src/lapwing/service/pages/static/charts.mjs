@@ -45,7 +45,7 @@ function redraw(place) {
   const entry = drawn.get(place);
   entry.chart?.destroy();
   const makers = { density, cdf, difference };
-  const { series, columns, bands = [], yLabel, yRange, percent } = makers[place.dataset.chart](
+  const { series, columns, bands = [], yLabel, yRange, percent, singles } = makers[place.dataset.chart](
     entry.data,
   );
   entry.chart = new globalThis.uPlot(
@@ -54,8 +54,8 @@ function redraw(place) {
       height: heightOf(place),
       pxAlign: 0,
       tzDate: (seconds) => globalThis.uPlot.tzDate(new Date(seconds * 1000), "Etc/UTC"),
-      scales: { x: xScale(entry.data), y: { range: yRange } },
-      axes: [xAxis(entry.data), yAxis(yLabel, percent)],
+      scales: { x: xScale(entry.data), y: { range: yRange }, ...(singles ? { singles: { range: fromZero } } : {}) },
+      axes: [xAxis(entry.data), yAxis(yLabel, percent), ...(singles ? [singlesAxis()] : [])],
       series: [{ label: "value", value: (_, x) => xText(x, entry.data.unit) }, ...series],
       bands,
       cursor: { drag: { x: true, y: false }, points: { size: 6 } },
@@ -101,6 +101,19 @@ function yAxis(label, percent) {
   return { ...axisLook(), label, labelSize: 20, size: 68, values };
 }
 
+/** Single values have a scale of their own, at the right, in the colour of their dots. */
+function singlesAxis() {
+  return {
+    ...yAxis("share of single values", true),
+    scale: "singles",
+    side: 1,
+    stroke: colour("second"),
+    grid: { show: false },
+  };
+}
+
+const fromZero = (_, low, high) => [0, (high || 1) * MARGIN];
+
 const round = (number) => Number(number.toPrecision(6));
 
 /** Densities may be tiny: 0.00002, not 0. */
@@ -111,16 +124,16 @@ const pad = (number) => String(number).padStart(2, "0");
 const clock = (seconds) => `${pad(Math.floor(seconds / 3600))}:${pad(Math.floor(seconds / 60) % 60)}`;
 
 function xText(x, unit) {
-  if (x === null || x === undefined) return "–";
+  if (x === null || x === undefined) return "";
   if (unit === "time-of-day") return clock(x);
-  if (!UNITS[unit].time) return String(round(x));
+  if (!UNITS[unit].time) return round(x).toLocaleString("en");
   const text = new Date(x * 1000).toISOString();
   return unit === "date" ? text.slice(0, 10) : text.slice(0, 16);
 }
 
-const percentText = (_, y) => (y === null || y === undefined ? "–" : `${(100 * y).toFixed(2)} %`);
+const percentText = (_, y) => (y === null || y === undefined ? "" : `${(100 * y).toFixed(2)} %`);
 
-const numberText = (_, y) => (y === null || y === undefined ? "–" : y.toPrecision(3));
+const numberText = (_, y) => (y === null || y === undefined ? "" : y.toPrecision(3));
 
 /** Whole numbers and lone values step; bins have a slope. */
 const isWhole = ({ columns: { left, right } }) => left.every((end, row) => end === right[row]);
@@ -144,7 +157,7 @@ function density(data) {
         },
       ],
       yLabel: "share",
-      yRange: (_, low, high) => [0, (high || 1) * MARGIN],
+      yRange: fromZero,
       percent: true,
     };
   }
@@ -160,16 +173,13 @@ function density(data) {
   const last = wide.lastIndexOf(true);
   xs.push(right[last] * scale);
   heights.push(heights.at(-1));
-  const lengths = wide.flatMap((is, row) => (is ? [length(row)] : [])).sort((a, b) => a - b);
-  const usual = lengths[Math.floor(lengths.length / 2)];
   const singles = new Map();
   left.forEach((end, row) => {
     if (right[row] === end) singles.set(end * scale, share[row]);
   });
   for (const { at, share: held } of atoms) singles.set(at * scale, held);
   const shown = [...singles].filter(([x]) => !log || x > 0);
-  const { columns: joined } = merged(xs, heights, shown, usual);
-  const top = Math.max(...heights);
+  const { columns: joined } = merged(xs, heights, shown);
   const series = [
     {
       label: `density per ${log ? "factor of 10" : perName}`,
@@ -184,25 +194,26 @@ function density(data) {
   if (shown.length > 0) {
     series.push({
       label: "single values, share",
+      scale: "singles",
       stroke: colour("second"),
       width: 2,
       paths: () => null,
       points: { show: true, size: 8, stroke: colour("second"), fill: colour("second") },
-      value: (_, y) => (y === null || y === undefined ? "–" : percentText(_, y * usual)),
+      value: percentText,
     });
   }
   return {
     columns: shown.length > 0 ? joined : [xs, heights],
     series,
     yLabel: `density, per ${log ? "factor of 10" : perName}`,
-    // A single value may tower above all; it then stands at the top.
-    yRange: (_, low, high) => [0, Math.min(Math.max(high, top) || 1, 8 * top || 1) * MARGIN],
+    yRange: fromZero,
     percent: false,
+    singles: shown.length > 0,
   };
 }
 
 /** Put single values among the steps, on one axis; a step goes on below them. */
-function merged(xs, heights, singles, usual) {
+function merged(xs, heights, singles) {
   const at = [...new Set([...xs, ...singles.map(([x]) => x)])].sort((a, b) => a - b);
   const place = new Map(xs.map((x, row) => [x, row]));
   const single = new Map(singles);
@@ -212,7 +223,7 @@ function merged(xs, heights, singles, usual) {
   for (const x of at) {
     if (place.has(x)) current = heights[place.get(x)];
     steps.push(current);
-    points.push(single.has(x) ? single.get(x) / usual : null);
+    points.push(single.get(x) ?? null);
   }
   return { columns: [at, steps, points] };
 }
@@ -246,7 +257,7 @@ function edge(label, stroke, dash, paths) {
   return {
     label,
     stroke,
-    width: 0.75,
+    width: 1,
     ...(dash ? { dash } : {}),
     points: { show: false },
     value: percentText,
@@ -268,10 +279,10 @@ function banded(data, name, label, yLabel, yRange) {
       value: percentText,
       ...(paths ? { paths } : {}),
     },
-    low: edge("low", colour("tint"), null, paths),
-    high: edge("high", colour("tint"), null, paths),
-    whole_low: edge("low, whole curve", colour("faint"), [4, 4], paths),
-    whole_high: edge("high, whole curve", colour("faint"), [4, 4], paths),
+    low: edge("low", colour("low"), null, paths),
+    high: edge("high", colour("high"), null, paths),
+    whole_low: edge("low, whole curve", colour("low"), [4, 4], paths),
+    whole_high: edge("high, whole curve", colour("high"), [4, 4], paths),
   };
   const number = (key) => own.indexOf(key) + 1;
   const bands = own.includes("high")

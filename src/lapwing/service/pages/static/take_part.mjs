@@ -23,6 +23,8 @@ const RESULTS = {
 let device;
 let survey;
 let epochs = [];
+/** An answer outside of what is counted, of which the visitor was told. */
+let told = null;
 
 const makeDevice = () =>
   new Device({ mostEpsilon: find("most").value.trim(), budget: find("budget").value.trim() });
@@ -62,6 +64,46 @@ function entered() {
   }
   if (kind === "number") return input.valueAsNumber;
   return text;
+}
+
+/** Return what an answer that is none of the survey's own is counted as; null when it is one. */
+function countedAs(value) {
+  const { domain } = survey;
+  const { low, high, outside, labels, other } = domain.document;
+  if (value === null) return null;
+  if (domain.ordered) {
+    const number = domain.read(value);
+    if (outside !== "clip" || domain.circular || !(number < low || number > high)) return null;
+    return number < low ? place.dataset.low : place.dataset.high;
+  }
+  if (other === undefined) return null;
+  const known = Array.isArray(labels)
+    ? labels.includes(value)
+    : Number.isInteger(value) && value >= 0 && value < labels;
+  return known ? null : String(other);
+}
+
+/** Say what an answer from outside becomes; return whether it is to be drawn all the same. */
+function agreed(value) {
+  const counted = countedAs(value);
+  if (counted === null || told === String(value)) return true;
+  told = String(value);
+  complain(
+    `Your answer is none that this survey counts, so it would be counted as ${counted}. ` +
+      "Nothing was drawn or spent. Correct it, or press the button again to answer so.",
+  );
+  return false;
+}
+
+/** Say that the chosen epoch has ended meanwhile; return whether it takes reports. */
+async function stillOpen() {
+  const now = await device.fetchEpochs(collector, survey);
+  const state = now.find(({ name }) => name === chosen())?.state;
+  if (state === "open" || state === "grace") return true;
+  complain(
+    `Epoch ${chosen()} takes no reports now. Nothing was drawn or spent. Load the page again to see what is open.`,
+  );
+  return false;
 }
 
 function showReport(answer) {
@@ -144,6 +186,10 @@ async function randomise(event) {
     device = makeDevice();
     const text = JSON.stringify(survey.document);
     survey = device.readSurvey(text, { fingerprint });
+    if (!agreed(value) || !(await stillOpen())) {
+      find("randomise").disabled = false;
+      return;
+    }
     const options = { collector, segment: find("segment")?.value || null };
     const token = find("token")?.value.trim();
     if (token) options.token = token;
