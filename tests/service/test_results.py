@@ -163,18 +163,19 @@ def test_labels_and_segments(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_an_epoch_made_anew_shows_its_own_reports(tmp_path: Path) -> None:
+def test_an_epoch_imported_again_shows_its_own_reports(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
             path = await here.publish(LABELS)
+            before = list(here.collector.store.export(LABELS.fingerprint))
             shares = []
             for symbol in (1, 6):
                 await here.send(batch_of(LABELS, *[symbol] * 50))
                 result = strict(await here.done("GET", f"{path}/results/e"))
                 shares.append({row["label"]: row["share"] for row in result["shares"]})
-                await here.done("DELETE", f"{path}/epochs/e")
-                await here.done("PUT", f"{path}/epochs/e", json={})
-                await here.done("POST", f"{path}/epochs/e/open")
+                await here.done("DELETE", path)
+                here.collector.store.import_(before)
+                here.collector.catalogue.load()
             assert shares[0] != shares[1]
 
     asyncio.run(run())
