@@ -202,6 +202,38 @@ def test_nothing_is_shown_of_too_few(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
+@pytest.mark.parametrize("where", ["results/e", "results/e.csv", "tallies/e", "alarms/e"])
+@pytest.mark.parametrize("segment", ["", "?segment=north"])
+def test_what_became_too_few_between_two_looks_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, segment: str
+) -> None:
+    survey = labels_survey(segments=["north"], segment_minimum=10)
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            store = here.collector.store
+            path = await here.publish(survey, minimum=10)
+            await fill(here, survey, [1] * 9, segment=1)
+            before = list(store.export(survey.fingerprint))
+            await fill(here, survey, [1], segment=1)
+            look = store.totals
+
+            def looked(fingerprint: str) -> Any:
+                found = look(fingerprint)
+                store.delete_survey(fingerprint)
+                store.import_(before)
+                return found
+
+            monkeypatch.setattr(store, "totals", looked)
+            answer = await here.ask("GET", f"{path}/{where}{segment}")
+            assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
+            monkeypatch.undo()
+            await fill(here, survey, [1], segment=1)
+            await here.done("GET", f"{path}/{where}{segment}")
+
+    asyncio.run(run())
+
+
 def test_periods_of_remembered_answers_are_not_compared(tmp_path: Path) -> None:
     survey = labels_survey(remembered=True)
 
