@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+
 import pytest
 
 from lapwing.documents import canonical
 from lapwing.errors import ArgumentError
+from lapwing.service.storage.sqlite_store import SqliteStore
 from lapwing.service.storage.store import Outcome, StoredEpoch, StoredSurvey, Verdict
 from tests.service.conftest import Opening
 from tests.service.uploading import LABELS, SEGMENTED, publish, upload
@@ -39,4 +43,21 @@ def test_the_name_of_a_deleted_epoch_is_not_given_again(opening: Opening) -> Non
             store.put_epoch(FP, StoredEpoch(name, "open"))
     publish(store, SEGMENTED)
     assert [epoch.name for epoch in store.epochs(SEGMENTED.fingerprint)] == ["w1"]
+    store.close()
+
+
+def test_a_file_from_before_the_names_were_kept_is_brought_up_to_date(tmp_path: Path) -> None:
+    before = SqliteStore(tmp_path / "collector.db")
+    publish(before)
+    sent = upload([1])
+    assert verdicts(before.store([sent])) == [Verdict.STORED]
+    before.close()
+    connection = sqlite3.connect(tmp_path / "collector.db")
+    connection.executescript("DROP TABLE ended; PRAGMA user_version = 1")
+    connection.close()
+    store = SqliteStore(tmp_path / "collector.db")
+    assert verdicts(store.store([sent])) == [Verdict.ALREADY]
+    store.delete_epoch(FP, "w1")
+    with pytest.raises(ArgumentError, match="name must be given once"):
+        store.put_epoch(FP, StoredEpoch("w1", "open"))
     store.close()
