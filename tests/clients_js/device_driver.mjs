@@ -4,7 +4,7 @@
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 
-import { Device, LapwingError, MemoryStorage } from "../../clients/js/lapwing.mjs";
+import { Device, LapwingError, MemoryStorage, readSurvey } from "../../clients/js/lapwing.mjs";
 
 /** A device's memory in a file; `dies` says before which part of a change the program is killed. */
 class FileStorage {
@@ -55,6 +55,8 @@ const STEPS = {
   new: (more) => new Device({ storage, ...more }) && "made",
   answer: (name, epoch, value, more) =>
     device().answer(read(name), epoch, value, { ...options, ...more }),
+  answerFree: (name, epoch, value) =>
+    device().answer(readSurvey(surveys[name]), epoch, value, options),
   send: () => device().send(),
   settle: async () => (await device().settle()) ?? paused.splice(0),
   aborted: () =>

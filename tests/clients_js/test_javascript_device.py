@@ -254,6 +254,21 @@ def test_a_survey_above_the_largest_epsilon_is_not_answered(collector: Scripted)
     assert answer["error"] == "PrivacyError" and ledger["spent"] == "0"
 
 
+def test_a_survey_read_without_a_cap_meets_the_device_s_own(collector: Scripted) -> None:
+    free, ledger, sent = _play(
+        collector, ["answerFree", "colour", "a", "red"], ["ledger"], ["send"],
+        options={"mostEpsilon": "0.999999999999"},
+    )  # fmt: skip
+    # The survey was read: it is the device that says so.
+    assert free["error"] == "PrivacyError" and "this device answers" in free["message"]
+    assert ledger == {"spent": "0", "budget": "100", "answers": []}
+    assert sent == [] and collector.uploads == []
+    free, ledger = _play(
+        collector, ["answerFree", "colour", "a", "red"], ["ledger"], options={"mostEpsilon": 1}
+    )
+    assert free["state"] == "waiting" and ledger["spent"] == "1"
+
+
 def test_a_value_that_is_refused_costs_nothing(collector: Scripted) -> None:
     *refused, ledger, right = _play(
         collector,

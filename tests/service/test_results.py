@@ -163,18 +163,19 @@ def test_labels_and_segments(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_an_epoch_made_anew_shows_its_own_reports(tmp_path: Path) -> None:
+def test_an_epoch_imported_again_shows_its_own_reports(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
             path = await here.publish(LABELS)
+            before = list(here.collector.store.export(LABELS.fingerprint))
             shares = []
             for symbol in (1, 6):
                 await here.send(batch_of(LABELS, *[symbol] * 50))
                 result = strict(await here.done("GET", f"{path}/results/e"))
                 shares.append({row["label"]: row["share"] for row in result["shares"]})
-                await here.done("DELETE", f"{path}/epochs/e")
-                await here.done("PUT", f"{path}/epochs/e", json={})
-                await here.done("POST", f"{path}/epochs/e/open")
+                await here.done("DELETE", path)
+                here.collector.store.import_(before)
+                here.collector.catalogue.load()
             assert shares[0] != shares[1]
 
     asyncio.run(run())
@@ -211,6 +212,38 @@ def test_nothing_is_shown_of_too_few(tmp_path: Path) -> None:
             for segment in ("north", "south"):
                 answer = await here.ask("GET", f"{path}/tallies/e?segment={segment}")
                 assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("where", ["results/e", "results/e.csv", "tallies/e", "alarms/e"])
+@pytest.mark.parametrize("segment", ["", "?segment=north"])
+def test_what_became_too_few_between_two_looks_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, segment: str
+) -> None:
+    survey = labels_survey(segments=["north"], segment_minimum=10)
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            store = here.collector.store
+            path = await here.publish(survey, minimum=10)
+            await fill(here, survey, [1] * 9, segment=1)
+            before = list(store.export(survey.fingerprint))
+            await fill(here, survey, [1], segment=1)
+            look = store.totals
+
+            def looked(fingerprint: str) -> Any:
+                found = look(fingerprint)
+                store.delete_survey(fingerprint)
+                store.import_(before)
+                return found
+
+            monkeypatch.setattr(store, "totals", looked)
+            answer = await here.ask("GET", f"{path}/{where}{segment}")
+            assert (answer.status_code, problem(answer)) == (403, "too-few-reports")
+            monkeypatch.undo()
+            await fill(here, survey, [1], segment=1)
+            await here.done("GET", f"{path}/{where}{segment}")
 
     asyncio.run(run())
 

@@ -7,7 +7,15 @@ from pathlib import Path
 
 from lapwing.service.openapi import openapi_document
 from lapwing.service.security import COOKIE
-from tests.service.one_collector import ADMIN, ANALYST, labels_survey, problem, site
+from lapwing.service.settings import Settings
+from tests.service.one_collector import (
+    ADMIN,
+    ANALYST,
+    batch_of,
+    labels_survey,
+    problem,
+    site,
+)
 
 SURVEY = labels_survey()
 
@@ -60,6 +68,28 @@ def test_an_analyst_may_read_also_by_the_cookie(tmp_path: Path) -> None:
             wrong = {"cookie": f"{COOKIE}=lwa_{'x' * 43}"}
             answer = await here.ask("GET", "/v1/surveys", token=None, headers=wrong)
             assert answer.status_code == 401
+
+    asyncio.run(run())
+
+
+def test_counters_are_for_a_role_unless_they_are_open(tmp_path: Path) -> None:
+    """With one survey they are its reports, however few."""
+    counted = "lapwing_reports_total 2\n"
+
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY)
+            await here.send(batch_of(SURVEY, 1, 2))
+            for token in (None, "lwa_" + "x" * 43, "lwu_" + "A" * 43):
+                answer = await here.ask("GET", "/metrics", token=token)
+                assert (answer.status_code, problem(answer)) == (401, "token-needed")
+                assert answer.headers["www-authenticate"] == "Bearer"
+                assert "lapwing_" not in answer.text
+            for token in (ANALYST, ADMIN):
+                assert counted in (await here.done("GET", "/metrics", token=token)).text
+        async with site(tmp_path, settings=Settings(open_counters=True)) as here:
+            await here.send(batch_of(SURVEY, 1, 2))
+            assert counted in (await here.done("GET", "/metrics", token=None)).text
 
     asyncio.run(run())
 

@@ -320,7 +320,7 @@ def test_nothing_of_a_client_is_written_down(collector: ServedCollector, tmp_pat
             ports.append(str(stream.get_extra_info("client_addr")[1]))
         client.put(f"{path}/epochs/{raw}/batches/{new_id()}", content=batch.to_bytes())
         client.get(f"{collector.address}/{raw}")
-        seen = client.get(f"{collector.address}/metrics").text
+        seen = client.get(f"{collector.address}/metrics", headers=as_role(ADMIN)).text
     with connect(collector) as link:
         link.sendall(f"{raw} {agent}\r\n\r\n".encode())
         link.makefile("rb").read()

@@ -82,6 +82,28 @@ def test_what_comes_again_elsewhere_is_counted_once(
     assert counts(target, SEGMENTED) == counts(store, SEGMENTED)
 
 
+def test_names_of_deleted_epochs_go_along(store: SqlStore, target: SqlStore) -> None:
+    publish(store, SEGMENTED)
+    assert not any(b'"ended"' in line for line in store.export(FP))
+    store.put_epoch(FP, StoredEpoch("w2"))
+    store.delete_epoch(FP, "w1")
+    written = list(store.export(FP))
+    assert b'{"ended":["w1"]}\n' in written
+    target.import_(written)
+    assert target.epochs(FP) == [StoredEpoch("w2")]
+    with pytest.raises(ArgumentError, match="name must be given once"):
+        target.put_epoch(FP, StoredEpoch("w1"))
+    target.delete_survey(FP)
+    lines = [json.loads(line) for line in written][:-1]
+    for damaged in ("w1", [1], ["W1"], {"w1": 1}):
+        with pytest.raises(FormatError):
+            target.import_(sealed([*lines[:-1], {"ended": damaged}]))
+    # What an older collector has written holds no such line.
+    assert target.import_(sealed(lines[:-1])) == FP
+    with pytest.raises(ArgumentError, match="name must be given once"):
+        target.put_epoch(FP, StoredEpoch("w1"))
+
+
 def test_a_log_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> None:
     publish(store, HASHED)
     for _ in range(3):

@@ -205,6 +205,29 @@ def test_epochs_are_planned_changed_opened_closed_and_forgotten(tmp_path: Path) 
     asyncio.run(run())
 
 
+def test_a_deleted_epoch_does_not_come_back_under_its_name(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            await here.publish(SURVEY, epochs=("e", "f"))
+            assert (await here.send(batch_of(SURVEY, 1), id="12" * 16)).status_code == 201
+
+            async def refused(epoch: str) -> None:
+                answer = await here.ask("PUT", f"{PATH}/epochs/{epoch}", json={})
+                assert (answer.status_code, problem(answer)) == (409, "wrong-state")
+                assert "choose another name" in answer.json()["detail"]
+                sent = await here.send(batch_of(SURVEY, 1), epoch=epoch, id="12" * 16)
+                assert (sent.status_code, problem(sent)) == (404, "unknown-epoch")
+
+            await here.done("DELETE", f"{PATH}/epochs/e")
+            await refused("e")
+            await here.done("DELETE", PATH)
+            await here.publish(SURVEY, epochs=("g",))
+            for epoch in ("e", "f"):
+                await refused(epoch)
+
+    asyncio.run(run())
+
+
 def test_a_planned_epoch_closes_by_hand_without_having_opened(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:

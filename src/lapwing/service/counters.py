@@ -1,6 +1,7 @@
 """What a collector counts about itself, in the text format that Prometheus reads.
 
-Counts of all surveys together, so that the page tells nothing about one of them.
+Counts of all surveys together. Where there is one survey they are its own, also below its minimum:
+so they are for who has a token.
 """
 
 from __future__ import annotations

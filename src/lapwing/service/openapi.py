@@ -66,11 +66,18 @@ def _operations() -> Document:
             )
         },
         "/metrics": {
-            "get": _operation(
-                "Counters for Prometheus",
-                "operations",
-                {200: _answer("Counters.", "text/plain", TEXT)},
-            )
+            "get": {
+                **_operation(
+                    "Counters for Prometheus",
+                    "operations",
+                    {
+                        200: _answer("Counters.", "text/plain", TEXT),
+                        **_problems(DeskProblem.TOKEN_NEEDED),
+                    },
+                    description="Open to all where the setting `open_counters` is true.",
+                ),
+                "security": [{"role": []}],
+            }
         },
         "/openapi.json": {
             "get": _operation(

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from lapwing.service import counters
 from lapwing.service.openapi import openapi_document
-from lapwing.service.requests import NOT_KEPT, at, collector_of, json_answer
+from lapwing.service.requests import NOT_KEPT, at, collector_of, json_answer, require_analyst
 
 
 def routes() -> list[Route]:
@@ -29,8 +29,11 @@ async def show_health(request: Request) -> Response:
 
 
 async def show_counters(request: Request) -> Response:
-    """Return the counters for Prometheus."""
-    text = collector_of(request).counters.text()
+    """Return the counters for Prometheus, to a role: with one survey they tell its reports."""
+    collector = collector_of(request)
+    if not collector.settings.open_counters:
+        require_analyst(request)
+    text = collector.counters.text()
     return Response(text, headers=NOT_KEPT, media_type=counters.MEDIA_TYPE)
 
 

@@ -158,10 +158,21 @@ class Results:
 
     async def tally(self, kept: KeptSurvey, epoch: str, segment: str | None) -> Tally:
         """Return the tally of an epoch or a segment, where enough reported."""
-        await self._key(kept, epoch, segment)
-        return await self._apart(
-            lambda: self._store.tally(kept.stored.fingerprint, epoch, segment=segment)
+        return await self._read(kept, await self._key(kept, epoch, segment))
+
+    async def _read(self, kept: KeptSurvey, key: Key) -> Tally:
+        """Return the tally of a key that may be shown.
+
+        It is read after it was found large enough, and may have been deleted between and imported
+        again with fewer reports: so it is weighed once more.
+        """
+        tally = await self._apart(
+            lambda: self._store.tally(key.survey, key.epoch, segment=key.segment)
         )
+        least = _least(kept, key.segment)
+        if tally.total < least:
+            raise _too_few(least)
+        return tally
 
     async def _apart(self, work: Callable[[], Found]) -> Found:
         try:
@@ -247,7 +258,7 @@ class Results:
             raise _too_few(minimum)
         if segment is None:
             return Key(fingerprint, epoch, None, together, number)
-        least = max(minimum, kept.survey.segment_minimum)
+        least = _least(kept, segment)
         by_segment = {name: counts.get(name, 0) for name in kept.segments}
         if segment not in shown_segments(by_segment, minimum=least):
             raise _too_few(least) if by_segment[segment] < least else _beside_few(least)
@@ -275,11 +286,7 @@ class Results:
                     return found
                 case Missing(wanted) if not materials:
                     for key in wanted if set(wanted) <= set(keys) else ():
-                        tally = await self._apart(
-                            lambda key=key: self._store.tally(  # type: ignore[misc]
-                                key.survey, key.epoch, segment=key.segment
-                            )
-                        )
+                        tally = await self._read(kept, key)
                         materials[key] = Material(kept.stored.document, tally)
                 case RefusedOrder(reason):
                     raise ProblemError(DeskProblem.CANNOT_BE_SAID, reason)
@@ -287,6 +294,12 @@ class Results:
                     raise RuntimeError(f"a decode ended in {kind} at {place}")
                 case _:
                     raise RuntimeError("the decoding process asks for what it was given")
+
+
+def _least(kept: KeptSurvey, segment: str | None) -> int:
+    """Return the reports below which nothing is shown."""
+    minimum = kept.stored.minimum
+    return minimum if segment is None else max(minimum, kept.survey.segment_minimum)
 
 
 def _too_few(minimum: int) -> ProblemError:

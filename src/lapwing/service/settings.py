@@ -70,6 +70,8 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         How long a stopping collector waits for requests that it has begun to read.
     secure_cookies : bool
         Whether the pages' cookie is for HTTPS only: true behind a proxy that ends TLS.
+    open_counters : bool
+        Whether everybody who reaches the port may read ``/metrics``, without a token.
     """
 
     database: str = "collector.sqlite"
@@ -88,6 +90,7 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     kept_results: Annotated[int, Meta(ge=1, le=10**5)] = 64
     stop_seconds: Seconds = 20.0
     secure_cookies: bool = False
+    open_counters: bool = False
 
 
 class Secrets(Struct, frozen=True, kw_only=True):

@@ -42,6 +42,8 @@ from lapwing.service.storage.survey_rows import (
     check_survey,
     delete_epoch,
     drop_batches,
+    end_names,
+    ended_names,
     insert_epoch,
     insert_survey,
 )
@@ -115,7 +117,9 @@ class SqlStore:
         """Forget a survey and all that was collected for it."""
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
-            for (epoch,) in transaction.rows("SELECT key FROM epochs WHERE survey = ?1", key):
+            epochs = transaction.rows("SELECT key, name FROM epochs WHERE survey = ?1", key)
+            end_names(transaction, survey, [name for _, name in epochs])
+            for epoch, _ in epochs:
                 delete_epoch(transaction, epoch)
             for table in ("refused", "upload_tokens"):
                 transaction.run(f"DELETE FROM {table} WHERE survey = ?1", key)
@@ -150,6 +154,11 @@ class SqlStore:
                 epoch.name,
             )
             if not found:
+                if epoch.name in ended_names(transaction, survey):
+                    raise ArgumentError(
+                        "an epoch of this name was deleted; a name must be given once, or what was "
+                        "sent to the first would be counted again: choose another name"
+                    )
                 insert_epoch(transaction, key, epoch)
                 return True
             if found[0][1] == "closed":
@@ -181,6 +190,7 @@ class SqlStore:
             transaction.run(
                 "DELETE FROM refused WHERE survey = ?1 AND epoch = ?2", place.survey, epoch
             )
+            end_names(transaction, survey, [epoch])
             delete_epoch(transaction, place.epoch)
         self._dropping = True
 

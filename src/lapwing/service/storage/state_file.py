@@ -1,8 +1,9 @@
 """A survey's state as a file: what `export` writes and `import` reads.
 
 One JSON object a line: the survey, its epochs, the rows that are counted in them, their lists of
-batches while they take reports, what was refused, the hashes of upload tokens; at the end, how many
-lines there were and the SHA-256 of them all. A file that ends early is refused whole.
+batches while they take reports, what was refused, the hashes of upload tokens, the names of epochs
+that were deleted; at the end, how many lines there were and the SHA-256 of them all. A file that
+ends early is refused whole.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from lapwing.service.storage.survey_rows import (
     SURVEY_COLUMNS,
     check_epoch,
     check_survey,
+    end_names,
+    ended_names,
     insert_epoch,
     insert_survey,
 )
@@ -39,7 +42,7 @@ _LONGEST = 64 * 2**20
 """Bytes of a line: a row of counts or of a log, in base64, is far shorter."""
 
 _EPOCH_KEYS = EPOCH_COLUMNS.split(", ")
-_KINDS = ("epoch", "rows", "batches", "refused", "upload_tokens")
+_KINDS = ("epoch", "rows", "batches", "refused", "upload_tokens", "ended")
 
 
 def exported(transaction: Transaction, survey: str, counting: Counting) -> Iterator[bytes]:
@@ -96,6 +99,8 @@ def _documents(
             }
         }
         after = bytes(rows[-1][0])
+    if ended := ended_names(transaction, survey):
+        yield {"ended": ended}
 
 
 def _rows(transaction: Transaction, epoch: int, counting: Counting) -> Iterator[dict[str, Any]]:
@@ -200,6 +205,12 @@ def _kept(transaction: Transaction, lines: Iterator[dict[str, Any]]) -> str | No
             transaction.many("INSERT INTO ledger (epoch, id, digest) VALUES (?1, ?2, ?3)", rows)
         elif kind == "refused":
             _keep_refused(transaction, key, said)
+        elif kind == "ended":
+            if not isinstance(said, list):
+                raise FormatError("the names of deleted epochs must be a list")
+            for name in said:
+                check_epoch(StoredEpoch(name))
+            end_names(transaction, fingerprint, said)
         else:
             tokens = [(key, bytes.fromhex(one), 0) for one in said["unused"]]
             tokens += [(key, bytes.fromhex(one), 1) for one in said["used"]]

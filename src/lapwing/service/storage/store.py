@@ -162,7 +162,10 @@ class Store(Protocol):
         ...
 
     def delete_survey(self, survey: str) -> None:
-        """Forget a survey and all that was collected for it."""
+        """Forget a survey and all that was collected for it.
+
+        The names of its epochs are not given again, also when the survey comes back.
+        """
         ...
 
     def epochs(self, survey: str) -> list[StoredEpoch]:
@@ -172,15 +175,15 @@ class Store(Protocol):
     def epoch_number(self, survey: str, epoch: str) -> int:
         """Return a number that no other epoch has or will have.
 
-        One that was deleted and made anew under its old name has another.
+        One that was deleted and imported again has another.
         """
         ...
 
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
         """Keep an epoch, or change its times; return whether it is new.
 
-        The state of one that exists is left alone. ArgumentError when the name is not legal, or
-        the epoch is closed.
+        The state of one that exists is left alone. ArgumentError when the name is not legal or
+        was that of an epoch that was deleted, or the epoch is closed.
         """
         ...
 
@@ -192,7 +195,10 @@ class Store(Protocol):
         ...
 
     def delete_epoch(self, survey: str, epoch: str) -> None:
-        """Forget an epoch and all that was collected in it."""
+        """Forget an epoch and all that was collected in it.
+
+        Its name is not given again: what was sent to it would be counted a second time.
+        """
         ...
 
     def store(self, uploads: Sequence[Upload]) -> list[Outcome]:

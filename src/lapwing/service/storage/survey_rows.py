@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from lapwing.errors import ArgumentError
@@ -85,6 +85,23 @@ def insert_epoch(transaction: Transaction, survey: int, epoch: StoredEpoch) -> i
         epoch.grace_seconds,
     )
     return int(rows[0][0])
+
+
+def end_names(transaction: Transaction, fingerprint: str, epochs: Iterable[str]) -> None:
+    """Note that these names of epochs are not given again."""
+    transaction.many(
+        "INSERT INTO ended (fingerprint, epoch) VALUES (?1, ?2)"
+        " ON CONFLICT (fingerprint, epoch) DO NOTHING",
+        [(fingerprint, epoch) for epoch in epochs],
+    )
+
+
+def ended_names(transaction: Transaction, fingerprint: str) -> list[str]:
+    """Return the names of epochs of a survey that were deleted."""
+    rows = transaction.rows(
+        "SELECT epoch FROM ended WHERE fingerprint = ?1 ORDER BY epoch", fingerprint
+    )
+    return [name for (name,) in rows]
 
 
 def delete_epoch(transaction: Transaction, key: int) -> None:
