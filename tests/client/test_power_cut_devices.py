@@ -23,7 +23,13 @@ import pytest
 
 from lapwing import Categories, OptimizedUnaryEncoding, Survey
 from lapwing.client import Device
-from tests.service.test_power_cut import Operation, apply, apply_part, operations
+from tests.service.test_power_cut import (
+    Operation,
+    apply,
+    apply_part,
+    built_recorder,
+    operations,
+)
 
 ROOT = Path(__file__).parents[2]
 SAID = "said"
@@ -55,14 +61,7 @@ for number in range(answers):
 
 @pytest.fixture(scope="module")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
-    if sys.platform != "linux" or compiler is None:
-        pytest.skip("recording syncs needs Linux and a C compiler (cc)")
-    library = tmp_path_factory.mktemp("recorder") / "recorder.so"
-    source = str(ROOT / "tests" / "service" / "sync_recorder.c")
-    command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(library), source, "-ldl", "-lpthread"]
-    subprocess.run(command, check=True)
-    return library
+    return built_recorder(tmp_path_factory.mktemp("recorder"))
 
 
 @dataclass

@@ -33,16 +33,21 @@ Operation = tuple[str, str, int, bytes]
 """Its letter, the file, the offset, the data."""
 
 
-@pytest.fixture(scope="session")
-def recorder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built_recorder(folder: Path) -> Path:
+    """Compile the recorder into a folder; the test that asks is skipped where that cannot be."""
     compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
     if sys.platform != "linux" or compiler is None:
         pytest.skip("recording syncs needs Linux and a C compiler (cc)")
-    library = tmp_path_factory.mktemp("recorder") / "recorder.so"
+    library = folder / "recorder.so"
     source = str(HERE / "sync_recorder.c")
     command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(library), source, "-ldl", "-lpthread"]
     subprocess.run(command, check=True)
     return library
+
+
+@pytest.fixture(scope="session")
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_recorder(tmp_path_factory.mktemp("recorder"))
 
 
 @dataclass

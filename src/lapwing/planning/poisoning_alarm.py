@@ -128,7 +128,7 @@ def poisoning_alarm(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
 
     Cost
     ----
-    49 simulated tallies and up to 12 fits of O(size^3) each: .2 to 10 s at 1024 bins.
+    49 simulated tallies and up to 9 fits of O(size^3) each: up to 10 s at 1024 bins.
 
     Examples
     --------

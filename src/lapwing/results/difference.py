@@ -22,24 +22,14 @@ from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, reaching
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
 from lapwing.results.plotting import show
-from lapwing.results.shares import Among, share_ends_of, share_of
+from lapwing.results.shares import Among, Masses, share_ends_of, share_of
 from lapwing.results.uncertainty import Uncertainty
 
 People = Literal["same", "different"]
 
 
-class Comparable(Protocol):
+class Comparable(Masses, Protocol):
     """What a difference asks of each of the two; a Distribution has it."""
-
-    @property
-    def domain(self) -> Domain:
-        """The legal values."""
-        ...
-
-    @property
-    def mass(self) -> Vector:
-        """Shares of the symbols: float64 [domain.size]."""
-        ...
 
     @property
     def cumulative(self) -> Cumulative:
@@ -59,11 +49,6 @@ class Comparable(Protocol):
     @property
     def made(self) -> Mapping[str, Any]:
         """How it was made; of a survey whose answers are remembered, of which."""
-        ...
-
-    @property
-    def uncertainty(self) -> Uncertainty | None:
-        """The error law of the masses."""
         ...
 
     @property
