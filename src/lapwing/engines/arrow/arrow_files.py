@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,9 +54,30 @@ class ArrowFile:
                 yield batch
 
 
+_OF_SPARK = "org.apache.spark.sql.parquet.row.metadata"
+
+
 def texts_of_metadata(schema: Any) -> dict[str, str]:
     """Return what a schema says beside its columns, as texts."""
-    return {
-        key.decode(errors="replace"): value.decode(errors="replace")
-        for key, value in (schema.metadata or {}).items()
-    }
+    return words_in_footer(
+        {
+            key.decode(errors="replace"): value.decode(errors="replace")
+            for key, value in (schema.metadata or {}).items()
+        }
+    )
+
+
+def words_in_footer(said: dict[str, str]) -> dict[str, str]:
+    """Return what the footer of a Parquet file says, and what Spark says there of a column.
+
+    Spark stores what is known of a column as JSON under a key of its own.
+    """
+    try:
+        fields = json.loads(said.get(_OF_SPARK, "{}")).get("fields", [])
+        of_columns = [field["metadata"] for field in fields]
+        for words in of_columns:
+            texts = {key: word for key, word in words.items() if isinstance(word, str)}
+            said = {**texts, **said}
+    except (AttributeError, KeyError, TypeError, ValueError):
+        pass  # somebody else's words: nothing is known
+    return said

@@ -47,7 +47,8 @@ LABELLED_ENDINGS = (".parquet", ".csv")
 Labelled = tuple[Reports, list[str | None]]
 VERSION = "1"
 
-_KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
+KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
+"""What a table of reports says beside its columns."""
 _HEADER = re.compile(r"# lapwing-reports (\S+) survey=([0-9a-f]{64}) randomizer=([0-9a-f]{64})")
 _DIGITS = np.frombuffer(
     "".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint8
@@ -111,16 +112,21 @@ def _header(survey: Survey) -> report_file.Header:
     return report_file.Header(randomizer.report_width, survey.fingerprint, randomizer.fingerprint)
 
 
+def report_words(survey: Survey[Any]) -> dict[str, str]:
+    """Return what a table of reports says beside its columns: whose they are."""
+    values = ("lapwing-reports", VERSION, survey.fingerprint, survey.randomizer.fingerprint)
+    return dict(zip(KEYS, values, strict=True))
+
+
 def _write_parquet(
     stream: IO[bytes], survey: Survey, batches: Iterable[Labelled], by: str | None
 ) -> int:
     pa, parquet = _arrow()
     kind = pa.binary(survey.randomizer.report_width)
-    values = ("lapwing-reports", VERSION, survey.fingerprint, survey.randomizer.fingerprint)
     fields = [pa.field("report", kind, nullable=False)]
     if by is not None:
         fields.append(pa.field(by, pa.string()))
-    schema = pa.schema(fields, metadata=dict(zip(_KEYS, values, strict=True)))
+    schema = pa.schema(fields, metadata=report_words(survey))
     total = 0
     with parquet.ParquetWriter(
         stream, schema, use_dictionary=False, write_page_checksum=True
@@ -297,7 +303,7 @@ def check_report_table(
     FormatError
         When it says that they are of a version that is not known, or must say more.
     """
-    known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in _KEYS)
+    known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in KEYS)
     if known != "lapwing-reports":
         if required:
             raise FormatError(
@@ -361,7 +367,7 @@ def _read_parquet(path: Path, survey: Survey, by: str | None) -> Iterator[Labell
             key.decode(errors="replace"): value.decode(errors="replace")
             for key, value in (file.schema_arrow.metadata or {}).items()
         }
-        known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in _KEYS)
+        known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in KEYS)
         _check_columns(path, file.schema_arrow.names if known == "lapwing-reports" else [], by)
         _check_version(path, version)
         _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)

@@ -43,8 +43,8 @@ BATCH_ROWS = 65_536
 PART_ROWS = 2**20
 """Rows of a Parquet file, at least, that one thread reads on its own."""
 
-_CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
-TABLES = (*PARQUET, *ARROW, *_CSV)
+CSV_ENDINGS = (".csv", ".tsv", ".csv.gz", ".tsv.gz")
+TABLES = (*PARQUET, *ARROW, *CSV_ENDINGS)
 """How the names of tables end."""
 
 _NO_CSV = {b"PAR1": "Parquet", b"\x1f\x8b": "packed by gzip", MAGIC: "a summary"}
@@ -396,7 +396,7 @@ def open_table(path: Path, *, header: bool = True, decimal: Decimal | None = Non
             return held_table(ArrowFile.opened(path), path, decimal=decimal)
         with pyarrow_or_error().input_stream(str(path)) as stream:  # unpacks by the ending
             start = bytes(stream.read(CSV_BLOCK))
-        return _open_csv(path, start, header=header, decimal=decimal)
+        return csv_table(path, start, header=header, decimal=decimal)
 
 
 def held_table(
@@ -417,11 +417,21 @@ def _open_stdin(*, header: bool, decimal: Decimal | None) -> Table:
             raise ArgumentError(
                 f"standard input must be a CSV, it is {kind}; give the name of the file instead"
             )
-    made = _open_csv(STDIN, start, header=header, decimal=decimal)
+    made = csv_table(STDIN, start, header=header, decimal=decimal)
     return replace(made, start=start)
 
 
-def _open_csv(path: Path, start: bytes, *, header: bool, decimal: Decimal | None) -> Table:
+def csv_table(path: Path, start: bytes, *, header: bool, decimal: Decimal | None) -> Table:
+    """Return a CSV as a table, by its first bytes.
+
+    Parameters
+    ----------
+    path : Path
+    start : bytes
+        Its first lines, unpacked.
+    header, decimal
+        As of :func:`open_table`.
+    """
     # Only line feeds: the last character of the block may be cut in two.
     lines = start.split(b"\n")
     blank, line = next(((at, line) for at, line in enumerate(lines) if line.strip()), (0, None))

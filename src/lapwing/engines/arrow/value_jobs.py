@@ -253,7 +253,7 @@ def summarize(
         ColumnValues.in_table(one, column, cells, texts=reading.texts, curator=True)
         for one in tables
     ]
-    segments = [_segments(one, by, curated) for one in columns]
+    segments = [segments_beside(one, by, curated) for one in columns]
     for one in columns:
         one.check_type()
     workers = threads_or_all(threads)
@@ -271,7 +271,7 @@ def summarize(
         if saved is not None and path is not None and saved.is_done(path) is not None:
             continue
         before = None if saved is None or path is None else identity(path)
-        total += _counts(one, beside, curated, workers, advance)
+        total += symbol_counts(one, beside, curated, workers, advance)
         if saved is not None and path is not None and before is not None:
             saved.add(path, before, {})
             if saved.due():
@@ -281,7 +281,7 @@ def summarize(
     return Summary(curated, total)
 
 
-def _segments(one: ColumnValues, by: str | None, domain: Domain) -> ColumnValues | None:
+def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> ColumnValues | None:
     """Return the column of segments beside that of the values."""
     if not isinstance(domain, Segmented):
         if by is not None:
@@ -293,9 +293,22 @@ def _segments(one: ColumnValues, by: str | None, domain: Domain) -> ColumnValues
     return ColumnValues(one.table, name, domain.segmentation, curator=True)
 
 
-def _counts(
+def symbol_counts(
     one: ColumnValues, beside: ColumnValues | None, domain: Domain, threads: int, advance: Advance
 ) -> Counted:
+    """Return how many rows of a table fall on each symbol: int64 [domain.size].
+
+    Parameters
+    ----------
+    one : ColumnValues
+    beside : ColumnValues or None
+        The column of segments, of a Segmented domain.
+    domain : Domain
+        Of a curator.
+    threads : int
+    advance : callable
+        Told the number of rows after each batch.
+    """
     counts = np.zeros(domain.size, dtype=np.int64)
     if beside is not None and isinstance(domain, Segmented):
         for cells, others in one.beside(beside):

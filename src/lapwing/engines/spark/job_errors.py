@@ -1,0 +1,142 @@
+"""What went wrong on an executor, as one of our errors: a sentence, and not Java's stack."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+import lapwing.errors
+from lapwing import __version__
+from lapwing.engines.spark import worker_entry
+from lapwing.engines.spark.spark_rows import SparkRows, file_name, quoted
+from lapwing.errors import EngineError, LapwingError
+
+Result = TypeVar("Result")
+
+ROW = "file string, index long"
+"""The schema of the place of a row."""
+
+
+def mapped(df: Any, job: str, given: dict[str, Any], schema: str) -> Any:
+    """Return what a function of `worker_jobs` makes of each partition, as a data frame.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    job : str
+    given : mapping
+        What the job needs, as JSON.
+    schema : str
+        Of what it yields.
+    """
+    from pyspark import cloudpickle
+
+    # The first lines of a task must run where there is no lapwing, to say so.
+    cloudpickle.register_pickle_by_value(worker_entry)
+    with quietly():
+        return df.mapInArrow(worker_entry.task(__version__, job, given), schema)
+
+
+def quietly() -> warnings.catch_warnings:  # type: ignore[type-arg]
+    """Return a block in which nobody is told which pandas Spark would rather have."""
+    return warnings.catch_warnings(action="ignore", category=FutureWarning)
+
+
+def answered(rows: SparkRows, columns: list[str], work: Callable[[], Result]) -> Result:
+    """Return what a job of Spark gives.
+
+    Parameters
+    ----------
+    rows : SparkRows
+        What it reads.
+    columns : list of str
+        Of them; in the same partitions, the row that an error is about is found again.
+    work : callable
+
+    Raises
+    ------
+    LapwingError
+        What a task said, with file and row where Spark knows them; an EngineError for all else.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        with quietly():
+            return work()
+    except (PySparkException, Py4JError) as error:
+        _raise(error, rows, columns)
+
+
+def _raise(error: Exception, rows: SparkRows, columns: list[str]) -> NoReturn:
+    words = f"{error} {getattr(error, '_stackTrace', None) or ''}"
+    place = words.find(worker_entry.MARK)
+    if place >= 0:
+        said, _ = json.JSONDecoder().raw_decode(words, place + len(worker_entry.MARK))
+        raise _of_task(said, rows, columns) from None
+    missing = re.search(r"No module named '([\w.]+)'", words)
+    if missing is not None:
+        raise _unfit(f"have no {missing.group(1)}") from None
+    if "PYTHON_VERSION_MISMATCH" in words:
+        raise _unfit("have another version of Python than the driver") from None
+    condition = error.getCondition() if hasattr(error, "getCondition") else None
+    raise EngineError(
+        f"Spark could not do the job ({condition or type(error).__name__}), and nothing was "
+        "counted or written; its log says more"
+    ) from error
+
+
+def _unfit(what: str) -> EngineError:
+    return EngineError(
+        f"the executors {what}: install 'lapwing[spark]=={__version__}' where they run, or name a "
+        "Python that has it (PYSPARK_PYTHON); nothing was counted or written"
+    )
+
+
+def _of_task(said: dict[str, Any], rows: SparkRows, columns: list[str]) -> LapwingError:
+    if said["kind"] == "EngineError":
+        return _unfit(said["message"])
+    kind = getattr(lapwing.errors, said["kind"])
+    message, position = said["message"], said["position"]
+    if position is None:
+        made: LapwingError = kind(message)
+        return made
+    file, row = _place(rows, columns, said["partition"], position)
+    if file is not None:
+        where = f"partition {said['partition']}"
+        shown = file if row is not None else f"{file}, {where}"
+        message = message.replace(f"{where}: ", f"{shown}: ", 1)
+    if row is not None:
+        message = message.replace(f"row {position + 1} ", f"row {row + 1} ", 1)
+        position = row
+    found: LapwingError = kind(message, position=position)
+    return found
+
+
+def _place(
+    rows: SparkRows, columns: list[str], partition: int, position: int
+) -> tuple[str | None, int | None]:
+    """Return the file of a row of a partition and its number there, as far as Spark knows them.
+
+    The job is asked a second time for that row alone; asking for the file of each beforehand would
+    cost more than counting them.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    given = {"partition": partition, "row": position}
+    for index in ("_metadata.row_index", "CAST(NULL AS LONG)"):
+        chosen = [quoted(name) for name in columns]
+        asked = ["input_file_name() AS file", f"{index} AS index"]
+        try:
+            with quietly():
+                there = mapped(rows.df.selectExpr(*asked, *chosen), "find_row", given, ROW)
+                found = there.collect()
+        except (PySparkException, Py4JError):
+            continue
+        if found and found[0]["file"]:
+            return file_name(found[0]["file"]), found[0]["index"]
+    return None, None

@@ -1,0 +1,61 @@
+"""How a task starts on an executor; it is sent there as code, because lapwing may be missing there.
+
+So nothing here needs more than Python until it is known that the executor has what the driver has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Batches = Iterator[Any]
+
+MARK = "lapwing-error:"
+"""Before what a task says of its end: one line of JSON, which the driver finds in Spark's words."""
+
+
+def task(version: str, job: str, given: dict[str, Any]) -> Callable[[Batches], Batches]:
+    """Return the function of a partition.
+
+    Parameters
+    ----------
+    version : str
+        Of lapwing on the driver.
+    job : str
+        A function of `lapwing.engines.spark.worker_jobs`.
+    given : mapping
+        What it needs, as JSON.
+    """
+    mark = MARK
+
+    def run(batches: Batches) -> Batches:
+        import json
+
+        def fail(**said: Any) -> RuntimeError:
+            return RuntimeError(mark + json.dumps(said))
+
+        try:
+            import lapwing
+        except ImportError:
+            raise fail(kind="EngineError", message=f"have no lapwing, the driver has {version}")
+        if lapwing.__version__ != version:
+            found = lapwing.__version__
+            raise fail(
+                kind="EngineError", message=f"have lapwing {found}, the driver has {version}"
+            )
+        from lapwing.engines.spark import worker_jobs
+        from lapwing.errors import LapwingError, MissingExtraError
+
+        try:
+            yield from getattr(worker_jobs, job)(given, batches)
+        except MissingExtraError as error:
+            raise fail(kind="EngineError", message=f"have no {error.package}") from None
+        except LapwingError as error:
+            raise fail(
+                kind=type(error).__name__,
+                message=str(error),
+                position=getattr(error, "position", None),
+                partition=worker_jobs.partition(),
+            ) from None
+
+    return run

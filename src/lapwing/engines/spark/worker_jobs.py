@@ -1,0 +1,193 @@
+"""What a task does with its partition: the Arrow engine's work on the batches that Spark hands it.
+
+Each function takes what the driver said, as JSON, and an iterator of pyarrow.RecordBatch objects,
+and yields such. Rows are named by partition and row: where that is in the input, the driver finds.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.report_count import ReportCount
+from lapwing.engines.arrow.report_sources import ReportSource
+from lapwing.engines.arrow.table_reader import Table
+from lapwing.engines.arrow.value_jobs import segments_beside, symbol_counts
+from lapwing.engines.spark.joined_labels import with_joined_labels
+from lapwing.engines.spark.partial_counts import added, nothing_of, rows_of
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.messages.report_file import reports_per_block
+from lapwing.protocol.messages.summary import for_curator
+from lapwing.protocol.messages.tally import ReportLog
+from lapwing.survey.survey import Survey
+
+Batches = Iterator[Any]
+Given = dict[str, Any]
+
+_LOG_REPORTS = 2**22
+"""Reports of a log that a task holds before it hands them on."""
+
+
+def partition() -> int:
+    """Return the number of the partition at hand."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return -1 if context is None else int(context.partitionId())
+
+
+@dataclass(frozen=True)
+class _Handed:
+    """The batches of a partition, which come once."""
+
+    schema: Any
+    given: Batches
+
+    def batches(self, columns: list[str]) -> Batches:
+        for batch in self.given:
+            yield batch.select(columns)
+
+
+def _table(given: Given, batches: Batches) -> Table | None:
+    """Return a partition as a table; None when it has no rows."""
+    for batch in batches:
+        if batch.num_rows:
+            break
+    else:
+        return None
+
+    def whole() -> Batches:
+        yield batch
+        yield from batches
+
+    names = tuple(batch.schema.names)
+    held = _Handed(batch.schema, whole())
+    name = Path(f"partition {partition()}")
+    return Table(name, names, None, given["typed"], held=held, is_file=False)
+
+
+@cache
+def _survey(text: str) -> Survey[Any]:
+    return Survey.from_json(text)
+
+
+def count_reports(given: Given, batches: Batches) -> Batches:
+    """Yield the counts of a partition."""
+    survey, by = _survey(given["survey"]), given["by"]
+    if len(by) > 1:
+        batches = (with_joined_labels(batch, by) for batch in batches)
+    table = _table(given, batches)
+    if table is None:
+        return
+    source = ReportSource(table, survey, given["column"], "/".join(by) or None)
+    log = isinstance(nothing_of(survey), ReportLog)
+    held = ReportCount({}, bool(by))
+    for job in source.jobs(skip_bad=given["skip_bad"]):
+        held += job()
+        check_number(held, given["most_groups"])
+        if log and held.total >= _LOG_REPORTS:
+            yield from rows_of(held, task=partition())
+            held = ReportCount({}, bool(by))
+    yield from rows_of(held, task=partition())
+
+
+def check_number(counted: ReportCount, most: int) -> None:
+    """Raise ArgumentError when there are more groups than somebody allowed."""
+    if len(counted.groups) > most:
+        raise ArgumentError(
+            f"there must be at most {most} groups, these labels have more; group by something "
+            "coarser"
+        )
+
+
+def add_counts(given: Given, batches: Batches) -> Batches:
+    """Yield the sum of the counts of some partitions."""
+    total = added(batches, _survey(given["survey"]))
+    check_number(total, given["most_groups"])
+    yield from rows_of(total, task=partition())
+
+
+def _column(given: Given, table: Table, domain: Domain, *, curator: bool) -> ColumnValues:
+    by = given["by"] if not curator else None
+    texts, decimal = given["texts"], given["decimal"]
+    return ColumnValues(table, given["column"], domain, by, texts, curator, decimal)
+
+
+def randomize_values(given: Given, batches: Batches) -> Batches:
+    """Yield a report for each value, under randomness that this process's own system gives."""
+    import pyarrow as pa
+
+    survey = _survey(given["survey"])
+    table = _table(given, batches)
+    if table is None:
+        return
+    values = _column(given, table, survey.randomizer.domain, curator=False)
+    rows = reports_per_block(survey.randomizer.report_width)
+    for made in values.map(survey.randomize, advance=_nothing, rows=rows):
+        reports, labels = made if given["by"] is not None else (made, None)
+        kind = pa.binary(reports.width)
+        data = pa.py_buffer(np.ascontiguousarray(reports.data))
+        column = pa.FixedSizeBinaryArray.from_buffers(kind, len(reports), [None, data])
+        held = {"report": column.cast(pa.binary())}
+        if labels is not None:
+            held[given["by"]] = pa.array(labels, pa.string())
+        yield pa.record_batch(held)
+
+
+def _nothing(rows: int) -> None:
+    """Nobody watches."""
+
+
+def summarize_values(given: Given, batches: Batches) -> Batches:
+    """Yield the exact counts of a partition."""
+    import pyarrow as pa
+
+    domain = for_curator(build_domain(json.loads(given["domain"])))
+    table = _table(given, batches)
+    if table is None:
+        return
+    cells = domain.domain if given["by"] is not None else domain  # type: ignore[attr-defined]
+    values = _column(given, table, cells, curator=True)
+    beside = segments_beside(values, given["by"], domain)
+    counts = symbol_counts(values, beside, domain, 1, _nothing)
+    yield pa.record_batch({"content": pa.array([counts.astype("<i8").tobytes()], pa.binary())})
+
+
+def add_summaries(given: Given, batches: Batches) -> Batches:
+    """Yield the sum of the counts of some partitions."""
+    import pyarrow as pa
+
+    total = sum_of(batches)
+    if total is not None:
+        yield pa.record_batch({"content": pa.array([total.astype("<i8").tobytes()], pa.binary())})
+
+
+def sum_of(batches: Batches) -> Any:
+    """Return the sum of rows of counts: int64 [n], or None of no row."""
+    total = None
+    for batch in batches:
+        for cell in batch.column("content"):
+            counts = np.frombuffer(cell.as_py(), dtype="<i8").astype(np.int64)
+            total = counts if total is None else total + counts
+    return total
+
+
+def find_row(given: Given, batches: Batches) -> Batches:
+    """Yield one row of one partition: the file that it stands in, and its number there."""
+    if partition() != given["partition"]:
+        return
+    first = 0
+    for batch in batches:
+        if given["row"] < first + batch.num_rows:
+            yield batch.slice(given["row"] - first, 1).select(["file", "index"])
+            return
+        first += batch.num_rows
