@@ -32,15 +32,11 @@ def mapped(df: Any, job: str, given: dict[str, Any], schema: str) -> Any:
     schema : str
         Of what it yields.
     """
-    from pyspark import cloudpickle
-
-    # The first lines of a task must run where there is no lapwing, to say so.
-    cloudpickle.register_pickle_by_value(worker_entry)
     with quietly():
         return df.mapInArrow(worker_entry.task(__version__, job, given), schema)
 
 
-def quietly() -> warnings.catch_warnings:  # type: ignore[type-arg]
+def quietly() -> warnings.catch_warnings:
     """Return a block in which nobody is told which pandas Spark would rather have."""
     return warnings.catch_warnings(action="ignore", category=FutureWarning)
 

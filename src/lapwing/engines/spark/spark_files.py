@@ -90,22 +90,23 @@ def session() -> Any:
     if found is not None:
         return found
     # Java inherits this process's stderr, where it would write its log amid what a person reads.
-    kept, log = os.dup(2), tempfile.TemporaryFile()
-    try:
-        os.dup2(log.fileno(), 2)
-        with quietly():
-            return SparkSession.builder.appName("lapwing").getOrCreate()
-    except Exception as error:
-        log.seek(0)
-        lines = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
-        raise EngineError(
-            "Spark did not start; it needs Java 17 or newer (JAVA_HOME)"
-            + (f". Its last words: {lines[-1][:200]}" if lines else "")
-        ) from error
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-        log.close()
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as log:
+        try:
+            os.dup2(log.fileno(), 2)
+            with quietly():
+                return SparkSession.builder.appName("lapwing").getOrCreate()
+        except Exception as error:
+            log.seek(0)
+            lines = log.read().decode(errors="replace").split("\n")
+            last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+            raise EngineError(
+                "Spark did not start; it needs Java 17 or newer (JAVA_HOME)"
+                + (f". Its last words: {last[:200]}" if last else "")
+            ) from error
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
 
 
 def rows_of_files(paths: Sequence[str], reading: Reading) -> SparkRows:
@@ -176,7 +177,7 @@ def _one_kind(files: list[Any]) -> bool:
     of_csv = {name.endswith(CSV_ENDINGS) for name in names}
     if len(of_csv) > 1:
         raise ArgumentError("files for --engine spark must be all of Parquet, or all CSV")
-    return of_csv.pop()
+    return True in of_csv
 
 
 def _of_csv(spark: Any, paths: Sequence[str], first: Any, reading: Reading) -> SparkRows:
@@ -184,7 +185,7 @@ def _of_csv(spark: Any, paths: Sequence[str], first: Any, reading: Reading) -> S
     name = Path(first.getName())
     if start.startswith(b"# lapwing-reports"):
         raise ArgumentError(
-            f"{name} is a CSV of reports that lapwing wrote; --engine spark reads such reports from "
+            f"{name} is a CSV of reports that lapwing wrote; --engine spark reads such from "
             "Parquet, and this machine reads both (without --engine)"
         )
     table = csv_table(name, start, header=reading.header, decimal=reading.decimal)

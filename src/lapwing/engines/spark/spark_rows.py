@@ -67,10 +67,9 @@ class SparkRows:
             files = [name for name in self.df.inputFiles() if name.lower().endswith(PARQUET)]
             conf = self.df.sparkSession._jsparkSession.sessionState().newHadoopConf()
             with ThreadPoolExecutor(_ASKED_AT_ONCE) as pool:
-                said_in = pool.map(lambda name: _footer(jvm, conf, name), files)
-                found += [
-                    (Path(file_name(name)), s) for name, s in zip(files, said_in, strict=True)
-                ]
+                footers = pool.map(lambda name: _footer(jvm, conf, name), files)
+                names = (Path(file_name(name)) for name in files)
+                found += zip(names, footers, strict=True)
         return found
 
 

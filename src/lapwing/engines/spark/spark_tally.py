@@ -72,7 +72,8 @@ def tally(
     -----
     Each task sends one tally for each label. Where tallies are large (above 64 KiB, or by label)
     eight tasks add them up before the driver does, so that what the driver receives does not grow
-    with the number of partitions. A log is received whole: ``spark.driver.maxResultSize`` limits it.
+    with the number of partitions. A log is received whole: ``spark.driver.maxResultSize`` limits
+    it.
     """
     rows = SparkRows.of(df)
     labels = [by] if isinstance(by, str) else list(by or ())

@@ -84,6 +84,7 @@ class _Place:
         return cls(jvm, conf, jvm.org.apache.hadoop.fs.Path(output))
 
     def check_absent(self) -> None:
+        """Raise ArgumentError when there is something of that name."""
         if self.files.exists(self.path):
             raise ArgumentError(
                 f"the output {self.path.getName()} is there already, so the values may have been "

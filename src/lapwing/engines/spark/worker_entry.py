@@ -1,6 +1,7 @@
-"""How a task starts on an executor; it is sent there as code, because lapwing may be missing there.
+"""How a task starts on an executor: it must say so when lapwing is missing there, or is another.
 
-So nothing here needs more than Python until it is known that the executor has what the driver has.
+The function that Spark sends is one inside another, so it is sent as code, not as the name of
+something to import; and its first lines need nothing but Python.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def task(version: str, job: str, given: dict[str, Any]) -> Callable[[Batches], B
     given : mapping
         What it needs, as JSON.
     """
-    mark = MARK
+    mark = MARK  # what is read in the function is sent with it
 
     def run(batches: Batches) -> Batches:
         import json
@@ -37,7 +38,8 @@ def task(version: str, job: str, given: dict[str, Any]) -> Callable[[Batches], B
         try:
             import lapwing
         except ImportError:
-            raise fail(kind="EngineError", message=f"have no lapwing, the driver has {version}")
+            said = f"have no lapwing, the driver has {version}"
+            raise fail(kind="EngineError", message=said) from None
         if lapwing.__version__ != version:
             found = lapwing.__version__
             raise fail(

@@ -1,0 +1,380 @@
+"""On a real Spark: the same tallies and summaries, one report for each value, errors for people.
+
+All in one file, so that few of the processes of a run start a Java of their own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from lapwing import Categories, Interval, SquareWave, Survey
+from lapwing.cli import main
+from lapwing.documents import canonical
+from lapwing.engines import arrow
+from lapwing.errors import (
+    ArgumentError,
+    DomainError,
+    EngineError,
+    LapwingError,
+    MismatchError,
+    ReportError,
+)
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.tally import ReportLog
+from tests.engines.arrow.test_same_tallies import _labels, _one_of_each, _survey, _table
+from tests.engines.spark.local_spark import failing_once, python_without_lapwing, start
+
+pytestmark = [
+    pytest.mark.service,
+    # Of pandas, which Spark would rather have older.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+]
+
+pytest.importorskip("pyspark")
+
+from lapwing.engines import spark as engine  # noqa: E402
+
+PEOPLE = 403
+CASES = [case.values[0] for case in _one_of_each()]
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Any]:
+    made = start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def read(session: Any, tmp_path: Path) -> Callable[..., Any]:
+    """Return what makes a data frame of several partitions, from a table in files of Parquet."""
+
+    def frame(table: pa.Table, *, files: int = 3, name: str = "in") -> Any:
+        (tmp_path / name).mkdir()
+        size = -(-len(table) // files)
+        for number in range(files):
+            part = table.slice(number * size, size)
+            parquet.write_table(part, tmp_path / name / f"{number}.parquet", row_group_size=40)
+        return session.read.parquet(str(tmp_path / name))
+
+    return frame
+
+
+@pytest.fixture
+def survey() -> Survey:
+    return Survey("age", SquareWave(Interval(0, 100, bins=16), epsilon=1))
+
+
+def _bytes(counted: Any) -> dict[str | None, bytes]:
+    return {label: canonical(one.to_document()) for label, one in counted.groups.items()}
+
+
+def test_every_tally_is_that_of_arrow(read: Callable[..., Any]) -> None:
+    """By groups, of every kind of randomizer: counts, mixtures, logs."""
+    kinds = set()
+    for number, case in enumerate(CASES):
+        survey, reports = _survey(case)
+        table = _table(reports)
+        df = read(table, name=f"in-{number}", files=1 + number % 3)
+        counted = engine.tally(df, survey, by="place")
+        wanted = arrow.tally(table, survey, by="place")
+        assert _bytes(counted) == _bytes(wanted) and counted.refused == 0
+        assert canonical(counted.tally.to_document()) == canonical(
+            survey.tally(reports).to_document()
+        )
+        kinds.add(type(counted.tally))
+    assert ReportLog in kinds and len(kinds) == 2
+
+
+def _three() -> list[Any]:
+    """A count, a mixture and a log."""
+    made = [_survey(case) for case in CASES]
+    logs = [one for one in made if isinstance(one[0].tally(one[1]), ReportLog)]
+    mixtures = [one for one in made if len(one[0].tally(one[1]).blocks) > 1]
+    return [made[0], mixtures[0], logs[0]]
+
+
+def test_any_division_and_tasks_that_fail(
+    session: Any, read: Callable[..., Any], tmp_path: Path
+) -> None:
+    for number, (survey, reports) in enumerate(_three()):
+        table = _table(reports)
+        whole = canonical(survey.tally(reports).to_document())
+        df = read(table, name=f"in-{number}")
+        for divided in (df, df.coalesce(1), df.repartition(7), session.createDataFrame(table)):
+            counted = engine.tally(divided, survey)
+            assert canonical(counted.tally.to_document()) == whole and not counted.grouped
+        folder = tmp_path / f"failed-{number}"
+        folder.mkdir()
+        failing = df.mapInArrow(failing_once(folder), df.schema)
+        for by in (None, "place"):
+            counted = engine.tally(failing, survey, by=by)
+            assert canonical(counted.tally.to_document()) == whole
+        tried = {path.name for path in folder.iterdir()}
+        assert {"attempt-0-0", "attempt-0-1"} <= tried and len(tried) >= 4
+    empty = engine.tally(df.limit(0), survey)
+    assert empty.total == 0 and empty.refused == 0
+
+
+def test_groups_of_several_columns(read: Callable[..., Any], survey: Survey) -> None:
+    _, reports = survey, survey.randomize(np.linspace(0, 100, PEOPLE))
+    years = [2026 + row % 2 if row % 5 else None for row in range(PEOPLE)]
+    table = _table(reports).append_column("year", pa.array(years, pa.int32()))
+    counted = engine.tally(read(table), survey, by=["place", "year"])
+    wanted: Counter[str | None] = Counter()
+    for place, year in zip(_labels(), years, strict=True):
+        place = (place or "").strip()
+        none = not place and year is None
+        wanted[None if none else f"place={place}/year={'' if year is None else year}"] += 1
+    assert {label: one.total for label, one in counted.groups.items()} == wanted
+    chosen = [
+        row
+        for row in range(PEOPLE)
+        if (_labels()[row] or "").strip() == "south" and years[row] == 2027
+    ]
+    part = Reports(reports.data[chosen], reports.fingerprint)
+    assert counted.groups["place=south/year=2027"] == survey.tally(part)
+    with pytest.raises(ArgumentError, match="at most 3 groups"):
+        engine.tally(read(table, name="again"), survey, by="place", most_groups=3)
+
+
+def test_bad_rows_are_named_or_counted_apart(
+    session: Any, read: Callable[..., Any], survey: Survey
+) -> None:
+    reports = survey.randomize(np.linspace(0, 100, PEOPLE))
+    data = reports.data.copy()
+    rows = [200, 201, 390]
+    data[rows] = 255
+    table = _table(Reports(data, reports.fingerprint))
+    df = read(table, files=2)
+    with pytest.raises(ReportError) as caught:
+        engine.tally(df, survey)
+    said = str(caught.value)
+    assert len(said) < 300 and "\n" not in said and "nothing was counted" in said
+    # Whichever task was first; rows count from 1 in each file of 202.
+    first, second = "0.parquet: " in said, "1.parquet: " in said
+    assert (first and "row 201 " in said) or (second and "row 189 " in said)
+    assert caught.value.position in (200, 188)
+    with pytest.raises(ReportError, match=r"partition 0: .* row 201 "):
+        engine.tally(df.coalesce(1).localCheckpoint(), survey)
+    kept = Reports(np.delete(reports.data, rows, axis=0), reports.fingerprint)
+    for by in (None, "place"):
+        counted = engine.tally(df.repartition(5), survey, by=by, skip_bad=True)
+        assert counted.refused == 3 and counted.tally == survey.tally(kept)
+
+
+def _said(work: Callable[[], object]) -> tuple[type, str]:
+    with pytest.raises(LapwingError) as caught:
+        work()
+    words = str(caught.value).replace("the data frame", "the table")
+    return type(caught.value), words
+
+
+def test_what_is_wrong_is_said_before_a_job_starts(
+    session: Any, read: Callable[..., Any], survey: Survey, tmp_path: Path
+) -> None:
+    reports = survey.randomize(np.linspace(0, 100, 50))
+    table = pa.table({"report": pa.array([bytes(one) for one in reports.data], pa.binary())})
+    table = table.append_column("share", pa.array(np.ones(50)))
+    df = read(table)
+    jobs = session.sparkContext.statusTracker().getJobIdsForGroup
+    before = len(jobs())
+    asked: list[dict[str, Any]] = [
+        {"column": "reprot"},
+        {"column": "share"},
+        {"by": "plaice"},
+        {"by": "report"},
+        {"by": "share"},
+    ]
+    for one in asked:
+        assert _said(lambda one=one: engine.tally(df, survey, **one)) == _said(
+            lambda one=one: arrow.tally(table, survey, **one)
+        )
+    dates = pa.table({"day": pa.array([1], pa.date32()), "n": [1.0]})
+    for one in ({"column": "day"}, {"column": "month"}, {}, {"column": "n", "by": "n"}):
+        near = {**one, "output": tmp_path / "x.parquet"}
+        assert _said(
+            lambda one=one: engine.randomize(
+                session.createDataFrame(dates), survey, output=str(tmp_path / "x"), **one
+            )
+        ) == _said(lambda near=near: arrow.randomize(dates, survey, **near))
+    domain = Interval(0, 1, bins=4)
+    assert _said(
+        lambda: engine.summarize(session.createDataFrame(dates), domain, column="day")
+    ) == _said(lambda: arrow.summarize(dates, domain, column="day"))
+    with pytest.raises(ArgumentError, match=r"DataFrame of pyspark.sql, got a Table"):
+        engine.tally(table, survey)
+    # What this package wrote says whose reports they are, in files and in the frame's schema.
+    arrow.randomize(
+        pa.table({"age": np.arange(20.0)}), survey, output=tmp_path / "ours.parquet", column="age"
+    )
+    other = Survey("age, asked again", survey.randomizer)
+    theirs = session.read.parquet(str(tmp_path / "ours.parquet"))
+    assert engine.tally(theirs, survey).total == 20
+    jobs_then = len(jobs())
+    with pytest.raises(MismatchError, match=r"ours\.parquet holds reports of survey"):
+        engine.tally(theirs, other)
+    assert len(jobs()) == jobs_then
+    assert before + 3 >= jobs_then  # one tally, and the schemas of what was read
+
+
+def test_a_value_is_randomised_once(
+    session: Any, read: Callable[..., Any], survey: Survey, tmp_path: Path
+) -> None:
+    """Tasks fail after they have written, the result is evaluated again, the job is asked again."""
+    everybody = pa.table({"age": np.full(300, 50.0), "person": [str(n) for n in range(300)]})
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    (folder / ".out.lapwing-0123").mkdir()  # of a job that was killed
+    df = read(everybody)
+    failing = df.mapInArrow(failing_once(folder), df.schema)
+    made = engine.randomize(failing, survey, output=str(folder / "out"), column="age", by="person")
+    attempts = sorted(folder.glob("attempt-*"))
+    assert {"attempt-0-0", "attempt-0-1"} <= {path.name for path in attempts}
+    for path in attempts:  # while they ran, others saw a closed folder of theirs and nothing else
+        (seen,) = path.read_text().splitlines()
+        assert seen.startswith(".out.lapwing-") and seen.endswith(" 700") and "0123" not in seen
+    assert sorted(one.name for one in folder.iterdir() if one not in attempts) == ["out"]
+    first = made.collect()
+    assert sorted(int(row["person"]) for row in first) == list(range(300))
+    assert made.collect() == first
+    stored = parquet.read_table(folder / "out").to_pylist()
+    assert sorted(map(str, stored)) == sorted(str(row.asDict()) for row in first)
+    counted = engine.tally(made, survey)
+    assert counted.tally == arrow.tally(folder / "out", survey).tally and counted.total == 300
+    other = Survey("another", survey.randomizer)
+    for tally in (engine.tally, arrow.tally):
+        with pytest.raises(MismatchError):
+            tally(made if tally is engine.tally else folder / "out", other)  # type: ignore[operator]
+    with pytest.raises(ArgumentError, match="out is there already"):
+        engine.randomize(df, survey, output=str(folder / "out"), column="age")
+    # Equal values in two tasks: each draws its own randomness (chance of one below 10^-50).
+    parts = [
+        bytes(b"".join(r["report"] for r in first if int(r["person"]) // 100 == n)) for n in (0, 1)
+    ]
+    assert len(set(parts)) == 2 and len(parts[0]) == len(parts[1]) == 100
+    # A job that fails for good, and one whose value is refused, leave nothing.
+    hopeless = df.mapInArrow(failing_once(folder, times=9), df.schema)
+    with pytest.raises(EngineError, match="nothing was counted or written"):
+        engine.randomize(hopeless, survey, output=str(folder / "no"), column="age")
+    bad = session.createDataFrame(pa.table({"age": [1.0, float("nan")]})).coalesce(1)
+    with pytest.raises(DomainError, match=r"partition 0: .* row 2 is missing"):
+        engine.randomize(bad, survey, output=str(folder / "no"))
+    with pytest.raises(DomainError, match="at least one row"):
+        engine.randomize(df.limit(0), survey, output=str(folder / "no"), column="age")
+    left = [path.name for path in folder.iterdir() if not path.name.startswith("attempt-")]
+    assert left == ["out"]
+
+
+def test_summaries_are_those_of_arrow(read: Callable[..., Any], tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    table = pa.table(
+        {
+            "value": pa.array([*rng.normal(50, 40, 300), *[None] * 7, float("inf")]),
+            "color": pa.array(rng.choice(["red", "green", "mauve"], 308)),
+            "day": pa.array(rng.integers(0, 20000, 308).astype(np.int32), pa.date32()),
+        }
+    )
+    df = read(table)
+    failing = df.mapInArrow(failing_once(tmp_path), df.schema)
+    age, color = Interval(0, 100, bins=20), Categories(["red", "green"])
+    asked: list[tuple[Any, dict[str, str]]] = [
+        (age, {"column": "value"}),
+        (color, {"column": "color"}),
+        (Segmented(age, color), {"column": "value", "by": "color"}),
+        (Interval("1970-01-01", "2030-01-01", bins=9000, unit="date"), {"column": "day"}),
+    ]
+    for domain, columns in asked:
+        wanted = arrow.summarize(table, domain, **columns)
+        for given in (df, failing):
+            assert engine.summarize(given, domain, **columns) == wanted
+    assert (tmp_path / "attempt-0-1").exists()
+    assert engine.summarize(df.limit(0), age, column="value").people == 0
+
+
+def test_executors_without_the_package(
+    session: Any, survey: Survey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    df = session.createDataFrame(pa.table({"report": pa.array([b"\1"], pa.binary())}))
+    context = session.sparkContext
+    (tmp_path / "old" / "lapwing").mkdir(parents=True)
+    (tmp_path / "old" / "lapwing" / "__init__.py").write_text('__version__ = "0.0.9"\n')
+    bare = python_without_lapwing(tmp_path / "bare")
+    for path, words in (
+        (str(tmp_path / "old"), "the executors have lapwing 0.0.9, the driver has "),
+        ("", "the executors have no lapwing, the driver has "),
+    ):
+        monkeypatch.setattr(context, "pythonExec", bare)
+        monkeypatch.setitem(context.environment, "PYTHONPATH", path)
+        with pytest.raises(EngineError, match=words) as caught:
+            engine.tally(df, survey)
+        assert "install 'lapwing[spark]" in str(caught.value) and "\n" not in str(caught.value)
+        with pytest.raises(EngineError, match=words):
+            engine.randomize(df.selectExpr("1.0 AS age"), survey, output=str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_line(
+    session: Any,
+    survey: Survey,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("survey.json").write_text(survey.to_json())
+    ages = np.round(np.random.default_rng(1).uniform(0, 100, 90), 1)
+    table = pa.table({"age": ages, "place": ["a", "b", "c"] * 30})
+    Path("in").mkdir()
+    for number in (0, 1):
+        parquet.write_table(table.slice(45 * number, 45), f"in/{number}.parquet")
+    lines = "".join(
+        f'{age},"{place}\nx"\n' for age, place in zip(ages, ["a", "b", "c"] * 30, strict=True)
+    )
+    Path("ages.csv").write_text(f"age,place\n{lines}")
+
+    def run(*words: str) -> tuple[int, str]:
+        code = main([*words, "--engine", "spark", "--quiet"])
+        return code, capsys.readouterr().err
+
+    assert run("randomize", "survey.json", "in", "-o", "out", "-c", "age", "--by", "place") == (
+        0,
+        "",
+    )
+    assert run("tally", "survey.json", "out", "-o", "t.json") == (0, "")
+    assert run(
+        "tally", "survey.json", "out", "-o", "g.json", "--by", "place", "--minimum", "1"
+    ) == (
+        0,
+        "",
+    )
+    assert main(["tally", "survey.json", "out", "-o", "u.json", "--quiet"]) == 0
+    assert Path("t.json").read_bytes() == Path("u.json").read_bytes()
+    assert len(list(Path(".").glob("g-*.json"))) == 3
+    domain = ("--low", "0", "--high", "100", "--bins", "10", "-c", "age")
+    assert run("summarize", "in", "-o", "s.bin", *domain) == (0, "")
+    assert run("summarize", "ages.csv", "-o", "c.bin", *domain) == (0, "")
+    wanted = Summary.of_values(ages, Interval(0, 100, bins=10))
+    assert Summary.read("s.bin") == Summary.read("c.bin") == wanted
+    Path("short.csv").write_text("age,place\n1,a\n2\n")
+    Path("x.lwr").write_bytes(b"")
+    for words, code, part in (
+        (("tally", "survey.json", "x.lwr", "-o", "n"), 2, "x.lwr does not"),
+        (("tally", "survey.json", "absent", "-o", "n"), 7, "absent"),
+        (("tally", "survey.json", "in", "-o", "n"), 4, "name the column of reports with --column"),
+        (("summarize", "short.csv", "-o", "n", *domain), 7, "Spark could not do the job"),
+        (("randomize", "survey.json", "in", "-o", "out", "-c", "age"), 2, "is there already"),
+    ):
+        found, said = run(*words)
+        assert found == code and part in said and len(said.splitlines()) == 1, said
