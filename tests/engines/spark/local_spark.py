@@ -42,19 +42,16 @@ def start(master: str = "local[2,4]", **settings: str) -> Any:
             "spark.sql.warehouse.dir": "/nonexistent",
             "spark.ui.showConsoleProgress": "false",
             # Of the workers alone, so that a test may give them another.
-            "spark.pyspark.python": sys.executable,
             "spark.executorEnv.PYTHONPATH": str(ROOT / "src"),
             "spark.executorEnv.OMP_NUM_THREADS": "1",
             **settings,
         }
         for name, setting in settings.items():
             builder = builder.config(name, setting)
-        path = os.environ.pop("PYTHONPATH", None)  # Java would hand it on to every worker
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYSPARK_PYTHON", sys.executable)
+            patch.delenv("PYTHONPATH", raising=False)  # Java would hand it on to every worker
             return builder.getOrCreate()
-        finally:
-            if path is not None:
-                os.environ["PYTHONPATH"] = path
 
 
 def python_without_lapwing(folder: Path) -> str:
