@@ -26,6 +26,16 @@ def node() -> str:
     )
 
 
+def java() -> str:
+    """Return the path of Java."""
+    found = shutil.which("java")
+    if found is None:
+        raise MissingProgramError(
+            "Java is not here: install it (Debian, Ubuntu: apt-get install default-jre-headless)"
+        )
+    return found
+
+
 def chromium() -> str:
     """Return the path of a Chromium."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -62,6 +62,7 @@ BENCHMARKS = {
     "speed/under_load": "a decode and the demo, with another process on each core",
     "speed/streaming": "memory of tallying 100 million reports",
     "speed/engines": "the Arrow engine: reports a CPU second from memory and from Parquet",
+    "speed/spark": "the Spark engine beside reading alone: CPU of all processes (needs Java)",
     "service/uploads": "uploads over HTTP: CPU, rates, groups",
     "service/delays": "delays of uploads while results are decoded",
     "service/memory": "memory of a collector that counts 100 million reports",

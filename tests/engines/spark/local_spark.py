@@ -37,7 +37,7 @@ def start(master: str = "local[2,4]", **settings: str) -> Any:
             "spark.driver.memory": "700m",
             "spark.log.level": "OFF",
             "spark.sql.shuffle.partitions": "2",
-            "spark.sql.files.maxPartitionBytes": "4000",
+            "spark.sql.files.maxPartitionBytes": "9000",
             "spark.sql.files.openCostInBytes": "0",
             "spark.sql.warehouse.dir": "/nonexistent",
             "spark.ui.showConsoleProgress": "false",
@@ -81,7 +81,7 @@ def failing_once(folder: Path, *, times: int = 1) -> Callable[[Iterator[Any]], I
         number, attempt = context.partitionId(), context.attemptNumber()
         yield from batches
         if attempt < times:
-            time.sleep(0.3)  # what was handed on is written
+            time.sleep(0.1)  # what was handed on is written
         there = [
             f"{name} {os.stat(os.path.join(beside, name)).st_mode & 0o777:o}"
             for name in sorted(os.listdir(beside))

@@ -60,7 +60,7 @@ def session() -> Iterator[Any]:
 def read(session: Any, tmp_path: Path) -> Callable[..., Any]:
     """Return what makes a data frame of several partitions, from a table in files of Parquet."""
 
-    def frame(table: pa.Table, *, files: int = 3, name: str = "in") -> Any:
+    def frame(table: pa.Table, *, files: int = 2, name: str = "in") -> Any:
         (tmp_path / name).mkdir()
         size = -(-len(table) // files)
         for number in range(files):
@@ -86,7 +86,7 @@ def test_every_tally_is_that_of_arrow(read: Callable[..., Any]) -> None:
     for number, case in enumerate(CASES):
         survey, reports = _survey(case)
         table = _table(reports)
-        df = read(table, name=f"in-{number}", files=1 + number % 3)
+        df = read(table, name=f"in-{number}", files=1 + number % 2)
         counted = engine.tally(df, survey, by="place")
         wanted = arrow.tally(table, survey, by="place")
         assert _bytes(counted) == _bytes(wanted) and counted.refused == 0
@@ -112,17 +112,16 @@ def test_any_division_and_tasks_that_fail(
         table = _table(reports)
         whole = canonical(survey.tally(reports).to_document())
         df = read(table, name=f"in-{number}")
-        for divided in (df, df.coalesce(1), df.repartition(7), session.createDataFrame(table)):
+        for divided in (df.repartition(3), session.createDataFrame(table)):
             counted = engine.tally(divided, survey)
             assert canonical(counted.tally.to_document()) == whole and not counted.grouped
         folder = tmp_path / f"failed-{number}"
         folder.mkdir()
         failing = df.mapInArrow(failing_once(folder), df.schema)
-        for by in (None, "place"):
-            counted = engine.tally(failing, survey, by=by)
-            assert canonical(counted.tally.to_document()) == whole
+        counted = engine.tally(failing, survey, by="place" if number else None)
+        assert canonical(counted.tally.to_document()) == whole
         tried = {path.name for path in folder.iterdir()}
-        assert {"attempt-0-0", "attempt-0-1"} <= tried and len(tried) >= 4
+        assert {"attempt-0-0", "attempt-0-1", "attempt-1-0", "attempt-1-1"} <= tried
     empty = engine.tally(df.limit(0), survey)
     assert empty.total == 0 and empty.refused == 0
 
@@ -157,7 +156,7 @@ def test_bad_rows_are_named_or_counted_apart(
     rows = [200, 201, 390]
     data[rows] = 255
     table = _table(Reports(data, reports.fingerprint))
-    df = read(table, files=2)
+    df = read(table)
     with pytest.raises(ReportError) as caught:
         engine.tally(df, survey)
     said = str(caught.value)
@@ -170,7 +169,7 @@ def test_bad_rows_are_named_or_counted_apart(
         engine.tally(df.coalesce(1).localCheckpoint(), survey)
     kept = Reports(np.delete(reports.data, rows, axis=0), reports.fingerprint)
     for by in (None, "place"):
-        counted = engine.tally(df.repartition(5), survey, by=by, skip_bad=True)
+        counted = engine.tally(df.repartition(2), survey, by=by, skip_bad=True)
         assert counted.refused == 3 and counted.tally == survey.tally(kept)
 
 
@@ -265,7 +264,7 @@ def test_a_value_is_randomised_once(
     ]
     assert len(set(parts)) == 2 and len(parts[0]) == len(parts[1]) == 100
     # A job that fails for good, and one whose value is refused, leave nothing.
-    hopeless = df.mapInArrow(failing_once(folder, times=9), df.schema)
+    hopeless = df.coalesce(1).mapInArrow(failing_once(folder, times=9), df.schema)
     with pytest.raises(EngineError, match="nothing was counted or written"):
         engine.randomize(hopeless, survey, output=str(folder / "no"), column="age")
     bad = session.createDataFrame(pa.table({"age": [1.0, float("nan")]})).coalesce(1)
@@ -295,10 +294,11 @@ def test_summaries_are_those_of_arrow(read: Callable[..., Any], tmp_path: Path) 
         (Segmented(age, ["red", "green"]), {"column": "value", "by": "color"}),
         (Interval("1970-01-01", "2030-01-01", bins=9000, unit="date"), {"column": "day"}),
     ]
-    for domain, columns in asked:
-        wanted = arrow.summarize(table, domain, **columns)
-        for given in (df, failing):
-            assert engine.summarize(given, domain, **columns) == wanted
+    for number, (domain, columns) in enumerate(asked):
+        given = (failing, df)[number % 2]
+        assert engine.summarize(given, domain, **columns) == arrow.summarize(
+            table, domain, **columns
+        )
     assert (tmp_path / "attempt-0-1").exists()
     assert engine.summarize(df.limit(0), age, column="value").people == 0
 

@@ -22,7 +22,7 @@ from lapwing.protocol.messages.tally import Counts
 from lapwing.survey.survey import Survey
 
 MERGING_TASKS = 8
-"""Tasks that add up the counts of all others, where those are large."""
+"""Most tasks that add up the counts of all others, where those are large."""
 
 
 def tally(
@@ -71,9 +71,9 @@ def tally(
     Notes
     -----
     Each task sends one tally for each label. Where tallies are large (above 64 KiB, or by label)
-    eight tasks add them up before the driver does, so that what the driver receives does not grow
-    with the number of partitions. A log is received whole: ``spark.driver.maxResultSize`` limits
-    it.
+    at most eight tasks add them up before the driver does, so that what the driver receives does
+    not grow with the number of partitions. A log is received whole, which
+    ``spark.driver.maxResultSize`` limits.
     """
     rows = SparkRows.of(df)
     labels = [by] if isinstance(by, str) else list(by or ())
@@ -92,12 +92,17 @@ def tally(
     counts = mapped(rows.select(columns), "count_reports", given, COLUMNS)
     nothing = nothing_of(survey)
     if isinstance(nothing, Counts) and (labels or _bytes(nothing) > WIDE):
-        counts = counts.repartition(MERGING_TASKS, quoted("task"))
+        counts = counts.repartition(merging_tasks(counts), quoted("task"))
         counts = mapped(counts, "add_counts", given, COLUMNS)
     table = answered(rows, columns, counts.toArrow)
     total = ReportCount({}, bool(labels)) + added(table.to_batches(), survey)
     check_number(total, most_groups)
     return total
+
+
+def merging_tasks(df: Any) -> int:
+    """Return how many tasks add up what others counted: few, or as few as Spark is set to."""
+    return min(MERGING_TASKS, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
 
 
 def _bytes(tally: Counts) -> int:

@@ -13,7 +13,7 @@ from lapwing.engines.arrow.value_jobs import segments_beside
 from lapwing.engines.spark.job_errors import answered, mapped
 from lapwing.engines.spark.partial_counts import WIDE
 from lapwing.engines.spark.spark_rows import SparkRows, quoted
-from lapwing.engines.spark.spark_tally import MERGING_TASKS
+from lapwing.engines.spark.spark_tally import merging_tasks
 from lapwing.engines.spark.staged_output import write_once
 from lapwing.engines.spark.worker_jobs import sum_of
 from lapwing.errors import ArgumentError, DomainError
@@ -22,6 +22,9 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.summary import Summary, for_curator
 from lapwing.survey.survey import Survey
+
+PARTIAL = "task int, content binary"
+"""The schema of a partition's counts."""
 
 
 def randomize(
@@ -154,10 +157,10 @@ def summarize(
         "domain": json.dumps(curated.to_document()),
         "by": None if beside is None else beside.name,
     }
-    counts = mapped(rows.select(columns), "summarize_values", given, "content binary")
+    counts = mapped(rows.select(columns), "summarize_values", given, PARTIAL)
     if 8 * curated.size > WIDE:
-        counts = counts.repartition(MERGING_TASKS)
-        counts = mapped(counts, "add_summaries", given, "content binary")
+        counts = counts.repartition(merging_tasks(counts), "task")
+        counts = mapped(counts, "add_summaries", given, PARTIAL)
     table = answered(rows, columns, counts.toArrow)
     total = sum_of(iter(table.to_batches()))
     return Summary(curated, np.zeros(curated.size, dtype=np.int64) if total is None else total)

@@ -36,12 +36,11 @@ def task(version: str, job: str, given: dict[str, Any]) -> Callable[[Batches], B
             return RuntimeError(mark + json.dumps(said))
 
         try:
-            import lapwing
+            from lapwing import __version__ as found
         except ImportError:
             said = f"have no lapwing, the driver has {version}"
             raise fail(kind="EngineError", message=said) from None
-        if lapwing.__version__ != version:
-            found = lapwing.__version__
+        if found != version:
             raise fail(
                 kind="EngineError", message=f"have lapwing {found}, the driver has {version}"
             )

@@ -149,8 +149,6 @@ def _nothing(rows: int) -> None:
 
 def summarize_values(given: Given, batches: Batches) -> Batches:
     """Yield the exact counts of a partition."""
-    import pyarrow as pa
-
     domain = for_curator(build_domain(json.loads(given["domain"])))
     table = _table(given, batches)
     if table is None:
@@ -159,16 +157,22 @@ def summarize_values(given: Given, batches: Batches) -> Batches:
     values = _column(given, table, cells, curator=True)
     beside = segments_beside(values, given["by"], domain)
     counts = symbol_counts(values, beside, domain, 1, _nothing)
-    yield pa.record_batch({"content": pa.array([counts.astype("<i8").tobytes()], pa.binary())})
+    yield _row_of(counts)
+
+
+def _row_of(counts: Any) -> Any:
+    import pyarrow as pa
+
+    content = counts.astype("<i8").tobytes()
+    task = pa.array([partition()], pa.int32())
+    return pa.record_batch({"task": task, "content": pa.array([content], pa.binary())})
 
 
 def add_summaries(given: Given, batches: Batches) -> Batches:
     """Yield the sum of the counts of some partitions."""
-    import pyarrow as pa
-
     total = sum_of(batches)
     if total is not None:
-        yield pa.record_batch({"content": pa.array([total.astype("<i8").tobytes()], pa.binary())})
+        yield _row_of(total)
 
 
 def sum_of(batches: Batches) -> Any:
