@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeVar
 
 import lapwing.errors
-from lapwing import __version__
 from lapwing.engines.spark import worker_entry
 from lapwing.engines.spark.spark_rows import SparkRows, file_name, quoted
 from lapwing.errors import EngineError, LapwingError
 
 Result = TypeVar("Result")
+
+VERSION: str = sys.modules["lapwing"].__version__
+"""Of lapwing on the driver."""
 
 ROW = "file string, index long"
 """The schema of the place of a row."""
@@ -33,7 +36,7 @@ def mapped(df: Any, job: str, given: dict[str, Any], schema: str) -> Any:
         Of what it yields.
     """
     with quietly():
-        return df.mapInArrow(worker_entry.task(__version__, job, given), schema)
+        return df.mapInArrow(worker_entry.task(VERSION, job, given), schema)
 
 
 def quietly() -> warnings.catch_warnings:
@@ -87,7 +90,7 @@ def _raise(error: Exception, rows: SparkRows, columns: list[str]) -> NoReturn:
 
 def _unfit(what: str) -> EngineError:
     return EngineError(
-        f"the executors {what}: install 'lapwing[spark]=={__version__}' where they run, or name a "
+        f"the executors {what}: install 'lapwing[spark]=={VERSION}' where they run, or name a "
         "Python that has it (PYSPARK_PYTHON); nothing was counted or written"
     )
 
