@@ -1,0 +1,294 @@
+"""What holds inside a pipeline of Beam: run in its own environment by `test_beam.py`."""
+
+from __future__ import annotations
+
+import pickle
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import apache_beam as beam
+import numpy as np
+import pyarrow as pa
+import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
+from pyarrow import parquet
+
+import lapwing as lw
+from lapwing.documents import canonical
+from lapwing.engines import arrow
+from lapwing.engines.beam import CountReports, CountValues, RandomizeValues
+from lapwing.engines.beam.randomize_transform import _Randomizing
+from lapwing.errors import ArgumentError, DomainError, ReportError
+from lapwing.protocol.messages.reports import Reports
+
+PEOPLE = 601
+SURVEYS = {
+    "counts": lw.Survey("c", lw.SquareWave(lw.Interval(0, 1, bins=16), 1)),
+    "bits": lw.Survey("b", lw.OptimizedUnaryEncoding(lw.Categories(20), 1)),
+    "mixture": lw.Survey("m", lw.MultiscaleWave(lw.Interval(0, 1, bins=64), 1)),
+    "log": lw.Survey("l", lw.LinearHashing(lw.Categories(2**30), 1)),
+}
+AGAIN = PipelineOptions(["--runner=FnApiRunner", "--direct_runner_bundle_repeat=2"])
+"""Each bundle is run three times, and the output of the last run counts."""
+RETRIED = PipelineOptions(["--runner=BundleBasedDirectRunner"])
+"""A bundle that fails is run again, up to four times."""
+
+every = pytest.mark.parametrize("survey", SURVEYS.values(), ids=SURVEYS)
+
+
+def made(survey: lw.Survey) -> Reports:
+    rng = np.random.default_rng(1)
+    listed = isinstance(survey.randomizer.domain, lw.Categories)
+    values = rng.integers(0, 20, PEOPLE) if listed else rng.random(PEOPLE)
+    return survey.randomize(values, rng=lw.seeded(1))
+
+
+def labels() -> list[str | None]:
+    return [["north", "south", None][row * 31 // 7 % 3] for row in range(PEOPLE)]
+
+
+def table(reports: Reports) -> pa.Table:
+    cells = [bytes(row) for row in reports.data]
+    return pa.table({"report": pa.array(cells, pa.binary()), "place": pa.array(labels())})
+
+
+def collected(step: Any, given: Any, options: PipelineOptions | None = None) -> list[Any]:
+    """Return what a transform makes of some elements, as its committed bundles gave it."""
+    with tempfile.TemporaryDirectory() as folder:
+        runner = "FnApiRunner" if options is None else None
+        with beam.Pipeline(runner=runner, options=options or PipelineOptions([])) as pipeline:
+            _ = pipeline | beam.Create(given) | step | KeepIn(folder)
+        lines = [line for path in Path(folder).iterdir() for line in path.read_text().split()]
+    return [pickle.loads(bytes.fromhex(line)) for line in lines]
+
+
+class KeepIn(beam.PTransform):
+    """Writes elements to files that Beam commits."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def expand(self, elements: Any) -> Any:
+        texts = elements | beam.Map(lambda element: pickle.dumps(element).hex())
+        return texts | beam.io.WriteToText(f"{self.folder}/kept")
+
+
+def told(counted: Any) -> Any:
+    return {name: canonical(one.to_document()) for name, one in counted.groups.items()}
+
+
+def in_batches(rows: pa.Table, size: int) -> list[Any]:
+    return [pa.Table.from_batches([batch]) for batch in rows.to_batches(max_chunksize=size)]
+
+
+@every
+def test_elements_of_any_kind_give_the_same_tally(survey: lw.Survey) -> None:
+    reports = made(survey)
+    rows = table(reports)
+    plain = told(arrow.count(rows.to_batches()[0], survey))
+    grouped = told(arrow.count(rows.to_batches()[0], survey, by="place"))
+    listed = rows.to_pylist()
+    kinds: list[tuple[list[Any], str | None]] = [
+        (in_batches(rows, 7), None),
+        (rows.to_batches(max_chunksize=PEOPLE), None),
+        ([cell["report"] for cell in listed], None),
+        ([reports[:100], reports[100:]], None),
+        (in_batches(rows, 50), "place"),
+        (listed, "place"),
+        ([SimpleNamespace(**row) for row in listed], "place"),
+        ([*in_batches(rows, 50)[:4], *listed[200:]], "place"),
+    ]
+    for elements, by in kinds:
+        [found] = collected(beam.CombineGlobally(CountReports(survey, by=by)), elements)
+        assert told(found) == (plain if by is None else grouped), (type(elements[0]), by)
+        assert found.grouped == (by is not None)
+
+
+@every
+def test_a_tally_for_each_key(survey: lw.Survey) -> None:
+    reports = made(survey)
+    keyed = list(zip(labels(), map(bytes, reports.data), strict=True))
+    found = dict(collected(beam.CombinePerKey(CountReports(survey)), keyed))
+    wanted = arrow.count(table(reports).to_batches()[0], survey, by="place").groups
+    assert {key: one.tally for key, one in found.items()} == dict(wanted)
+
+
+def test_nothing_is_a_count_of_nothing() -> None:
+    survey = SURVEYS["counts"]
+    [found] = collected(beam.CombineGlobally(CountReports(survey)), [])
+    assert found.total == 0 and dict(found.groups) == {}
+    [summary] = collected(beam.CombineGlobally(CountValues(lw.Interval(0, 1, bins=4))), [])
+    assert summary.people == 0
+
+
+class FailsOnce(beam.DoFn):
+    """Passes elements on, and fails at the end of the first bundle that it sees."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def process(self, element: Any) -> Iterator[Any]:
+        yield element
+        if not self.mark.exists():
+            self.mark.touch()
+            raise RuntimeError("a worker is gone after it emitted")
+
+
+class CountsAndFails(CountReports):
+    """Fails once, after it has counted."""
+
+    def __init__(self, *given: Any, mark: Path, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.mark = mark
+
+    def add_input(self, accumulated: Any, element: Any) -> Any:
+        accumulated = super().add_input(accumulated, element)
+        if not self.mark.exists():
+            self.mark.touch()
+            raise RuntimeError("a worker is gone after it counted")
+        return accumulated
+
+
+@pytest.mark.parametrize("name", ["counts", "log"])
+def test_a_bundle_that_runs_again_counts_once(name: str, tmp_path: Path) -> None:
+    survey = SURVEYS[name]
+    reports = made(survey)
+    rows = table(reports)
+    wanted = told(arrow.count(rows.to_batches()[0], survey, by="place"))
+    count = beam.CombineGlobally(CountReports(survey, by="place"))
+    for given in (in_batches(rows, 100), rows.to_pylist()):
+        assert told(collected(count, given, AGAIN)[0]) == wanted
+        for number, kind in enumerate(("emitted", "counted")):
+            mark = tmp_path / f"{number}-{type(given[0]).__name__}"
+            failing = CountsAndFails(survey, by="place", mark=mark)
+            step = beam.CombineGlobally(failing)
+            if kind == "emitted":
+                step = "Fail" >> beam.ParDo(FailsOnce(mark)) | "Count" >> count
+            assert told(collected(step, given, RETRIED)[0]) == wanted
+            assert mark.exists()
+
+
+def test_bad_reports_fail_or_are_counted_apart() -> None:
+    survey = SURVEYS["counts"]
+    reports = made(survey)
+    cells: list[Any] = [bytes(row) for row in reports.data]
+    for row in (5, 77, 400):
+        cells[row] = [b"\xff", b"", None][row % 3]
+    rows = [{"report": cell} for cell in cells]
+    batches = in_batches(pa.table({"report": pa.array(cells, pa.binary())}), 60)
+    kept = Reports(np.delete(reports.data, [5, 77, 400], axis=0), reports.fingerprint)
+    for given in (rows, batches):
+        with pytest.raises(ReportError):
+            collected(beam.CombineGlobally(CountReports(survey)), given)
+        skipping = CountReports(survey, skip_bad=True)
+        [found] = collected(beam.CombineGlobally(skipping), given, AGAIN)
+        assert found.refused == 3 and found.tally == survey.tally(kept)
+
+
+def test_what_is_no_row_is_refused_without_showing_it() -> None:
+    survey = SURVEYS["counts"]
+    grouped = CountReports(survey, by="place")
+    with pytest.raises(ArgumentError, match="have no column 'place'"):
+        collected(beam.CombineGlobally(grouped), [b"\x00"])
+    with pytest.raises(ArgumentError, match="must have a field 'report', a dict has none"):
+        collected(beam.CombineGlobally(CountReports(survey)), [{"secret": 7}])
+    with pytest.raises(ArgumentError, match="of one type") as caught:
+        mixed = [{"report": 1}, {"report": "7715"}]
+        collected(beam.CombineGlobally(CountReports(survey)), mixed)
+    assert "7715" not in str(caught.value)
+    with pytest.raises(ArgumentError, match="one column 'income'.* has: v"):
+        counting = CountValues(lw.Interval(0, 1, bins=4), column="income")
+        collected(beam.CombineGlobally(counting), [pa.table({"v": [0.5]})])
+
+
+SUMMARIES: dict[str, tuple[Any, list[Any]]] = {
+    "interval": (lw.Interval(0, 10, bins=7), [*(k % 13 - 1.5 for k in range(300)), None]),
+    "labels": (lw.Categories(["b", "a", "1", 2]), ["a", "b", "1", "x", None, "2"] * 40),
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_summaries(name: str) -> None:
+    domain, values = SUMMARIES[name]
+    rows = pa.table({"v": values, "k": [row % 2 for row in range(len(values))]})
+    wanted = arrow.summarize(rows, domain, column="v")
+    assert len(set(wanted.counts.tolist())) > 2
+    count = beam.CombineGlobally(CountValues(domain, column="v"))
+    for given in (in_batches(rows, 11), rows.to_batches(max_chunksize=999)):
+        for options in (None, AGAIN, RETRIED):
+            assert collected(count, given, options) == [wanted]
+    # A value alone is read as in a list: a text is no whole number.
+    alone = lw.Summary.of_values(values, domain)
+    assert collected(beam.CombineGlobally(CountValues(domain)), values, AGAIN) == [alone]
+    assert collected(count, rows.to_pylist()) == [alone]
+    keyed = [(row["k"], row["v"]) for row in rows.to_pylist()]
+    found = dict(collected(beam.CombinePerKey(CountValues(domain)), keyed))
+    assert found == {key: lw.Summary.of_values(values[key::2], domain) for key in (0, 1)}
+    with pytest.raises(ArgumentError, match="by its key"):
+        CountValues(lw.Segmented(domain, ["a"]))
+
+
+class Recording(beam.DoFn):
+    """Writes to the outside: what it saw in a run that is thrown away stays."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def process(self, batch: Any) -> None:
+        cells = zip(batch.column("who").to_pylist(), batch.column("report"), strict=True)
+        with self.path.open("a") as stream:
+            stream.writelines(f"{who} {cell.as_py().hex()}\n" for who, cell in cells)
+
+
+@pytest.mark.parametrize("safe", [True, False])
+def test_a_value_has_one_report_in_whatever_is_behind(safe: bool, tmp_path: Path) -> None:
+    """Without the Reshuffle, runs of one bundle show several reports of a person."""
+    survey = lw.Survey("wide", lw.OptimizedUnaryEncoding(lw.Categories(200), 1))
+    values = pa.table({"v": [k % 200 for k in range(40)], "who": [f"p{k}" for k in range(40)]})
+    step = RandomizeValues(survey, column="v", by="who")
+    if not safe:
+        step = beam.ParDo(_Randomizing(survey, "v", "who", "iso"))
+    with beam.Pipeline(options=AGAIN) as pipeline:
+        batches = pipeline | beam.Create(in_batches(values, 9)) | step
+        _ = batches | beam.ParDo(Recording(tmp_path / "seen"))
+    lines = (tmp_path / "seen").read_text().split("\n")[:-1]
+    assert len(lines) == 3 * 40 and len({line.split()[0] for line in lines}) == 40
+    assert len(set(lines)) == (40 if safe else 120)
+
+
+def test_randomized_values_are_read_and_labelled(tmp_path: Path) -> None:
+    # A lie has a chance of 20 e^-24 = 8e-10 a report.
+    survey = lw.Survey("sure", lw.GeneralizedRandomizedResponse(lw.Categories(20), 24))
+    values = pa.table({"v": [k % 20 for k in range(200)], "who": [f"p{k % 5}" for k in range(200)]})
+    step = RandomizeValues(survey, column="v", by="who")
+    batches = collected(step, in_batches(values, 33), RETRIED)
+    found = told(arrow.tally(pa.Table.from_batches(batches), survey, by="who"))
+    one = survey.randomize(values["v"].to_pylist(), rng=lw.seeded(1))
+    assert found == told(
+        arrow.count(
+            pa.record_batch({"report": [bytes(row) for row in one.data], "who": values["who"].combine_chunks()}),
+            survey,
+            by="who",
+        )
+    )
+    with pytest.raises(DomainError, match="position 1 "):
+        collected(RandomizeValues(survey, column="v"), [pa.table({"v": [3, 20]})])
+
+
+def test_beam_s_own_reader(tmp_path: Path) -> None:
+    survey = SURVEYS["mixture"]
+    rows = table(made(survey))
+    for part in range(3):
+        parquet.write_table(rows.slice(part * 200, 200 + part), tmp_path / f"{part}.parquet")
+    rows = parquet.read_table(tmp_path)
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        read = pipeline | beam.io.ReadFromParquetBatched(f"{tmp_path}/*.parquet")
+        counted = read | beam.CombineGlobally(CountReports(survey, by="place"))
+        _ = counted | beam.Map(told) | KeepIn(str(tmp_path / "kept"))
+    [path] = (tmp_path / "kept").iterdir()
+    found = pickle.loads(bytes.fromhex(path.read_text().strip()))
+    assert found == told(arrow.tally(rows, survey, by="place"))
