@@ -17,6 +17,7 @@
     ├── StoreError (RuntimeError)         a collector's database cannot do this now
     │   ├── StoreFullError                ... because its disk is full
     │   └── StoreBusyError                ... because too much waits already
+    ├── EngineError (RuntimeError)        a cluster failed, or is not fit for the job
     ├── NotStoredError (LookupError)      a survey or an epoch that the collector does not have
     ├── DeviceError (OSError)             a device's file cannot be used now
     ├── CollectorError (OSError)          a collector cannot be reached, or does not answer as one
@@ -158,6 +159,10 @@ class StoreFullError(StoreError):
 
 class StoreBusyError(StoreError):
     """Too many uploads wait already; this one was not taken."""
+
+
+class EngineError(LapwingError, RuntimeError):
+    """A cluster could not do the job, or its machines are not fit for it; nothing was counted."""
 
 
 class NotStoredError(LapwingError, LookupError):

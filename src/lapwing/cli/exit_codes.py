@@ -7,6 +7,7 @@ from typing import NamedTuple
 from lapwing.errors import (
     ArgumentError,
     DomainError,
+    EngineError,
     FormatError,
     MismatchError,
     MissingExtraError,
@@ -59,8 +60,9 @@ EXIT_CODES = (
     ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
     ExitCode(
         7,
-        "the system: a file or database is absent, not allowed or does not fit; memory ran out",
-        (OSError, MemoryError, StoreError),
+        "the system: a file, database or cluster is absent, not allowed or does not fit; memory "
+        "ran out",
+        (OSError, MemoryError, StoreError, EngineError),
     ),
     ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
     ExitCode(CLOSED_PIPE, "whoever read the output went away"),

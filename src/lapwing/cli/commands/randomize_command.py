@@ -12,8 +12,8 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, writing
 from lapwing.cli.reading.column_options import ColumnOptions
-from lapwing.cli.reading.engine_options import EngineOptions
-from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
+from lapwing.cli.reading.engine_options import ClusterJobs, EngineOptions, check_named_once
+from lapwing.cli.reading.options import Force, OutputName, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
@@ -44,14 +44,15 @@ class RandomizingOptions(EngineOptions):
 def randomize(
     survey_file: SurveyFile,
     values: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="VALUES",
             help="A table, one row per person: .parquet, .arrow, .csv or .tsv (also .csv.gz, "
-            ".tsv.gz), or a folder of them; - is standard input (CSV).",
+            ".tsv.gz), or a folder of them; - is standard input (CSV). With another --engine: as "
+            "its cluster names it.",
         ),
     ],
-    output: OutputFile,
+    output: OutputName,
     force: Force = False,
     *,
     given: ColumnOptions,
@@ -70,8 +71,24 @@ def randomize(
     gives the date and time of day of that zone. Texts of dates and times, which all cells of a CSV
     are, are read as --texts says, each by itself; what cannot be read is missing where the survey
     counts missing values, and refused where it does not. If any value is refused, nothing is
-    written.
+    written. A cluster (--engine) writes a folder of .parquet, which must not be there before.
     """
+    cluster = work.cluster()
+    if cluster is not None:
+        _randomize_elsewhere(cluster, survey_file, values, output, force, given, work, out)
+    else:
+        _randomize_here(survey_file, Path(values), Path(output), force, given, work, out)
+
+
+def _randomize_here(
+    survey_file: Path,
+    values: Path,
+    output: Path,
+    force: bool,
+    given: ColumnOptions,
+    work: RandomizingOptions,
+    out: Output,
+) -> None:
     if values.is_dir() and not output.suffix:
         _randomize_folder(survey_file, values, output, given, work, out)
         return
@@ -81,7 +98,34 @@ def randomize(
     survey = read_survey(survey_file)
     columns = given.columns_in(values, survey.randomizer.domain, by=work.by)
     total = _randomize_columns(survey, columns, output, ending, work, out)
-    _show(out, survey, columns[0].name, total, work.by, output)
+    _show(out, survey, columns[0].name, total, work.by, str(output))
+
+
+def _randomize_elsewhere(
+    cluster: ClusterJobs,
+    survey_file: Path,
+    values: str,
+    output: str,
+    force: bool,
+    given: ColumnOptions,
+    work: RandomizingOptions,
+    out: Output,
+) -> None:
+    """Let a cluster write the reports into a folder of its file system."""
+    if force:
+        work.refuse("--force", "a folder of reports is never replaced; choose another")
+    check_named_once([values], what="people")
+    survey = read_survey(survey_file)
+    with out.listening():
+        total = cluster.randomize(
+            [values],
+            survey,
+            output=output,
+            column=given.column,
+            by=work.by,
+            reading=given.reading(survey.randomizer.domain),
+        )
+    _show(out, survey, given.column or "the only one", total, work.by, output)
 
 
 def _randomize_columns(
@@ -132,11 +176,11 @@ def _randomize_folder(
             reading=given.reading(domain),
             advance=advance,
         )
-    _show(out, survey, given.column or "the only one", total, work.by, output)
+    _show(out, survey, given.column or "the only one", total, work.by, str(output))
 
 
 def _show(
-    out: Output, survey: Survey, column: str, total: int, by: str | None, output: Path
+    out: Output, survey: Survey, column: str, total: int, by: str | None, output: str
 ) -> None:
     document = {
         "command": "randomize",
@@ -146,14 +190,14 @@ def _show(
         "by": by,
         "reports": total,
         "bytes_per_report": survey.randomizer.report_width,
-        "output": str(output),
+        "output": output,
     }
     shown = {
         "survey": survey.name,
         "column": column,
         "reports": count_text(total),
         "promise of each": str(survey.guarantee),
-        "written": str(output),
+        "written": output,
     }
     if by is not None:
         shown["in the clear"] = f"the segment of each person, from column {by}"

@@ -12,7 +12,7 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.distinct_files import check_distinct
-from lapwing.cli.reading.engine_options import LongJobOptions
+from lapwing.cli.reading.engine_options import ClusterJobs, LongJobOptions, check_named_once
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.group_tallies_answer import no_reports, write_groups
@@ -58,11 +58,11 @@ class CountingOptions:
 def tally(
     survey_file: SurveyFile,
     reports: Annotated[
-        list[Path],
+        list[str],
         typer.Argument(
             metavar="REPORTS",
             help="Files of reports, or folders of them: .lwr, .parquet, .arrow or .csv; - is "
-            "standard input (.lwr).",
+            "standard input (.lwr). With another --engine: as its cluster names them.",
         ),
     ],
     output: OutputFile,
@@ -81,18 +81,31 @@ def tally(
     With --by, each segment's tally is a file of its own: for -o tally.json, tally-LABEL.json.
     Decode them one by one; lapwing difference compares two. They add up to the tally of all.
     """
-    files = every_file(reports)
-    inputs = [survey_file, *(path for path in files if path != STDIN)]
+    cluster = work.cluster()
+    paths = [Path(name) for name in reports]
+    inputs = [survey_file]
+    if cluster is None:
+        files = every_file(paths)
+        inputs += [path for path in files if path != STDIN]
     by_group = counting.by is not None  # then the output only lends its name
     check_output(output, inputs=inputs, force=force or by_group)
-    check_distinct(files, what="reports", allow_equal=counting.allow_equal)
+    if cluster is None:
+        check_distinct(files, what="reports", allow_equal=counting.allow_equal)
     survey = read_survey(survey_file)
     if counting.by is not None and counting.salvage:
         raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
     if counting.by is None and counting.minimum is not None:
         raise ArgumentError("--minimum is the least size of a segment; name the segments with --by")
     threads, progress = work.workers(), work.progress(output)
-    counted = _counted(reports, survey, counting, threads, progress, out)
+    if cluster is None:
+        counted = _counted(paths, survey, counting, threads, progress, out)
+    else:
+        counted = _counted_elsewhere(cluster, reports, survey, counting, work, out)
+    if counted.total == 0:
+        raise no_reports(reports)
+    if counted.refused:
+        rows = "1 row holds" if counted.refused == 1 else f"{counted.refused:,} rows hold"
+        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
     if counting.by is None:
         write_text(output, tally_text(counted.tally))
         _show(out, survey, counted, output)
@@ -120,9 +133,9 @@ def _counted(
     progress: Path | None,
     out: Output,
 ) -> ReportCount:
-    """Return what was counted, and say how many rows were not."""
+    """Return what this process counted."""
     with out.listening(), out.progress("tally", None) as advance:
-        counted = count_files(
+        return count_files(
             reports,
             survey,
             column=counting.column,
@@ -133,12 +146,28 @@ def _counted(
             progress=progress,
             advance=advance,
         )
-    if counted.total == 0:
-        raise no_reports(reports)
-    if counted.refused:
-        rows = "1 row holds" if counted.refused == 1 else f"{counted.refused:,} rows hold"
-        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
-    return counted
+
+
+def _counted_elsewhere(
+    cluster: ClusterJobs,
+    reports: list[str],
+    survey: Survey,
+    counting: CountingOptions,
+    work: LongJobOptions,
+    out: Output,
+) -> ReportCount:
+    """Return what a cluster counted."""
+    check_named_once(reports, what="reports")
+    if counting.salvage:
+        work.refuse("--salvage", "it is for .lwr files, which only that one reads")
+    with out.listening():
+        return cluster.tally(
+            reports,
+            survey,
+            column=counting.column,
+            by=counting.by,
+            skip_bad=counting.skip_bad,
+        )
 
 
 def _show(out: Output, survey: Survey, counted: ReportCount, output: Path) -> None:

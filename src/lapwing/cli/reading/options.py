@@ -15,16 +15,18 @@ SurveyFile = Annotated[
     Path, typer.Argument(metavar="SURVEY", help="The survey's JSON document (lapwing new).")
 ]
 
-OutputFile = Annotated[
-    Path,
-    typer.Option(
-        "--output",
-        "-o",
-        metavar="FILE",
-        help="The file to write. It appears when the work is done, whole or not at all; a file of "
-        "that name is replaced only with --force.",
-    ),
-]
+_OUTPUT = typer.Option(
+    "--output",
+    "-o",
+    metavar="FILE",
+    help="The file to write. It appears when the work is done, whole or not at all; a file of "
+    "that name is replaced only with --force.",
+)
+
+OutputFile = Annotated[Path, _OUTPUT]
+
+OutputName = Annotated[str, _OUTPUT]
+"""The same, as typed: it may be on another machine, as hdfs://..."""
 
 Force = Annotated[
     bool,

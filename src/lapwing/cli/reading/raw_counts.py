@@ -22,6 +22,15 @@ def is_summary(path: Path) -> bool:
         return stream.read(len(MAGIC)) == MAGIC
 
 
+def reading_of(asked: CuratorDomainOptions, domain: Domain) -> Reading:
+    """Return how the cells of the tables are read."""
+    return Reading(
+        texts=texts_of(asked.texts, domain),
+        header=not asked.no_header,
+        decimal=decimal_of(asked.decimal, domain),
+    )
+
+
 def summary_of(
     path: Path | Sequence[Path],
     column: str | None,
@@ -38,11 +47,7 @@ def summary_of(
 
     Both are about the tables, their columns and types: no row is refused.
     """
-    reading = Reading(
-        texts=texts_of(asked.texts, domain),
-        header=not asked.no_header,
-        decimal=decimal_of(asked.decimal, domain),
-    )
+    reading = reading_of(asked, domain)
     paths = [path] if isinstance(path, Path) else list(path)
     with out.listening(), out.progress("count", None) as advance:
         return summarize(

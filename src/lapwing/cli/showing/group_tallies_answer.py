@@ -92,7 +92,7 @@ def _paths(output: Path, names: list[str]) -> dict[str, Path]:
     return paths
 
 
-def no_reports(paths: list[Path]) -> TallyError:
+def no_reports(paths: list[str]) -> TallyError:
     """Return the error that says that files hold no reports."""
-    names = ", ".join(shown(path) for path in paths)
+    names = ", ".join(shown(Path(path)) for path in paths)
     return TallyError(f"there must be at least one report to count, there is none in {names}")
