@@ -81,9 +81,7 @@ class ReportSource:
         for first, batches in self.table.parts(self._columns, rows=self._rows):
             yield partial(self._counted, first, batches, skip_bad)
 
-    def count_piece(
-        self, first: int, groups: list[int] | None, *, skip_bad: bool
-    ) -> ReportCount:
+    def count_piece(self, first: int, groups: list[int] | None, *, skip_bad: bool) -> ReportCount:
         """Return the counts of a piece, as :meth:`Table.pieces` gives them, or of the whole."""
         if isinstance(self.table, Path) or groups is None:
             total = ReportCount({}, self.by is not None)

@@ -84,8 +84,8 @@ def randomize(
         As of :func:`lapwing.engines.arrow.report_tally.tally`; of files: tables.
     survey : Survey
     output : Path or str
-        A file, .lwr, .parquet, .arrow or .csv: it appears when all is done. Or a folder: a Parquet file
-        for each table; when the job is killed and asked again, the files that are there stay as
+        A file, .lwr, .parquet, .arrow or .csv: it appears when all is done. Or a folder: a Parquet
+        file for each table; when the job is killed and asked again, the files that are there stay as
         they are, so that nobody's value is randomised into two reports that others may see.
     column : str, optional
         The column of values; not needed where there is one only.

@@ -68,7 +68,8 @@ def tally(
     column, by, skip_bad
         As there.
     options : PipelineOptions or sequence of str, optional
-        Beam's, such as ``["--runner=FlinkRunner"]``. Default: Beam's runner in this process. Where
+        Beam's, such as ``["--runner=FlinkRunner"]``. Default: those in the environment variable
+        LAPWING_BEAM_OPTIONS; and without a runner, Beam's own in this process. Where
         the workers are on other machines, they must name a ``--temp_location``, through which the
         result comes back.
 
@@ -97,8 +98,8 @@ def tally(
         from_document=count_from_document,
         options=options,
     )
-    if counted is None:  # tables without rows have no pieces
-        counted = ReportCount({}, by is not None)
+    nothing = ReportCount({}, by is not None)
+    counted = nothing if counted is None else nothing + counted  # of no rows, nobody knows
     names = [str(path) for path, _ in files_of(dataset, endings=(*TABLES, COMPACT))]
     return _with_files(counted, names)
 
@@ -186,9 +187,7 @@ def summarize(
     columns, segments = summary_columns(
         _absolute(dataset), curated, column=column, by=by, reading=reading or Reading()
     )
-    units = [
-        (number, *piece) for number, one in enumerate(columns) for piece in one.table.pieces()
-    ]
+    units = [(number, *piece) for number, one in enumerate(columns) for piece in one.table.pieces()]
     counts = run(
         units,
         _CountSymbols(columns, segments, curated),
@@ -211,9 +210,7 @@ class _CountSymbols(PieceWork):
     def work(self, number: int, first: int, groups: list[int] | None) -> Iterator[Any]:
         """Yield the counts of a piece."""
         piece = (first, groups)
-        yield symbol_counts(
-            self.columns[number], self.segments[number], self.domain, piece=piece
-        )
+        yield symbol_counts(self.columns[number], self.segments[number], self.domain, piece=piece)
 
 
 def randomize(
@@ -264,9 +261,7 @@ def randomize(
     empty = next((one for one in columns if one.table.rows == 0), None)
     if empty is not None:
         raise DomainError(f"{empty.table.shown} must hold at least one row, it holds none")
-    units = [
-        (number, *piece) for number, one in enumerate(columns) for piece in one.table.pieces()
-    ]
+    units = [(number, *piece) for number, one in enumerate(columns) for piece in one.table.pieces()]
     with new_folder(Path(output)) as folder:
         made: int = run(
             units,
@@ -286,6 +281,10 @@ def _write(folder: Path, schema: Any, tables: Any) -> Any:
     )
 
 
+def _nobody_watches(rows: int) -> None:
+    """Beam has its own metrics."""
+
+
 class _RandomizePieces(PieceWork):
     """Randomises the values of a piece."""
 
@@ -299,7 +298,7 @@ class _RandomizePieces(PieceWork):
 
         rows = reports_per_block(self.survey.randomizer.report_width)
         batches = self.columns[number].map(
-            self.survey.randomize, advance=int, rows=rows, piece=(first, groups)
+            self.survey.randomize, advance=_nobody_watches, rows=rows, piece=(first, groups)
         )
         for batch in batches:
             reports, labels = batch if self.by is not None else (batch, None)

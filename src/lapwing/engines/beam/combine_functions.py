@@ -170,9 +170,7 @@ class CountValues(CombineFn):  # type: ignore[misc]
     domain's is clipped, or missing.
     """
 
-    def __init__(
-        self, domain: Domain, *, column: str | None = None, texts: Texts = "iso"
-    ) -> None:
+    def __init__(self, domain: Domain, *, column: str | None = None, texts: Texts = "iso") -> None:
         super().__init__()
         if isinstance(domain, Segmented):
             raise ArgumentError(
@@ -223,9 +221,7 @@ class CountValues(CombineFn):  # type: ignore[misc]
         total = np.zeros(self.domain.size, dtype=np.int64)
         for batch in batches_of(rows):
             cells = column_in(batch, self.column)
-            values = values_of(
-                cells, self.domain, column=self.column, typed=True, texts=self.texts
-            )
+            values = values_of(cells, self.domain, column=self.column, typed=True, texts=self.texts)
             total += counts_of(values, self.domain)
         return total
 
@@ -262,7 +258,7 @@ def cell_of(row: Any, name: str) -> Any:
 
 
 def column_of(cells: Iterable[Any], *, name: str) -> Any:
-    """Return single cells as a pyarrow.Array; ArgumentError, without the cell, where they differ."""
+    """Return single cells as a pyarrow.Array; ArgumentError where they are of several types."""
     import pyarrow as pa
 
     try:

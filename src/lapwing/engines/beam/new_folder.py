@@ -36,7 +36,10 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         yield made
         for file in made.iterdir():
-            _to_disk(file)
+            if file.is_dir():  # of a sink's runs that were not committed
+                shutil.rmtree(file)
+            else:
+                _to_disk(file)
         _to_disk(made)
         mask = os.umask(0)
         os.umask(mask)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import tempfile
 import uuid
 from abc import abstractmethod
@@ -12,10 +14,13 @@ from typing import Any
 from lapwing import errors
 from lapwing.documents import canonical, parse
 from lapwing.engines.beam.beam_package import CombineFn, DoFn, beam_or_error
-from lapwing.errors import ArgumentError, LapwingError, MissingExtraError
+from lapwing.errors import ArgumentError, LapwingError
 
 Unit = tuple[int, int, list[int] | None]
 """The number of a table, the rows before the piece, its row groups or None for the whole."""
+
+SETTING = "LAPWING_BEAM_OPTIONS"
+"""The environment variable with Beam's options, where nobody gives any."""
 
 _ROWS = "rows"
 """The tag of what a piece gives beside its outcome."""
@@ -58,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What pieces gave: something that adds (None where there was nothing), and the first failure."""
+    """What pieces gave: something that adds, None where there was nothing; and the first failure."""
 
     total: Any = None
     failure: Failure | None = None
@@ -137,8 +142,9 @@ def run(
     to_document, from_document : callable
         The sum as what JSON can say, and back.
     options : PipelineOptions or sequence of str, optional
-        Default: Beam's runner in this process, which is asked for by name: the one that a pipeline
-        takes by itself downloads a program first.
+        Default: those in the variable LAPWING_BEAM_OPTIONS; and without a runner the one of Beam
+        that works in this process, which is asked for by name because the one that a pipeline takes
+        by itself downloads a program first.
     write : callable, optional
         Given the PCollection of rows that stand beside the sums.
 
@@ -153,8 +159,10 @@ def run(
         place = f"{shared or private}/lapwing-result-{uuid.uuid4().hex}"
         try:
             with beam.Pipeline(**chosen) as pipeline:
-                made = pipeline | beam.Create(units) | beam.ParDo(work).with_outputs(
-                    _ROWS, main="outcomes"
+                made = (
+                    pipeline
+                    | beam.Create(units)
+                    | beam.ParDo(work).with_outputs(_ROWS, main="outcomes")
                 )
                 (
                     made["outcomes"]
@@ -204,9 +212,11 @@ def _options(options: Any) -> tuple[dict[str, Any], str | None]:
     from apache_beam.options import pipeline_options as of_beam
     from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
-    if options is None or isinstance(options, list | tuple):
+    if options is None:
+        options = shlex.split(os.environ.get(SETTING, ""))
+    if isinstance(options, list | tuple):
         # Not without flags: Beam would read those of the program that runs.
-        options = of_beam.PipelineOptions(flags=list(options or []))
+        options = of_beam.PipelineOptions(flags=list(options))
     if not isinstance(options, of_beam.PipelineOptions):
         raise ArgumentError(
             "options must be Beam's PipelineOptions, or a list of texts such as "
