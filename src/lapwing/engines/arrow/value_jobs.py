@@ -85,8 +85,8 @@ def randomize(
     survey : Survey
     output : Path or str
         A file, .lwr, .parquet, .arrow or .csv: it appears when all is done. Or a folder: a Parquet
-        file for each table; when the job is killed and asked again, the files that are there stay as
-        they are, so that nobody's value is randomised into two reports that others may see.
+        file for each table; when the job is killed and asked again, the files that are there stay
+        as they are, so that nobody's value is randomised into two reports that others may see.
     column : str, optional
         The column of values; not needed where there is one only.
     by : str, optional

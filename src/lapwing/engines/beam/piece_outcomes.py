@@ -63,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What pieces gave: something that adds, None where there was nothing; and the first failure."""
+    """What pieces gave: something that adds (None where there was nothing), the first failure."""
 
     total: Any = None
     failure: Failure | None = None
