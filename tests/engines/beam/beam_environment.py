@@ -11,6 +11,8 @@ import sys
 import venv
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 HOME = ROOT / ".venv" / "beam"
 """Among what is installed for this checkout: `make clean` removes it."""
@@ -54,6 +56,14 @@ def beam_python() -> Path:
             raise CannotInstallError(done.stderr[-2000:])
         stamp.write_text(wanted)
     return python
+
+
+def beam_python_or_skip() -> Path:
+    """Return it; where it cannot be made the test is skipped, and says why."""
+    try:
+        return beam_python()
+    except CannotInstallError as error:
+        pytest.skip(f"lapwing[beam] cannot be installed here: {error}")
 
 
 def clean_environment() -> dict[str, str]:

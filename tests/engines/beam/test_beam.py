@@ -11,12 +11,7 @@ import pytest
 import lapwing as lw
 from lapwing.engines import beam
 from lapwing.errors import MissingExtraError
-from tests.engines.beam.beam_environment import (
-    ROOT,
-    CannotInstallError,
-    beam_python,
-    clean_environment,
-)
+from tests.engines.beam.beam_environment import ROOT, beam_python_or_skip, clean_environment
 
 HERE = Path(__file__).parent
 FILES = ["in_beam_files.py", "in_beam_pipelines.py"]
@@ -24,10 +19,7 @@ FILES = ["in_beam_files.py", "in_beam_pipelines.py"]
 
 @pytest.mark.service
 def test_in_an_environment_with_beam() -> None:
-    try:
-        python = beam_python()
-    except CannotInstallError as error:
-        pytest.skip(f"lapwing[beam] cannot be installed here: {error}")
+    python = beam_python_or_skip()
     # Warnings of Beam and of what it brings are not ours.
     options = ["-q", "--tb=short", "--no-header", "-p", "no:cacheprovider", "-W", "default"]
     done = subprocess.run(

@@ -92,6 +92,8 @@ OF_NUMBERS: dict[str, Maker] = {
     "arrow chunks": lambda cells: split(pa.array(cells, pa.int64())),
     "arrow dictionary": lambda cells: pa.array(cells, pa.int64()).dictionary_encode(),
 }
+
+
 def found(call: Callable[[], Any]) -> Any:
     """Return symbols, or an error's message and position."""
     try:

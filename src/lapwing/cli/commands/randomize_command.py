@@ -68,10 +68,11 @@ def randomize(
     each, and a job that was killed goes on where it was. Numbers, dates, timestamps and times of
     day are read as what they are and must fit the survey's unit; plain numbers count as days since
     1970-01-01 (date), seconds since then (datetime) or seconds since midnight (time-of-day). A
-    timestamp with a time zone gives the date and time of day of that zone. Texts of dates and times, which all cells of a CSV
-    are, are read as --texts says, each by itself; what cannot be read is missing where the survey
-    counts missing values, and refused where it does not. If any value is refused, nothing is
-    written. A cluster (--engine) writes a folder of .parquet, which must not be there before.
+    timestamp with a time zone gives the date and time of day of that zone. Texts of dates and
+    times, which all cells of a CSV are, are read as --texts says, each by itself; what cannot be
+    read is missing where the survey counts missing values, and refused where it does not. If any
+    value is refused, nothing is written. A cluster (--engine) writes a folder of .parquet, which
+    must not be there before.
     """
     cluster = work.cluster()
     if cluster is not None:

@@ -172,9 +172,9 @@ def values_of(
             nulls = [text for text in NULL_TEXTS if text not in labels]
             found = pc.is_in(array, value_set=pa.array(nulls, pa.large_string()))
             array = pc.if_else(found, None, array)
-    if domain.name == "hashed-texts":
-        return _texts(array, column=column)
-    return _labels(array, domain, column=column)
+    read = _texts if domain.name == "hashed-texts" else _labels
+    coded: Values = read(array, domain, column=column)
+    return coded
 
 
 def _text_labels(domain: Any) -> set[str]:
@@ -300,16 +300,16 @@ def _floats(array: Any) -> NDArray[np.float64]:
     return floats
 
 
-def _texts(array: Any, *, column: str) -> Values:
+def _texts(array: Any, domain: Any, *, column: str) -> Any:
     """Return texts as they are; numbers are no texts, because nobody says how to write them."""
     kind = _kind(array.type)
     if kind != "texts":
         _refuse_kind(column, kind, "texts", "convert it first")
-    texts: Any = coded_labels(array, ())
+    texts = coded_labels(array, ())
     return array.to_numpy(zero_copy_only=False) if texts is None else texts
 
 
-def _labels(array: Any, domain: Any, *, column: str) -> Values:
+def _labels(array: Any, domain: Any, *, column: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -331,8 +331,7 @@ def _labels(array: Any, domain: Any, *, column: str) -> Values:
     value_set = pa.array(texts, pa.large_string())
     places = pc.index_in(array.cast(pa.large_string()), value_set=value_set)
     codes = places.fill_null(len(listed)).to_numpy(zero_copy_only=False).astype(np.int64)
-    chosen: Any = CodedLabels(np.where(missing, -1, codes), [*listed, UNKNOWN])
-    return chosen
+    return CodedLabels(np.where(missing, -1, codes), [*listed, UNKNOWN])
 
 
 def _whole_as_texts(array: Any) -> Any:

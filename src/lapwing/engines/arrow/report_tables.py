@@ -52,7 +52,8 @@ VERSION = "1"
 _READ_HERE = (".parquet", ".csv")
 """Tables that are read without the reader of all tables; its own files are among them."""
 
-_KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
+KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
+"""What a table of reports says beside its columns."""
 _HEADER = re.compile(r"# lapwing-reports (\S+) survey=([0-9a-f]{64}) randomizer=([0-9a-f]{64})")
 _DIGITS = np.frombuffer(
     "".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint8
@@ -130,11 +131,10 @@ def report_schema(survey: Survey[Any], *, by: str | None) -> Any:
     pa, _ = _arrow()
     if by == "report":
         raise ArgumentError("the column of labels must not be named 'report'; rename it")
-    values = ("lapwing-reports", VERSION, survey.fingerprint, survey.randomizer.fingerprint)
     fields = [pa.field("report", pa.binary(survey.randomizer.report_width), nullable=False)]
     if by is not None:
         fields.append(pa.field(by, pa.string()))
-    return pa.schema(fields, metadata=dict(zip(_KEYS, values, strict=True)))
+    return pa.schema(fields, metadata=report_words(survey))
 
 
 def report_batch(
@@ -154,6 +154,12 @@ def report_batch(
 def _header(survey: Survey) -> report_file.Header:
     randomizer = survey.randomizer
     return report_file.Header(randomizer.report_width, survey.fingerprint, randomizer.fingerprint)
+
+
+def report_words(survey: Survey[Any]) -> dict[str, str]:
+    """Return what a table of reports says beside its columns: whose they are."""
+    values = ("lapwing-reports", VERSION, survey.fingerprint, survey.randomizer.fingerprint)
+    return dict(zip(KEYS, values, strict=True))
 
 
 def _parquet_writer(stream: IO[bytes], schema: Any) -> Any:
@@ -328,7 +334,7 @@ def check_report_table(
     FormatError
         When it says that they are of a version that is not known, or must say more.
     """
-    known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in _KEYS)
+    known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in KEYS)
     if known != "lapwing-reports":
         if required:
             raise FormatError(
@@ -392,7 +398,7 @@ def _read_parquet(path: Path, survey: Survey, by: str | None) -> Iterator[Labell
             key.decode(errors="replace"): value.decode(errors="replace")
             for key, value in (file.schema_arrow.metadata or {}).items()
         }
-        known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in _KEYS)
+        known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in KEYS)
         _check_columns(path, file.schema_arrow.names if known == "lapwing-reports" else [], by)
         _check_version(path, version)
         _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)

@@ -273,7 +273,7 @@ def summarize(
         if saved is not None and path is not None and saved.is_done(path) is not None:
             continue
         before = None if saved is None or path is None else identity(path)
-        total += symbol_counts(one, beside, curated, threads=workers, advance=advance)
+        total += symbol_counts(one, beside, curated, workers, advance)
         if saved is not None and path is not None and before is not None:
             saved.add(path, before, {})
             if saved.due():
@@ -301,13 +301,13 @@ def summary_columns(
         ColumnValues.in_table(one, column, cells, texts=reading.texts, curator=True)
         for one in tables
     ]
-    segments = [_segments(one, by, curated) for one in columns]
+    segments = [segments_beside(one, by, curated) for one in columns]
     for one in columns:
         one.check_type()
     return columns, segments
 
 
-def _segments(one: ColumnValues, by: str | None, domain: Domain) -> ColumnValues | None:
+def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> ColumnValues | None:
     """Return the column of segments beside that of the values."""
     if not isinstance(domain, Segmented):
         if by is not None:
@@ -323,9 +323,9 @@ def symbol_counts(
     one: ColumnValues,
     beside: ColumnValues | None,
     domain: Domain,
-    *,
     threads: int = 1,
     advance: Advance = _nothing,
+    *,
     piece: Piece = (0, None),
 ) -> Counted:
     """Return how many rows of a table, or of a piece of it, hold each symbol: int64 [domain.size].

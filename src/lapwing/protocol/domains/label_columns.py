@@ -56,7 +56,8 @@ class CodedLabels:
         """Return the values themselves, None for missing."""
         values = np.empty(len(self.distinct) + 1, dtype=object)
         values[:-1] = self.distinct
-        return values[self.codes]
+        chosen: NDArray[Any] = values[self.codes]
+        return chosen
 
 
 def coded_labels(values: Any, labels: Sequence[str | int]) -> CodedLabels | None:
