@@ -94,7 +94,7 @@ def test_folders_in_and_out(done: Program, lapwing: Program, survey: Survey) -> 
     parquet.write_table(pa.table({"age": [1.0, None]}), "in/c.parquet")
     for name in ("none.arrow", "all.arrow"):  # whole, or as before
         before = Path(name).read_bytes() if Path(name).exists() else None
-        assert lapwing("randomize", "survey.json", "in", "-o", name, "--force").code == 2
+        assert lapwing("randomize", "survey.json", "in", "-o", name, "--force").code == 3
         assert (Path(name).read_bytes() if Path(name).exists() else None) == before
     Path("in/c.parquet").unlink()
     options = ("--low", "0", "--high", "100", "--bins", "10", "--allow-equal", "--resume")
