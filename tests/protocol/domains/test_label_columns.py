@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,12 @@ OF_NUMBERS: dict[str, Maker] = {
 }
 
 
+class Letter(StrEnum):
+    """Texts of a class of its own, which are no labels."""
+
+    B = "b"
+
+
 def found(call: Callable[[], Any]) -> Any:
     """Return symbols, or an error's message and position."""
     try:
@@ -134,6 +141,7 @@ def test_other_columns_are_gone_through(name: str) -> None:
         (pl.Series([True, False]), [True, False]),
         (pl.Series([1.0, 3.0, 1.5, None]), [1.0, 3.0, 1.5, None]),
         (pd.Series(mixed, dtype=object), mixed),
+        (pd.Series([Letter.B, "b"], dtype=object), [Letter.B, "b"]),
         (pa.array([b"a", b"b"]), [b"a", b"b"]),
         (np.array(["a", "b"]), ["a", "b"]),
     ]
