@@ -19,9 +19,11 @@ from pyarrow import parquet
 import lapwing as lw
 from lapwing.documents import canonical
 from lapwing.engines import arrow
+from lapwing.engines.arrow.report_tables import write_reports
 from lapwing.engines.beam import CountReports, CountValues, RandomizeValues
+from lapwing.engines.beam.piece_outcomes import AddOutcomes, Failure, Outcome
 from lapwing.engines.beam.randomize_transform import _Randomizing
-from lapwing.errors import ArgumentError, DomainError, ReportError
+from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
 from lapwing.protocol.messages.reports import Reports
 
 PEOPLE = 601
@@ -234,6 +236,8 @@ def test_what_is_no_row_is_refused_without_showing_it() -> None:
         mixed = [{"report": 1}, {"report": "7715"}]
         only(beam.CombineGlobally(CountReports(survey)), mixed)
     assert "7715" not in str(caught.value)
+    with pytest.raises(ArgumentError, match="one column 'place'"):
+        only(beam.CombineGlobally(grouped), [pa.table({"report": [b"a"]})])
     with pytest.raises(ArgumentError, match=r"one column 'income'.* has: v"):
         counting = CountValues(lw.Interval(0, 1, bins=4), column="income")
         only(beam.CombineGlobally(counting), [pa.table({"v": [0.5]})])
@@ -324,6 +328,15 @@ def test_randomized_values_are_read_and_labelled(tmp_path: Path) -> None:
 
 def test_beam_s_own_reader(tmp_path: Path) -> None:
     survey = SURVEYS["mixture"]
+    with (tmp_path / "other").open("wb") as stream:
+        write_reports(stream, SURVEYS["log"], [made(SURVEYS["log"])], ending=".parquet")
+    with (
+        pytest.raises(MismatchError, match="a batch holds reports of survey"),
+        beam.Pipeline(runner="FnApiRunner") as pipeline,
+    ):
+        read = pipeline | beam.io.ReadFromParquetBatched(f"{tmp_path}/other")
+        _ = read | beam.CombineGlobally(CountReports(survey))
+    (tmp_path / "other").unlink()
     rows = table(made(survey))
     for part in range(3):
         parquet.write_table(rows.slice(part * 200, 200 + part), tmp_path / f"{part}.parquet")
@@ -335,3 +348,52 @@ def test_beam_s_own_reader(tmp_path: Path) -> None:
     [path] = (tmp_path / "kept").iterdir()
     found = pickle.loads(bytes.fromhex(path.read_text().strip()))
     assert found == told(arrow.tally(rows, survey, by="place"))
+
+
+def merged(function: Any, elements: list[Any], rng: np.random.Generator) -> Any:
+    """Return what a CombineFn makes of elements, as some runner may call it."""
+    parts = np.split(np.arange(len(elements)), np.sort(rng.integers(0, len(elements), 5)))
+    waiting = []
+    for part in parts:  # some are empty
+        accumulated = function.create_accumulator()
+        for place in part:
+            accumulated = function.add_input(accumulated, elements[place])
+        if rng.random() < 0.5:
+            accumulated = function.compact(accumulated)
+        waiting.append(pickle.dumps(accumulated))
+    while len(waiting) > 1:
+        rng.shuffle(waiting)
+        some = int(rng.integers(1, len(waiting) + 1))
+        taken, waiting = waiting[:some], waiting[some:]
+        given = (pickle.loads(one) for one in taken)
+        waiting.append(pickle.dumps(function.merge_accumulators(given)))
+    return function.extract_output(pickle.loads(waiting[0]))
+
+
+def test_accumulators_add_in_any_order_and_shape() -> None:
+    survey = SURVEYS["mixture"]
+    rows = table(made(survey))
+    wanted = told(arrow.count(rows.to_batches()[0], survey, by="place"))
+    listed: list[Any] = [*in_batches(rows.slice(0, 300), 20), *rows.slice(300).to_pylist()]
+    values = [k % 9 for k in range(200)]
+    domain = lw.Interval(0, 8, bins=4)
+    numbers: list[Any] = [*in_batches(pa.table({"v": values}), 30), *({"v": v} for v in values)]
+    outcomes = [
+        Outcome(
+            None if k == 3 else k, Failure(k, 0, "ReportError", str(k), 0) if k in (4, 9) else None
+        )
+        for k in range(20)
+    ]
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        assert told(merged(CountReports(survey, by="place"), listed, rng)) == wanted
+        found = merged(CountValues(domain, column="v"), numbers, rng)
+        assert found == lw.Summary.of_values(values * 2, domain)
+        total = merged(AddOutcomes(), outcomes, rng)
+        assert total.total == sum(range(20)) - 3 and total.failure == outcomes[4].failure
+    function = CountReports(survey)
+    accumulated = function.create_accumulator()
+    for cell in rows["report"].to_pylist()[:5]:
+        accumulated = function.add_input(accumulated, cell)
+    assert function.extract_output(accumulated).total == 5  # where nothing was merged
+    assert function.extract_output(accumulated).total == 5  # asked again

@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.engines.arrow.arrow_files import texts_of_metadata
 from lapwing.engines.arrow.arrow_values import values_of
 from lapwing.engines.arrow.report_count import ReportCount, count, count_records
+from lapwing.engines.arrow.report_tables import check_report_table
 from lapwing.engines.beam.beam_package import CombineFn
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
@@ -52,7 +55,8 @@ class CountReports(CombineFn):  # type: ignore[misc]
     Parameters
     ----------
     survey : Survey
-        Whose reports they are; of a batch nobody can tell, so that is for the pipeline to know.
+        Whose reports they are. Batches of files that lapwing wrote say so, too; of others nobody
+        can tell, so that is for the pipeline to know.
     column : str
         Where they stand in a batch or a row.
     by : str, optional
@@ -62,7 +66,7 @@ class CountReports(CombineFn):  # type: ignore[misc]
 
     Raises
     ------
-    ReportError, ArgumentError
+    ReportError, ArgumentError, MismatchError
         While the pipeline runs: see :func:`lapwing.engines.arrow.report_count.count`.
 
     Notes
@@ -128,6 +132,10 @@ class CountReports(CombineFn):  # type: ignore[misc]
 
     def _count(self, rows: Any) -> ReportCount:
         total = ReportCount({}, self.by is not None)
+        check_report_table(Path("a batch"), texts_of_metadata(rows.schema), self.survey)
+        for name in (self.column, self.by):
+            if name is not None:
+                column_in(rows, name)
         for batch in batches_of(rows):
             total += count(
                 batch, self.survey, column=self.column, by=self.by, skip_bad=self.skip_bad
