@@ -20,7 +20,7 @@ from lapwing.engines import arrow
 from lapwing.engines import beam as engine
 from lapwing.engines.arrow import table_reader
 from lapwing.engines.arrow.report_tables import write_reports
-from lapwing.engines.beam import beam_files
+from lapwing.engines.beam import beam_files, piece_outcomes
 from lapwing.errors import (
     ArgumentError,
     DomainError,
@@ -346,3 +346,29 @@ def test_the_command_line(
     tally = ("tally", "s.json", "bad.parquet", "--column", "r", "-o", "b.json")
     assert "bad.parquet: " in (said := told_by(*tally, code=3)) and "row 2 " in said
     assert told_by(*tally, "--skip-bad")["refused"] == 1
+
+
+def test_workers_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    survey = SURVEYS["counts"]
+    path, shared = tmp_path / "r.lwr", tmp_path / "shared"
+    shared.mkdir()
+    with path.open("wb") as stream:
+        write_reports(stream, survey, [made(survey)], ending=".lwr")
+    options = ["--runner=FnApiRunner", f"--temp_location={shared}"]
+    found: list[str] = []
+    read = piece_outcomes._read
+
+    def watched(place: str) -> Any:
+        found.append(place)
+        return read(place)
+
+    monkeypatch.setattr(piece_outcomes, "_read", watched)
+    assert engine.tally(path, survey, options=options).total == PEOPLE
+    assert found[0].startswith(str(shared)) and not list(shared.iterdir())
+
+    def elsewhere(*_: Any) -> Any:
+        raise ModuleNotFoundError("No module named 'lapwing.engines'")
+
+    monkeypatch.setattr(beam_files._CountPieces, "work", elsewhere)
+    with pytest.raises(ArgumentError, match="the workers must have lapwing installed"):
+        engine.tally(path, survey, options=options)
