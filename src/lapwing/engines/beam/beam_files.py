@@ -82,6 +82,8 @@ def tally(
     ------
     ReportError
         With file and row of the first that holds no such report, as of the Arrow engine.
+    EngineError
+        When Beam cannot run the pipeline.
     MismatchError, ArgumentError, FormatError, OSError
         Before the pipeline runs: reports of another survey, a missing column or one of another
         type, a file that cannot be read.

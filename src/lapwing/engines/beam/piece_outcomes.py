@@ -14,7 +14,7 @@ from typing import Any
 from lapwing import errors
 from lapwing.documents import canonical, parse
 from lapwing.engines.beam.beam_package import CombineFn, DoFn, beam_or_error
-from lapwing.errors import ArgumentError, LapwingError
+from lapwing.errors import ArgumentError, EngineError, LapwingError
 
 Unit = tuple[int, int, list[int] | None]
 """The number of a table, the rows before the piece, its row groups or None for the whole."""
@@ -152,6 +152,8 @@ def run(
     ------
     LapwingError
         The first that a piece met, in the order of the rows.
+    EngineError
+        When the pipeline could not be run: its cause is what Beam raised.
     """
     beam = beam_or_error()
     chosen, shared = _options(options)
@@ -180,19 +182,29 @@ def run(
                 if write is not None:
                     write(made[_ROWS])
             document = _read(place)
-        except (ImportError, RuntimeError) as error:
-            if "No module named 'lapwing" not in str(error):
-                raise
-            raise ArgumentError(
-                "the workers must have lapwing installed, as the launching program has; give them "
-                "a container or a package that has it (--sdk_container_image, --extra_package)"
-            ) from None
+        except LapwingError:
+            raise
+        except Exception as error:
+            raise _failed(error) from error
         finally:
             if shared:
                 _delete(place)
     if document["failure"] is not None:
         raise Failure(**document["failure"]).error()
     return None if document["total"] is None else from_document(document["total"])
+
+
+def _failed(error: Exception) -> EngineError:
+    """Say that the pipeline failed, and not what it read: that may be in Beam's own words."""
+    if "No module named 'lapwing" in str(error):
+        return EngineError(
+            "the workers must have lapwing installed, as the launching program has; give them "
+            "a container or a package that has it (--sdk_container_image, --extra_package)"
+        )
+    return EngineError(
+        f"the Beam pipeline failed with a {type(error).__name__}; its log says where and why. "
+        "Nothing was counted or written; mend it and start again"
+    )
 
 
 @dataclass(frozen=True)
@@ -211,6 +223,7 @@ def _options(options: Any) -> tuple[dict[str, Any], str | None]:
     """Return the arguments of a pipeline, and the folder that all workers see, if there is one."""
     from apache_beam.options import pipeline_options as of_beam
     from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+    from apache_beam.runners.runner import create_runner
 
     if options is None:
         options = shlex.split(os.environ.get(SETTING, ""))
@@ -223,8 +236,16 @@ def _options(options: Any) -> tuple[dict[str, Any], str | None]:
             f"'--runner=FlinkRunner'; got a {type(options).__name__}"
         )
     chosen: dict[str, Any] = {"options": options}
-    if options.view_as(of_beam.StandardOptions).runner is None:
+    runner = options.view_as(of_beam.StandardOptions).runner
+    if runner is None:
         return chosen | {"runner": FnApiRunner()}, None
+    try:
+        create_runner(runner)
+    except (ImportError, ValueError):
+        raise ArgumentError(
+            f"there must be a Beam runner {str(runner)[:60]!r} (--runner), there is none; take one "
+            "of Beam's, or install what brings it"
+        ) from None
     return chosen, options.view_as(of_beam.GoogleCloudOptions).temp_location
 
 
@@ -232,7 +253,7 @@ def _read(place: str) -> dict[str, Any]:
     from apache_beam.io.filesystems import FileSystems
 
     if not FileSystems.exists(place):
-        raise ArgumentError(
+        raise EngineError(
             "the result of the pipeline is in no place that this program sees; name a folder that "
             "the workers and this program share: --temp_location"
         )
