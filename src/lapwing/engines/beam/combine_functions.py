@@ -106,11 +106,11 @@ class CountReports(CombineFn):  # type: ignore[misc]
         return accumulated if len(accumulated.waiting) < _AT_ONCE else self.compact(accumulated)
 
     def merge_accumulators(
-        self, accumulators: Iterable[Accumulated[ReportCount]]
+        self, parts: Iterable[Accumulated[ReportCount]]
     ) -> Accumulated[ReportCount]:
         """Return the count of all."""
         total = self.create_accumulator().total
-        for one in accumulators:
+        for one in parts:
             total += self.compact(one).total
         return Accumulated(total)
 
@@ -202,11 +202,11 @@ class CountValues(CombineFn):  # type: ignore[misc]
         return accumulated if len(accumulated.waiting) < _AT_ONCE else self.compact(accumulated)
 
     def merge_accumulators(
-        self, accumulators: Iterable[Accumulated[NDArray[np.int64]]]
+        self, parts: Iterable[Accumulated[NDArray[np.int64]]]
     ) -> Accumulated[NDArray[np.int64]]:
         """Return the counts of all."""
         total = self.create_accumulator().total
-        for one in accumulators:
+        for one in parts:
             total = total + self.compact(one).total
         return Accumulated(total)
 

@@ -91,10 +91,10 @@ class AddOutcomes(CombineFn):  # type: ignore[misc]
         """Add one."""
         return total + element
 
-    def merge_accumulators(self, accumulators: Iterable[Outcome]) -> Outcome:
+    def merge_accumulators(self, parts: Iterable[Outcome]) -> Outcome:
         """Add all."""
         total = Outcome()
-        for one in accumulators:
+        for one in parts:
             total += one
         return total
 
