@@ -50,7 +50,7 @@ def beam_python() -> Path:
             capture_output=True,
             text=True,
             env=clean_environment(),
-            timeout=600,
+            timeout=900,
         )
         if done.returncode:
             raise CannotInstallError(done.stderr[-2000:])

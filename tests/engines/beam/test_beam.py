@@ -35,7 +35,7 @@ def test_in_an_environment_with_beam() -> None:
         capture_output=True,
         text=True,
         env=clean_environment(),
-        timeout=300,
+        timeout=900,  # of a machine that does much else
     )
     if done.returncode:
         pytest.fail(f"in Beam's environment:\n{done.stdout}\n{done.stderr[-4000:]}", pytrace=False)
