@@ -18,6 +18,7 @@ from benchmarks.__main__ import main
 from benchmarks.accuracy.local import textbook
 from benchmarks.isolated import ENVIRONMENT, place, script
 from tests.benchmarks.tiny_sizes import TINY
+from tests.engines.beam.beam_environment import beam_python_or_skip
 from tests.false_alarms import accepts, multinomial_tail
 
 
@@ -51,6 +52,8 @@ class TestEveryBenchmark:
     @pytest.mark.parametrize("name", list(TINY))
     def test_runs_and_is_shown(self, name):
         module = script(name)
+        if name == "speed/beam_engine":
+            beam_python_or_skip()
         assert set(module.FULL) == set(module.QUICK) == set(TINY[name])
         measured = json.loads(json.dumps(module.measure(**TINY[name])))
         whole = document(name, TINY[name], measured)

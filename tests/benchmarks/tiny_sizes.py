@@ -277,6 +277,9 @@ TINY: dict[str, dict[str, Any]] = {
     "speed/streaming": {"reports": 1000, "bins": 16},
     "speed/engines": {"reports": 1000, "sets": 100, "bins": 16, "rounds": 2},
     "speed/spark": {"sizes": [[1000, 1]], "bins": 16, "rounds": 2},
+    "speed/beam_engine": {"jobs": [[1000, 2]], "bins": 16, "rounds": 1},
+    "speed/frames": {"rows": 1000, "labels": 10, "rounds": 1},
+    "speed/large_summary": {"rows": 1000, "files": 2, "bins": 16, "threads": [1]},
     "service/uploads": {"symbols": 300, "connections": 4, "seconds": 0.1, "rounds": 1},
     "service/delays": {
         "symbols": 300,

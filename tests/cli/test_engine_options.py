@@ -76,7 +76,7 @@ def test_a_job_leaves_its_progress_only_while_it_lasts(
     assert not Path("t.json.progress").exists()
 
 
-def test_folders_in_and_out(done: Program, survey: Survey) -> None:
+def test_folders_in_and_out(done: Program, lapwing: Program, survey: Survey) -> None:
     Path("in").mkdir()
     for name in ("a", "b"):
         parquet.write_table(pa.table({"age": np.arange(30.0)}), f"in/{name}.parquet")
@@ -87,9 +87,16 @@ def test_folders_in_and_out(done: Program, survey: Survey) -> None:
     ]
     done("tally", "survey.json", "out", "-o", "t.json")
     assert json.loads(Path("t.json").read_text())["reports"] == [60]
-    done("randomize", "survey.json", "in", "-o", "all.lwr")
-    done("tally", "survey.json", "all.lwr", "-o", "u.json")
-    assert json.loads(Path("u.json").read_text())["reports"] == [60]
+    for name in ("all.lwr", "all.arrow", "all.feather"):
+        done("randomize", "survey.json", "in", "-o", name)
+        done("tally", "survey.json", name, "-o", "u.json", "--force")
+        assert json.loads(Path("u.json").read_text())["reports"] == [60]
+    parquet.write_table(pa.table({"age": [1.0, None]}), "in/c.parquet")
+    for name in ("none.arrow", "all.arrow"):  # whole, or as before
+        before = Path(name).read_bytes() if Path(name).exists() else None
+        assert lapwing("randomize", "survey.json", "in", "-o", name, "--force").code == 3
+        assert (Path(name).read_bytes() if Path(name).exists() else None) == before
+    Path("in/c.parquet").unlink()
     options = ("--low", "0", "--high", "100", "--bins", "10", "--allow-equal", "--resume")
     done("summarize", "in", "-o", "s.bin", *options)
     assert Path("s.bin").stat().st_mode & 0o777 == 0o600

@@ -16,7 +16,12 @@ from pyarrow import parquet
 from lapwing import Survey
 from lapwing.documents import canonical
 from lapwing.engines.arrow import ReportCount, count, tally
-from lapwing.engines.arrow.report_tables import write_labelled_reports, write_reports
+from lapwing.engines.arrow.report_tables import (
+    ENDINGS,
+    LABELLED_ENDINGS,
+    write_labelled_reports,
+    write_reports,
+)
 from lapwing.errors import ReportError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.group_tallies import tally_by_group
@@ -70,7 +75,7 @@ def _bytes(counted: ReportCount) -> bytes:
 
 def _stored(folder: Path, survey: Survey, reports: Reports, table: pa.Table) -> list[Path]:
     """Write the reports in every format, some in pieces."""
-    for ending in (".lwr", ".parquet", ".csv"):
+    for ending in ENDINGS:
         with (folder / f"reports{ending}").open("wb") as stream:
             parts = [reports[:100], reports[100:101], reports[101:]]
             write_reports(stream, survey, parts, ending=ending)
@@ -85,7 +90,7 @@ def _stored(folder: Path, survey: Survey, reports: Reports, table: pa.Table) -> 
     with pa.ipc.new_file(folder / "parts" / "place=south" / "b.arrow", table.schema) as file:
         file.write_table(table.slice(200))
     return [
-        *(folder / f"reports{ending}" for ending in (".lwr", ".parquet", ".csv")),
+        *(folder / f"reports{ending}" for ending in ENDINGS),
         *(folder / name for name in ("groups.parquet", "groups.arrow", "stream.arrow", "parts")),
     ]
 
@@ -120,11 +125,11 @@ def test_groups(case: RandomizerCase, tmp_path: Path) -> None:
     assert list(wanted) == ["south", "other"]
     table = _table(reports)
     _stored(tmp_path, survey, reports, table)
-    for ending in (".parquet", ".csv"):
+    for ending in LABELLED_ENDINGS:
         with (tmp_path / f"labelled{ending}").open("wb") as stream:
             parts = [(reports[a:b], _labels()[a:b]) for a, b in ((0, 9), (9, PEOPLE))]
             write_labelled_reports(stream, survey, parts, ending=ending, by="place")
-    given: list[Any] = [tmp_path / name for name in ("labelled.parquet", "labelled.csv")]
+    given: list[Any] = [tmp_path / f"labelled{ending}" for ending in LABELLED_ENDINGS]
     for data in (*given, table, table.to_reader(max_chunksize=5), tmp_path / "groups.arrow"):
         column = "report" if data == tmp_path / "groups.arrow" else None
         found = tally(data, survey, column=column, by="place", threads=2).by_group(minimum=80)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas
 import polars
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -273,3 +274,17 @@ def test_a_table_is_no_column(kind: Any, columns: int) -> None:
     for domain in (Interval(0, 1, bins=4), Categories(["a", "b"]), Integers(0, 1)):
         with pytest.raises(DomainError, match=r"one-dimensional.*one column of the table"):
             domain.index(table)
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_nullable_columns_of_pandas_are_the_numbers_of_a_list(missing: bool) -> None:
+    cells: list[Any] = [1, 2**53, 3, None] if missing else [1, 2**53, 3]
+    kinds: list[Any] = ["Int64", "UInt64", "Float64", pandas.ArrowDtype(pa.int64())]
+    for kind in [*kinds, pandas.ArrowDtype(pa.float64())]:
+        column = pandas.Series(cells, dtype=kind, index=range(5, 5 + len(cells)))
+        found = to_numbers(column, unit="number")
+        assert found.dtype == np.float64
+        np.testing.assert_array_equal(found, to_numbers(cells, unit="number"))
+    for kind in ("boolean", pandas.ArrowDtype(pa.bool_())):
+        with pytest.raises(DomainError):
+            to_numbers(pandas.Series([True], dtype=kind), unit="number")

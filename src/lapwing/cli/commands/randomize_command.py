@@ -36,7 +36,7 @@ class RandomizingOptions(EngineOptions):
 
     by: str | None = option(
         "A column with the segment of each person, written beside the report in the clear: the "
-        "label is public, it is not protected. Needs .parquet or .csv.",
+        "label is public, it is not protected. Needs .parquet, .arrow or .csv.",
         "NAME",
     )
 
@@ -63,15 +63,16 @@ def randomize(
 
     Each value is randomised on its own; reports come in the order of the rows. The randomness
     is the operating system's; there is no seed, because whoever knows it could undo the
-    protection. The ending of the output says what is written: .lwr (compact), .parquet or
-    .csv. Of a folder of tables, -o may be a folder, too: one .parquet for each, and a job that was
-    killed goes on where it was. Numbers, dates, timestamps and times of day are read as what they
-    are and must fit the survey's unit; plain numbers count as days since 1970-01-01 (date), seconds
-    since then (datetime) or seconds since midnight (time-of-day). A timestamp with a time zone
-    gives the date and time of day of that zone. Texts of dates and times, which all cells of a CSV
-    are, are read as --texts says, each by itself; what cannot be read is missing where the survey
-    counts missing values, and refused where it does not. If any value is refused, nothing is
-    written. A cluster (--engine) writes a folder of .parquet, which must not be there before.
+    protection. The ending of the output says what is written: .lwr (compact), .parquet,
+    .arrow (also .feather) or .csv. Of a folder of tables, -o may be a folder, too: one .parquet for
+    each, and a job that was killed goes on where it was. Numbers, dates, timestamps and times of
+    day are read as what they are and must fit the survey's unit; plain numbers count as days since
+    1970-01-01 (date), seconds since then (datetime) or seconds since midnight (time-of-day). A
+    timestamp with a time zone gives the date and time of day of that zone. Texts of dates and
+    times, which all cells of a CSV are, are read as --texts says, each by itself; what cannot be
+    read is missing where the survey counts missing values, and refused where it does not. If any
+    value is refused, nothing is written. A cluster (--engine) writes a folder of .parquet, which
+    must not be there before.
     """
     cluster = work.cluster()
     if cluster is not None:

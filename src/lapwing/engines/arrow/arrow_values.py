@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts, unchecked_texts
 from lapwing.errors import ArgumentError, DomainError, LapwingWarning
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.label_columns import UNKNOWN, CodedLabels, coded_labels
 from lapwing.protocol.domains.text_values import (
     EXAMPLES,
     Decimal,
@@ -46,9 +47,6 @@ _COUNTED_IN = {
     "datetime": "seconds since 1970-01-01T00:00 UTC",
     "time-of-day": "seconds since midnight",
 }
-
-_NOBODY = object()
-"""Stands for a value that is no label, so that the domain refuses it with its position."""
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -120,7 +118,7 @@ def values_of(
     texts: Texts = "iso",
     decimal: Decimal = ".",
 ) -> Values:
-    """Return an Arrow array as values of a domain: float64 or object [n].
+    """Return an Arrow array as values of a domain: float64 [n], or labels by their numbers.
 
     Parameters
     ----------
@@ -151,8 +149,7 @@ def values_of(
 
     Notes
     -----
-    O(n) in Arrow and NumPy. Texts of unusual forms take a loop in Python, for these rows only, and
-    labels one inside the domain.
+    O(n) in Arrow and NumPy. Texts of unusual forms take a loop in Python, for these rows only.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -175,9 +172,9 @@ def values_of(
             nulls = [text for text in NULL_TEXTS if text not in labels]
             found = pc.is_in(array, value_set=pa.array(nulls, pa.large_string()))
             array = pc.if_else(found, None, array)
-    if domain.name == "hashed-texts":
-        return _texts(array, column=column)
-    return _labels(array, domain, column=column)
+    read = _texts if domain.name == "hashed-texts" else _labels
+    coded: Values = read(array, domain, column=column)
+    return coded
 
 
 def _text_labels(domain: Any) -> set[str]:
@@ -303,16 +300,16 @@ def _floats(array: Any) -> NDArray[np.float64]:
     return floats
 
 
-def _texts(array: Any, *, column: str) -> Values:
+def _texts(array: Any, domain: Any, *, column: str) -> Any:
     """Return texts as they are; numbers are no texts, because nobody says how to write them."""
     kind = _kind(array.type)
     if kind != "texts":
         _refuse_kind(column, kind, "texts", "convert it first")
-    texts: Values = array.to_numpy(zero_copy_only=False)
-    return texts
+    texts = coded_labels(array, ())
+    return array.to_numpy(zero_copy_only=False) if texts is None else texts
 
 
-def _labels(array: Any, domain: Any, *, column: str) -> Values:
+def _labels(array: Any, domain: Any, *, column: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -333,10 +330,8 @@ def _labels(array: Any, domain: Any, *, column: str) -> Values:
         array = _whole_as_texts(array)
     value_set = pa.array(texts, pa.large_string())
     places = pc.index_in(array.cast(pa.large_string()), value_set=value_set)
-    labels = np.array([*listed, _NOBODY, None], dtype=object)
-    codes = places.fill_null(len(listed)).to_numpy(zero_copy_only=False)
-    chosen: Values = labels[np.where(missing, len(listed) + 1, codes)]
-    return chosen
+    codes = places.fill_null(len(listed)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return CodedLabels(np.where(missing, -1, codes), [*listed, UNKNOWN])
 
 
 def _whole_as_texts(array: Any) -> Any:

@@ -8,7 +8,7 @@ byte.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from lapwing.engines.arrow.report_arrays import Flags, Records, check_report_typ
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
 from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, rest_name, split_groups
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Tally
+from lapwing.protocol.messages.tally import Tally, tally_from_document
 from lapwing.survey.survey import Survey
 
 Label = str | None
@@ -103,6 +103,21 @@ class ReportCount:
             self.refused + other.refused,
             (*self.files, *other.files),
         )
+
+
+def count_to_document(counted: ReportCount) -> dict[str, Any]:
+    """Return counts as JSON can say them."""
+    groups = [[label, tally.to_document()] for label, tally in counted.groups.items()]
+    files = [asdict(file) for file in counted.files]
+    about = {"grouped": counted.grouped, "refused": counted.refused, "files": files}
+    return {"groups": groups, **about}
+
+
+def count_from_document(document: Mapping[str, Any]) -> ReportCount:
+    """Return the counts that :func:`count_to_document` wrote."""
+    groups = {label: tally_from_document(one) for label, one in document["groups"]}
+    files = tuple(FileCount(**file) for file in document.get("files", ()))
+    return ReportCount(groups, document["grouped"], document["refused"], files)
 
 
 def check_groups(groups: Mapping[Label, Tally]) -> None:

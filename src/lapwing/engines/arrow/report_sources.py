@@ -78,11 +78,28 @@ class ReportSource:
                 yield partial(self._named, first, work)
                 first += len(reports)
             return
-        columns = [self.column] if self.by is None else [self.column, self.by]
-        width = self.survey.randomizer.report_width
-        rows = max(BATCH_ROWS - 1, min(_BYTES_AT_ONCE // width, 2**19))
-        for first, batches in self.table.parts(columns, rows=rows):
+        for first, batches in self.table.parts(self._columns, rows=self._rows):
             yield partial(self._counted, first, batches, skip_bad)
+
+    def count_piece(self, first: int, groups: list[int] | None, *, skip_bad: bool) -> ReportCount:
+        """Return the counts of a piece, as :meth:`Table.pieces` gives them, or of the whole."""
+        if isinstance(self.table, Path) or groups is None:
+            total = ReportCount({}, self.by is not None)
+            for job in self.jobs(skip_bad=skip_bad):
+                total += job()
+            return total
+        batches = partial(self.table.batches, self._columns, rows=self._rows, groups=groups)
+        return self._counted(first, batches, skip_bad)
+
+    @property
+    def _columns(self) -> list[str]:
+        return [self.column] if self.by is None else [self.column, self.by]
+
+    @property
+    def _rows(self) -> int:
+        """Most rows of a batch."""
+        width = self.survey.randomizer.report_width
+        return max(BATCH_ROWS - 1, min(_BYTES_AT_ONCE // width, 2**19))
 
     def _counted(
         self, first: int, batches: Callable[[], Iterator[Any]], skip_bad: bool

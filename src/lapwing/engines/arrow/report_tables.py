@@ -1,15 +1,17 @@
-"""Reports in files: the compact format, Parquet or CSV, by the ending of the name.
+"""Reports in files: the compact format, Parquet, Arrow or CSV, by the ending of the name.
 
 ===========  ========================================================================
 .lwr         the compact report file, see `lapwing.protocol.messages.report_file`;
              only here is a torn end told from a whole file, and what stands before it kept
 .parquet     one column "report" of fixed-size binary; the schema's metadata name the
              format, its version and the fingerprints of survey and randomizer
+.arrow       the same column and metadata in Arrow's own file format; .feather is another
+             name for it
 .csv         a first line ``# lapwing-reports 1 survey=<hex> randomizer=<hex>``, then
              the column name "report", then a report in hexadecimal on each line
 ===========  ========================================================================
 
-The last two may hold a second column with the public label of each person's group.
+All but the first may hold a second column with the public label of each person's group.
 """
 
 from __future__ import annotations
@@ -41,11 +43,14 @@ from lapwing.protocol.messages import report_file
 from lapwing.protocol.messages.reports import Reports
 from lapwing.survey.survey import Survey
 
-ENDINGS = (".lwr", ".parquet", ".csv")
-LABELLED_ENDINGS = (".parquet", ".csv")
+LABELLED_ENDINGS = (".parquet", ".arrow", ".feather", ".csv")
+ENDINGS = (".lwr", *LABELLED_ENDINGS)
 
 Labelled = tuple[Reports, list[str | None]]
 VERSION = "1"
+
+_READ_HERE = (".parquet", ".csv")
+"""Tables that are read without the reader of all tables; its own files are among them."""
 
 KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
 """What a table of reports says beside its columns."""
@@ -103,8 +108,47 @@ def write_labelled_reports(
     """
     if by == "report":
         raise ArgumentError("the column of labels must not be named 'report'; rename it")
-    write = _write_parquet if ending == ".parquet" else _write_csv
-    return write(stream, survey, batches, by)
+    if ending == ".csv":
+        return _write_csv(stream, survey, batches, by)
+    writer = _parquet_writer if ending == ".parquet" else _arrow_writer
+    total = 0
+    with writer(stream, report_schema(survey, by=by)) as opened:
+        for reports, labels in batches:
+            opened.write_batch(report_batch(reports, survey, labels=labels, by=by))
+            total += len(reports)
+    return total
+
+
+def report_schema(survey: Survey[Any], *, by: str | None) -> Any:
+    """Return the pyarrow.Schema of a table of reports, which says whose they are.
+
+    Parameters
+    ----------
+    survey : Survey
+    by : str or None
+        The name of the column of labels; None for no such column.
+    """
+    pa, _ = _arrow()
+    if by == "report":
+        raise ArgumentError("the column of labels must not be named 'report'; rename it")
+    fields = [pa.field("report", pa.binary(survey.randomizer.report_width), nullable=False)]
+    if by is not None:
+        fields.append(pa.field(by, pa.string()))
+    return pa.schema(fields, metadata=report_words(survey))
+
+
+def report_batch(
+    reports: Reports, survey: Survey[Any], *, labels: list[str | None] | None, by: str | None
+) -> Any:
+    """Return reports, and the label of each where there are any, as a pyarrow.RecordBatch."""
+    pa, _ = _arrow()
+    schema = report_schema(survey, by=by)
+    data = pa.py_buffer(np.ascontiguousarray(reports.data))
+    kind = schema.field("report").type
+    columns = [pa.FixedSizeBinaryArray.from_buffers(kind, len(reports), [None, data])]
+    if by is not None:
+        columns.append(pa.array(labels, pa.string()))
+    return pa.record_batch(columns, schema=schema)
 
 
 def _header(survey: Survey) -> report_file.Header:
@@ -118,27 +162,14 @@ def report_words(survey: Survey[Any]) -> dict[str, str]:
     return dict(zip(KEYS, values, strict=True))
 
 
-def _write_parquet(
-    stream: IO[bytes], survey: Survey, batches: Iterable[Labelled], by: str | None
-) -> int:
-    pa, parquet = _arrow()
-    kind = pa.binary(survey.randomizer.report_width)
-    fields = [pa.field("report", kind, nullable=False)]
-    if by is not None:
-        fields.append(pa.field(by, pa.string()))
-    schema = pa.schema(fields, metadata=report_words(survey))
-    total = 0
-    with parquet.ParquetWriter(
-        stream, schema, use_dictionary=False, write_page_checksum=True
-    ) as writer:
-        for batch, labels in batches:
-            data = pa.py_buffer(np.ascontiguousarray(batch.data))
-            columns = [pa.FixedSizeBinaryArray.from_buffers(kind, len(batch), [None, data])]
-            if by is not None:
-                columns.append(pa.array(labels, pa.string()))
-            writer.write_batch(pa.record_batch(columns, schema=schema))
-            total += len(batch)
-    return total
+def _parquet_writer(stream: IO[bytes], schema: Any) -> Any:
+    _, parquet = _arrow()
+    return parquet.ParquetWriter(stream, schema, use_dictionary=False, write_page_checksum=True)
+
+
+def _arrow_writer(stream: IO[bytes], schema: Any) -> Any:
+    pa, _ = _arrow()
+    return pa.ipc.new_file(stream, schema)
 
 
 def _write_csv(
@@ -202,7 +233,7 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
     ending = path.suffix.lower()
     if path == STDIN:
         yield from _read_compact(sys.stdin.buffer, path, survey)
-    elif ending in LABELLED_ENDINGS:
+    elif ending in _READ_HERE:
         read = _read_parquet if ending == ".parquet" else _read_csv
         for batch, _ in read(path, survey, None):
             yield batch
@@ -228,7 +259,7 @@ def read_labelled_reports(path: Path, survey: Survey, *, by: str) -> Iterator[La
         When the file is of another kind, or has no such column; else as :func:`read_reports`.
     """
     ending = path.suffix.lower()
-    if path == STDIN or ending not in LABELLED_ENDINGS:
+    if path == STDIN or ending not in _READ_HERE:
         raise ArgumentError(
             f"--by needs reports in a table that has labels, .parquet or .csv, {shown(path)} is "
             "none; write it with: lapwing randomize --by"

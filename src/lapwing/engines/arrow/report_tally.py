@@ -11,11 +11,15 @@ from typing import Any
 
 from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.ordered_work import in_order, threads_or_all
-from lapwing.engines.arrow.report_count import FileCount, ReportCount
+from lapwing.engines.arrow.report_count import (
+    FileCount,
+    ReportCount,
+    count_from_document,
+    count_to_document,
+)
 from lapwing.engines.arrow.report_sources import Job, ReportSource, report_sources
 from lapwing.engines.arrow.saved_progress import SavedProgress, identity
 from lapwing.errors import LapwingWarning, TornFileError
-from lapwing.protocol.messages.tally import tally_from_document
 from lapwing.survey.survey import Survey
 
 Advance = Callable[[int], None]
@@ -179,15 +183,11 @@ def _intact(jobs: Iterator[Job], tear: Callable[[], None], *, salvage: bool) -> 
 
 
 def _bytes_of(total: ReportCount) -> bytes:
-    groups = [[label, tally.to_document()] for label, tally in total.groups.items()]
-    document = {"groups": groups, "grouped": total.grouped, "refused": total.refused}
+    document = count_to_document(total)
+    del document["files"]  # of these, SavedProgress tells
     return canonical(document)
 
 
 def _counted_before(saved: SavedProgress, nothing: ReportCount) -> ReportCount:
     stored = saved.load()
-    if stored is None:
-        return nothing
-    document = parse(stored, name=saved.path.name)
-    groups = {label: tally_from_document(one) for label, one in document["groups"]}
-    return ReportCount(groups, document["grouped"], document["refused"])
+    return nothing if stored is None else count_from_document(parse(stored, name=saved.path.name))

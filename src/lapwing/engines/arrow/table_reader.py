@@ -138,7 +138,13 @@ class Table:
             )
         return self.decimal or "."
 
-    def batches(self, columns: Sequence[str], *, rows: int = BATCH_ROWS) -> Iterator[Any]:
+    def batches(
+        self,
+        columns: Sequence[str],
+        *,
+        rows: int = BATCH_ROWS,
+        groups: list[int] | None = None,
+    ) -> Iterator[Any]:
         """Yield pyarrow.RecordBatch objects of some columns; each has at least one row.
 
         Parameters
@@ -146,14 +152,28 @@ class Table:
         columns : sequence of str
         rows : int
             Most in a batch; of a CSV it is its block that limits them.
+        groups : list of int, optional
+            Of :meth:`pieces`: only these row groups.
 
         Raises
         ------
         FormatError
             When the file turns out to be damaged.
         """
+        if groups is not None:
+            stored = [name for name in columns if name not in self.constant]
+            yield from self._read_groups(list(columns), stored, groups, rows)
+            return
         for _, part in self.parts(columns, rows=rows, together=None):
             yield from part()
+
+    def pieces(self) -> list[tuple[int, list[int] | None]]:
+        """Return what several machines can read beside each other: first row, and row groups.
+
+        Row groups of Parquet, some together; of another table its whole, which None stands for.
+        """
+        whole = not self.typed or self.held is not None
+        return [(0, None)] if whole else list(self._row_groups(PART_ROWS))
 
     def parts(
         self, columns: Sequence[str], *, rows: int = BATCH_ROWS, together: int | None = PART_ROWS

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import fingerprint, replacing
-from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.column_values import ColumnValues, Piece
 from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.engines.arrow.report_tables import (
@@ -84,9 +84,9 @@ def randomize(
         As of :func:`lapwing.engines.arrow.report_tally.tally`; of files: tables.
     survey : Survey
     output : Path or str
-        A file, .lwr, .parquet or .csv: it appears when all is done. Or a folder: a Parquet file
-        for each table; when the job is killed and asked again, the files that are there stay as
-        they are, so that nobody's value is randomised into two reports that others may see.
+        A file, .lwr, .parquet, .arrow or .csv: it appears when all is done. Or a folder: a Parquet
+        file for each table; when the job is killed and asked again, the files that are there stay
+        as they are, so that nobody's value is randomised into two reports that others may see.
     column : str, optional
         The column of values; not needed where there is one only.
     by : str, optional
@@ -115,8 +115,7 @@ def randomize(
     """
     output = Path(output)
     reading = reading or Reading()
-    tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
-    columns = [_column(one, column, survey.randomizer.domain, by, reading) for one in tables]
+    columns = randomize_columns(dataset, survey, column=column, by=by, reading=reading)
     workers = 1 if rng is not None else threads_or_all(threads)
     work = partial(_randomized, survey, rng, workers, advance)
     if output.suffix.lower() in ENDINGS:
@@ -128,6 +127,17 @@ def randomize(
         )
     output.mkdir(exist_ok=True)
     return _write_folder(output, columns, survey, by, work)
+
+
+def randomize_columns(
+    dataset: Any, survey: Survey[Any], *, column: str | None, by: str | None, reading: Reading
+) -> list[ColumnValues]:
+    """Return the column of values of each table; checked, and no row is read.
+
+    Parameters and errors are those of :func:`randomize`.
+    """
+    tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
+    return [_column(one, column, survey.randomizer.domain, by, reading) for one in tables]
 
 
 def _column(
@@ -247,15 +257,7 @@ def summarize(
     """
     curated = for_curator(domain)
     reading = reading or Reading()
-    tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
-    cells = curated.domain if isinstance(curated, Segmented) else curated
-    columns = [
-        ColumnValues.in_table(one, column, cells, texts=reading.texts, curator=True)
-        for one in tables
-    ]
-    segments = [segments_beside(one, by, curated) for one in columns]
-    for one in columns:
-        one.check_type()
+    columns, segments = summary_columns(dataset, curated, column=column, by=by, reading=reading)
     workers = threads_or_all(threads)
     total = np.zeros(curated.size, dtype=np.int64)
     saved = None
@@ -281,6 +283,30 @@ def summarize(
     return Summary(curated, total)
 
 
+def summary_columns(
+    dataset: Any, curated: Domain, *, column: str | None, by: str | None, reading: Reading
+) -> tuple[list[ColumnValues], list[ColumnValues | None]]:
+    """Return the column of values of each table, and of segments; checked, and no row is read.
+
+    Parameters
+    ----------
+    dataset, column, by, reading
+        As of :func:`summarize`, and its errors.
+    curated : Domain
+        Of :func:`lapwing.protocol.messages.summary.for_curator`.
+    """
+    tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
+    cells = curated.domain if isinstance(curated, Segmented) else curated
+    columns = [
+        ColumnValues.in_table(one, column, cells, texts=reading.texts, curator=True)
+        for one in tables
+    ]
+    segments = [segments_beside(one, by, curated) for one in columns]
+    for one in columns:
+        one.check_type()
+    return columns, segments
+
+
 def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> ColumnValues | None:
     """Return the column of segments beside that of the values."""
     if not isinstance(domain, Segmented):
@@ -294,27 +320,34 @@ def segments_beside(one: ColumnValues, by: str | None, domain: Domain) -> Column
 
 
 def symbol_counts(
-    one: ColumnValues, beside: ColumnValues | None, domain: Domain, threads: int, advance: Advance
+    one: ColumnValues,
+    beside: ColumnValues | None,
+    domain: Domain,
+    threads: int = 1,
+    advance: Advance = _nothing,
+    *,
+    piece: Piece = (0, None),
 ) -> Counted:
-    """Return how many rows of a table fall on each symbol: int64 [domain.size].
+    """Return how many rows of a table, or of a piece of it, hold each symbol: int64 [domain.size].
 
     Parameters
     ----------
-    one : ColumnValues
-    beside : ColumnValues or None
-        The column of segments, of a Segmented domain.
+    one, beside : ColumnValues
+        Of :func:`summary_columns`.
     domain : Domain
         Of a curator.
     threads : int
     advance : callable
-        Told the number of rows after each batch.
+    piece : tuple
+        Of :meth:`lapwing.engines.arrow.table_reader.Table.pieces`.
     """
     counts = np.zeros(domain.size, dtype=np.int64)
     if beside is not None and isinstance(domain, Segmented):
-        for cells, others in one.beside(beside):
+        for cells, others in one.beside(beside, piece=piece):
             counts += counts_by_segment(cells, others, domain)
             advance(cells.shape[0])
         return counts
-    for part in one.map(lambda batch: counts_of(batch, domain), advance=advance, threads=threads):
+    work = partial(counts_of, domain=domain)
+    for part in one.map(work, advance=advance, threads=threads, piece=piece):
         counts += part
     return counts

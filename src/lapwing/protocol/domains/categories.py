@@ -114,8 +114,10 @@ class Categories(Unordered):
         DomainError
             With the position of the first value that is not one of the labels.
         """
+        if not isinstance(self.labels, int):
+            return super().index(values)
         array = one_dimensional(values)
-        if not isinstance(self.labels, int) or not np.issubdtype(array.dtype, np.integer):
+        if not np.issubdtype(array.dtype, np.integer):
             return super().index(values)
         check_some(array)
         outside = (array < 0) | (array >= self.labels)

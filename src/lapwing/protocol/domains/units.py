@@ -272,6 +272,9 @@ def to_numbers(
                 pass
     if unit in ("date", "time-of-day"):
         values = on_the_wall(values, name="the values")
+    nullable = _nullable_numbers(values)
+    if nullable is not None:
+        return nullable
     array = one_dimensional(values)
     kind = array.dtype.kind
     if kind in "iuf":
@@ -285,6 +288,24 @@ def to_numbers(
         return _each(array, unit=unit, texts=texts, unreadable=unreadable)
     hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
     raise DomainError(f"values must be numbers, got an array of {array.dtype.name}{hint}")
+
+
+def _nullable_numbers(values: Any) -> NDArray[np.float64] | None:
+    """Return a column of pandas' numbers that may be missing; None of anything else.
+
+    NumPy would be given a Python object for each, where any is missing.
+    """
+    kind = getattr(values, "dtype", None)
+    if type(values).__module__.partition(".")[0] != "pandas" or isinstance(kind, np.dtype):
+        return None
+    named = type(kind).__name__
+    plain = named == "ArrowDtype" or named.startswith(("Int", "UInt", "Float"))
+    # Intervals are none, and neither are Arrow's decimals, dates and truth values.
+    if not plain or named == "IntervalDtype" or getattr(kind, "kind", "") not in ("i", "u", "f"):
+        return None
+    with np.errstate(all="ignore"):
+        numbers: NDArray[np.float64] = values.to_numpy(dtype=np.float64, na_value=np.nan)
+    return numbers
 
 
 def _each(

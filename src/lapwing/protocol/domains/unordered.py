@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.domain import Closed
+from lapwing.protocol.domains.label_columns import CodedLabels, coded_labels
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
 
@@ -79,6 +80,10 @@ class Unordered(ABC):
             With the position of the first value that is none of the domain's, or missing where
             that is refused.
         """
+        coded = coded_labels(values, self._compared)
+        if coded is not None:
+            check_some(coded.codes)
+            return self._of_codes(coded)
         array = one_dimensional(values)
         check_some(array)
         return self._symbols(array)
@@ -91,7 +96,32 @@ class Unordered(ABC):
         missing = self.missing_index
         if missing is None:
             raise DomainError("only a domain with a missing symbol has a place for every value")
+        coded = coded_labels(values, self._compared)
+        if coded is not None:
+            return self._of_codes(coded, unknown=missing)
         return self._symbols(one_dimensional(values), unknown=missing)
+
+    @property
+    def _compared(self) -> Sequence[str | int]:
+        """The labels that a column of frames is looked up in; none where they are not listed."""
+        return () if isinstance(self.listed, range) else self.listed
+
+    def _of_codes(self, coded: CodedLabels, *, unknown: int | None = None) -> NDArray[np.int64]:
+        """Return the symbols of labels that are given by numbers; as of :meth:`_symbols`."""
+        codes = np.where(coded.codes < 0, len(coded.distinct), coded.codes)
+        occurring = np.flatnonzero(np.bincount(codes, minlength=len(coded.distinct) + 1))
+        symbols = np.full(len(coded.distinct) + 1, -1, dtype=np.int64)
+        refused = np.zeros(symbols.size, dtype=bool)
+        values = [*coded.distinct, None]
+        for code in occurring.tolist():
+            try:
+                symbols[code] = self._one(values[code], 0, unknown)
+            except DomainError:
+                refused[code] = True
+        if refused.any():
+            position = int(np.argmax(refused[codes]))
+            self._one(values[codes[position]], position, unknown)  # says which, and why
+        return symbols[codes]
 
     def _symbols(self, array: NDArray[Any], *, unknown: int | None = None) -> NDArray[np.int64]:
         """Return the symbol of each value; `unknown` for what is none, refused where None."""
@@ -99,16 +129,18 @@ class Unordered(ABC):
         # tolist() makes whole numbers of moments in nanoseconds, which are no labels.
         cells = array if array.dtype.kind in "mM" else array.tolist()
         for position, value in enumerate(cells):
-            if is_missing(value):
-                symbols[position] = self._of_missing(position)
-                continue
-            try:
-                symbols[position] = self._symbol(_plain(value), position)
-            except DomainError:
-                if unknown is None:
-                    raise
-                symbols[position] = unknown
+            symbols[position] = self._one(value, position, unknown)
         return symbols
+
+    def _one(self, value: Any, position: int, unknown: int | None) -> int:
+        if is_missing(value):
+            return self._of_missing(position)
+        try:
+            return self._symbol(_plain(value), position)
+        except DomainError:
+            if unknown is None:
+                raise
+            return unknown
 
     def _of_missing(self, position: int) -> int:
         if self.missing_index is None:

@@ -1,0 +1,6 @@
+from .beam_files import randomize as randomize
+from .beam_files import summarize as summarize
+from .beam_files import tally as tally
+from .combine_functions import CountReports as CountReports
+from .combine_functions import CountValues as CountValues
+from .randomize_transform import RandomizeValues as RandomizeValues

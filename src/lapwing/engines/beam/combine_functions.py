@@ -1,0 +1,277 @@
+"""Beam's CombineFns: the Arrow kernel adds batches, and sums of sums are the same sums.
+
+What is added is a pure function of the batch, and ``+`` is exact and associative. So Beam may
+combine in any order on any number of workers, and a bundle that failed and is run again counts
+once: what its first run had counted is thrown away with that run, as nothing is kept elsewhere.
+
+A PCollection of single reports, rows or values is gathered in the accumulator, and counted
+thousands at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.engines.arrow.arrow_files import texts_of_metadata
+from lapwing.engines.arrow.arrow_values import values_of
+from lapwing.engines.arrow.report_count import ReportCount, count, count_records
+from lapwing.engines.arrow.report_tables import check_report_table
+from lapwing.engines.beam.beam_package import CombineFn
+from lapwing.errors import ArgumentError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.summary import Summary, counts_of, for_curator
+from lapwing.survey.survey import Survey
+
+Total = TypeVar("Total")
+
+_AT_ONCE = 8192
+"""Single elements that wait until they are counted together."""
+
+
+@dataclass
+class Accumulated(Generic[Total]):
+    """What was counted, and single elements that wait for it."""
+
+    total: Total
+    waiting: list[Any] = field(default_factory=list)
+
+
+class CountReports(CombineFn):  # type: ignore[misc]
+    """The exact counts of reports: of all of them, or of each key.
+
+    ``batches | beam.CombineGlobally(CountReports(survey))`` gives one
+    :class:`lapwing.engines.arrow.report_count.ReportCount`, the same to the last byte as that of
+    the Arrow engine; ``beam.CombinePerKey(CountReports(survey))`` one for each key.
+
+    Parameters
+    ----------
+    survey : Survey
+        Whose reports they are. Batches of files that lapwing wrote say so, too; of others nobody
+        can tell, so that is for the pipeline to know.
+    column : str
+        Where they stand in a batch or a row.
+    by : str, optional
+        A column of public labels: a tally for each in the one result, for at most 1000.
+    skip_bad : bool
+        Whether what is no report that can have been sent is counted apart, not refused.
+
+    Raises
+    ------
+    ReportError, ArgumentError, MismatchError
+        While the pipeline runs: see :func:`lapwing.engines.arrow.report_count.count`.
+
+    Notes
+    -----
+    An element is a RecordBatch or Table of pyarrow (as ``ReadFromParquetBatched`` gives), Reports,
+    the bytes of one report, or a row: a mapping, or an object with such attributes.
+    """
+
+    def __init__(
+        self,
+        survey: Survey[Any],
+        *,
+        column: str = "report",
+        by: str | None = None,
+        skip_bad: bool = False,
+    ) -> None:
+        super().__init__()
+        self.survey, self.column, self.by, self.skip_bad = survey, column, by, skip_bad
+
+    def create_accumulator(self) -> Accumulated[ReportCount]:
+        """Return a count of nothing."""
+        return Accumulated(ReportCount({}, self.by is not None))
+
+    def add_input(
+        self, accumulated: Accumulated[ReportCount], element: Any
+    ) -> Accumulated[ReportCount]:
+        """Count an element, or keep it until there are some thousands."""
+        if isinstance(element, Reports):
+            self._check_ungrouped()
+            if element.fingerprint != self.survey.randomizer.fingerprint:
+                self.survey.tally(element)  # says whose they are
+            more = count_records(element.data, None, self.survey, skip_bad=self.skip_bad)
+            return Accumulated(accumulated.total + more, accumulated.waiting)
+        if is_arrow(element):
+            return Accumulated(accumulated.total + self._count(element), accumulated.waiting)
+        accumulated.waiting.append(self._row(element))
+        return accumulated if len(accumulated.waiting) < _AT_ONCE else self.compact(accumulated)
+
+    def merge_accumulators(
+        self, parts: Iterable[Accumulated[ReportCount]]
+    ) -> Accumulated[ReportCount]:
+        """Return the count of all."""
+        total = self.create_accumulator().total
+        for one in parts:
+            total += self.compact(one).total
+        return Accumulated(total)
+
+    def compact(self, accumulated: Accumulated[ReportCount]) -> Accumulated[ReportCount]:
+        """Count what waits: before it travels to another worker, say."""
+        if not accumulated.waiting:
+            return accumulated
+        reports, labels = zip(*accumulated.waiting, strict=True)
+        columns = {self.column: column_of(reports, name=self.column)}
+        if self.by is not None:
+            columns[self.by] = column_of(labels, name=self.by)
+        import pyarrow as pa
+
+        return Accumulated(accumulated.total + self._count(pa.table(columns)))
+
+    def extract_output(self, accumulated: Accumulated[ReportCount]) -> ReportCount:
+        """Return the count."""
+        return self.compact(accumulated).total
+
+    def _count(self, rows: Any) -> ReportCount:
+        total = ReportCount({}, self.by is not None)
+        check_report_table(Path("a batch"), texts_of_metadata(rows.schema), self.survey)
+        for name in (self.column, self.by):
+            if name is not None:
+                column_in(rows, name)
+        for batch in batches_of(rows):
+            total += count(
+                batch, self.survey, column=self.column, by=self.by, skip_bad=self.skip_bad
+            )
+        return total
+
+    def _row(self, element: Any) -> tuple[Any, Any]:
+        if isinstance(element, bytes):
+            self._check_ungrouped()
+            return element, None
+        return cell_of(element, self.column), None if self.by is None else cell_of(element, self.by)
+
+    def _check_ungrouped(self) -> None:
+        if self.by is not None:
+            raise ArgumentError(
+                f"reports alone have no column {self.by!r}; give batches or rows, or leave out by "
+                "and use CombinePerKey"
+            )
+
+
+class CountValues(CombineFn):  # type: ignore[misc]
+    """How many people hold each symbol, for a curator: exact, and secret.
+
+    ``batches | beam.CombineGlobally(CountValues(domain, column="income"))`` gives one
+    :class:`lapwing.protocol.messages.summary.Summary`; ``beam.CombinePerKey`` one for each key.
+    Whoever sees the pipeline's data, accumulators and result sees raw data.
+
+    Parameters
+    ----------
+    domain : Interval, Integers or Categories
+    column : str, optional
+        Where the values stand in a batch or a row; not needed for values alone.
+    texts : {"iso", "days", "seconds"}
+        How texts of dates and times are read.
+
+    Notes
+    -----
+    An element is a RecordBatch or Table of pyarrow, a row (a mapping, or an object with such
+    attributes) when a column is named, else one value. No value is refused: what is none of the
+    domain's is clipped, or missing.
+    """
+
+    def __init__(self, domain: Domain, *, column: str | None = None, texts: Texts = "iso") -> None:
+        super().__init__()
+        if isinstance(domain, Segmented):
+            raise ArgumentError(
+                "count each segment by its key: give the domain of the values alone, and use "
+                "CombinePerKey"
+            )
+        self.domain, self.column, self.texts = for_curator(domain), column, texts
+
+    def create_accumulator(self) -> Accumulated[NDArray[np.int64]]:
+        """Return a count of nobody."""
+        return Accumulated(np.zeros(self.domain.size, dtype=np.int64))
+
+    def add_input(
+        self, accumulated: Accumulated[NDArray[np.int64]], element: Any
+    ) -> Accumulated[NDArray[np.int64]]:
+        """Count an element, or keep it until there are some thousands."""
+        if is_arrow(element):
+            return Accumulated(accumulated.total + self._counted(element), accumulated.waiting)
+        value = element if self.column is None else cell_of(element, self.column)
+        accumulated.waiting.append(value)
+        return accumulated if len(accumulated.waiting) < _AT_ONCE else self.compact(accumulated)
+
+    def merge_accumulators(
+        self, parts: Iterable[Accumulated[NDArray[np.int64]]]
+    ) -> Accumulated[NDArray[np.int64]]:
+        """Return the counts of all."""
+        total = self.create_accumulator().total
+        for one in parts:
+            total = total + self.compact(one).total
+        return Accumulated(total)
+
+    def compact(
+        self, accumulated: Accumulated[NDArray[np.int64]]
+    ) -> Accumulated[NDArray[np.int64]]:
+        """Count what waits."""
+        if not accumulated.waiting:
+            return accumulated
+        more = counts_of(accumulated.waiting, self.domain, texts=self.texts)
+        return Accumulated(accumulated.total + more)
+
+    def extract_output(self, accumulated: Accumulated[NDArray[np.int64]]) -> Summary:
+        """Return the summary."""
+        return Summary(self.domain, self.compact(accumulated).total)
+
+    def _counted(self, rows: Any) -> NDArray[np.int64]:
+        if self.column is None:
+            raise ArgumentError("column must name the values of batches, it was left out")
+        total = np.zeros(self.domain.size, dtype=np.int64)
+        for batch in batches_of(rows):
+            cells = column_in(batch, self.column)
+            values = values_of(cells, self.domain, column=self.column, typed=True, texts=self.texts)
+            total += counts_of(values, self.domain)
+        return total
+
+
+def is_arrow(element: Any) -> bool:
+    """Return whether an element is rows of Arrow; nothing is imported to ask."""
+    return type(element).__name__ in ("RecordBatch", "Table") and hasattr(element, "schema")
+
+
+def batches_of(rows: Any) -> list[Any]:
+    """Return a RecordBatch or Table of pyarrow as batches that have rows."""
+    batches = rows.to_batches() if hasattr(rows, "to_batches") else [rows]
+    return [batch for batch in batches if batch.num_rows]
+
+
+def column_in(batch: Any, name: str) -> Any:
+    """Return a column of a batch; ArgumentError where there is none of that name."""
+    if batch.schema.names.count(name) != 1:
+        names = ", ".join(map(str, batch.schema.names[:20]))
+        raise ArgumentError(f"each batch must have one column {name!r}; this one has: {names}")
+    return batch.column(batch.schema.get_field_index(name))
+
+
+def cell_of(row: Any, name: str) -> Any:
+    """Return a field of a mapping or of an object; ArgumentError where it has none."""
+    if isinstance(row, Mapping):
+        if name in row:
+            return row[name]
+    elif hasattr(row, name):
+        return getattr(row, name)
+    raise ArgumentError(
+        f"each row must have a field {name!r}, a {type(row).__name__} has none; check the column"
+    )
+
+
+def column_of(cells: Iterable[Any], *, name: str) -> Any:
+    """Return single cells as a pyarrow.Array; ArgumentError where they are of several types."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(list(cells))
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        raise ArgumentError(
+            f"all cells of {name!r} must be of one type: bytes, texts or whole numbers"
+        ) from None

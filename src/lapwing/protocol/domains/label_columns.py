@@ -1,0 +1,141 @@
+"""Columns of labels as numbers into a short list: texts become no Python objects, row by row.
+
+Frames keep texts in Arrow's memory format, and categories as numbers already. What a column
+becomes here is what the loop over its values would give, missing and unknown values too; what is
+not one of these kinds is left to that loop.
+
+==============================================  ================================================
+polars.Series of String, Categorical, Enum       read through Arrow's C interface, without a copy
+pandas.Series of StringDtype, ArrowDtype         the same
+pandas.Series or Categorical of any categories   its own numbers; the categories are few
+pyarrow.Array and ChunkedArray                   texts (also views), dictionaries of anything
+any of them, of whole numbers                    the same, without a loop
+==============================================  ================================================
+
+pyarrow does the work; where it is not installed, or too old for a type, the loop does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNKNOWN: Any = type("Unknown", (), {})()
+"""Stands among the distinct values for one that is no label, so that a domain refuses it."""
+
+
+@dataclass(frozen=True, eq=False)
+class CodedLabels:
+    """Labels by their numbers.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray
+        int [n], numbers into `distinct`; -1 for missing.
+    distinct : sequence
+        The values that occur, and maybe others.
+    """
+
+    codes: NDArray[Any]
+    distinct: Sequence[Any]
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of values, as of an array."""
+        return (self.codes.size,)
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return int(self.codes.size)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the values themselves, None for missing."""
+        values = np.empty(len(self.distinct) + 1, dtype=object)
+        values[:-1] = self.distinct
+        chosen: NDArray[Any] = values[self.codes]
+        return chosen
+
+
+def coded_labels(values: Any, labels: Sequence[str | int]) -> CodedLabels | None:
+    """Return a column as numbers into a list; None where it is none of these kinds.
+
+    Parameters
+    ----------
+    values : anything
+    labels : sequence of str or int
+        What the column is compared with, where it holds no list of its own. None of them: its
+        distinct values are found.
+    """
+    if isinstance(values, CodedLabels):
+        return values
+    home = type(values).__module__.partition(".")[0]
+    if home not in ("polars", "pandas", "pyarrow"):
+        return None
+    if home == "pandas":
+        if type(getattr(values, "dtype", None)).__name__ == "CategoricalDtype":
+            held = getattr(values, "cat", values)  # a Series, or a Categorical itself
+            return CodedLabels(np.asarray(held.codes), list(held.categories))
+        if type(getattr(values, "dtype", None)).__name__ not in _PANDAS:
+            return None  # objects may be of any kind
+    try:
+        column = _column(values, home)
+        return None if column is None else _coded(column, labels)
+    except Exception:  # a type that this release does not know; a text that is no UTF-8
+        return None
+
+
+_PANDAS = {
+    *("StringDtype", "ArrowDtype"),
+    *(f"{sign}Int{bits}Dtype" for sign in ("", "U") for bits in (8, 16, 32, 64)),
+}
+"""Those of pandas' types whose values are of one kind."""
+
+
+def _column(values: Any, home: str) -> Any:
+    """Return a column as a pyarrow.ChunkedArray of texts, whole numbers or a dictionary."""
+    import pyarrow as pa
+
+    if isinstance(values, pa.Array):
+        values = pa.chunked_array([values])
+    elif home == "pandas":
+        values = pa.chunked_array([pa.Array.from_pandas(values)])
+    elif not isinstance(values, pa.ChunkedArray):
+        if not hasattr(values, "__arrow_c_stream__") or type(values).__name__ != "Series":
+            return None
+        values = pa.chunked_array(values)
+    return values
+
+
+def _coded(column: Any, labels: Sequence[str | int]) -> CodedLabels | None:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        whole = column.unify_dictionaries().combine_chunks()
+        if isinstance(whole, pa.ChunkedArray):
+            whole = whole.chunk(0) if whole.num_chunks else pa.array([], kind)
+        codes = pc.fill_null(whole.indices.cast(pa.int64()), -1)
+        return CodedLabels(codes.to_numpy(zero_copy_only=False), whole.dictionary.to_pylist())
+    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    if pa.types.is_string_view(kind):
+        column, texts = column.cast(pa.large_string()), True
+    if not texts and not pa.types.is_integer(kind):
+        return None
+    if not labels:
+        return _coded(column.dictionary_encode(), labels)
+    listed = [label for label in labels if isinstance(label, str if texts else int)]
+    if not listed:
+        known = np.full(len(column), 0)
+    else:
+        value_set = pa.array(listed, column.type if texts else pa.int64())
+        if not texts:
+            column = column.cast(pa.int64())
+        found = pc.index_in(column, value_set=value_set)
+        known = pc.fill_null(found, len(listed)).to_numpy().astype(np.int64)
+    missing = pc.is_null(column).to_numpy()
+    return CodedLabels(np.where(missing, -1, known), [*listed, UNKNOWN])
