@@ -255,6 +255,7 @@ TINY: dict[str, dict[str, Any]] = {
         "scanned_bits": 10,
         "scan_people": 300,
         "scans": 1,
+        "candidates": 50,
     },
     "speed/decoding": {
         "sizes": [16, 32],
