@@ -232,10 +232,10 @@ def linear_supports(codes, keys, key_bits, hash_bits, near, counts):  # pragma: 
                 else:
                     for i in range(_WORDS):
                         equal[i] &= ~parity[i]
-            number = 0
+            number = np.uint64(0)
             for i in range(_WORDS):
-                number += np.int64(_ones(less[i]))
-            counts[k] += number
+                number += _ones(less[i])
+            counts[k] += np.int64(number)
 
 
 @compiled()
