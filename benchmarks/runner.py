@@ -32,6 +32,7 @@ BENCHMARKS = {
     "accuracy/splits": "signed sets, split budgets, bins before or after (needs the data folder)",
     "accuracy/categorical_league": "decoders of sparse and heavy-tailed categories",
     "accuracy/click_counts": "the default of sparse categories on Kosarak (needs the data folder)",
+    "accuracy/head_of_labels": "the 50 largest of sparse labels (needs the data folder)",
     "accuracy/heavy_hitters": "scan and prefix extension on Kosarak (needs the data folder)",
     "accuracy/compressive_figures": "the compressive paper's figures 2 and 3 and table 1",
     "accuracy/shuffle_table": "what shuffled reports promise",

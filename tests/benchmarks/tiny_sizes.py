@@ -113,6 +113,12 @@ TINY: dict[str, dict[str, Any]] = {
         "times": [1],
         "epsilons": [1],
     },
+    "accuracy/head_of_labels": {
+        "repeats": 2,
+        "size": 200,
+        "columns": [[None, 20_000]],
+        "epsilons": [2],
+    },
     "accuracy/predicted_labels": {
         "repeats": 2,
         "cells": [[6, 1, 1000]],

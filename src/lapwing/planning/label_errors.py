@@ -133,4 +133,4 @@ def _decoded(option: Option, law: Vector, users: int, noise: Vector) -> Vector:
     found = UnbiasedShares(shares, empty, option.slope / users, users).with_total()
     if size < FEW:
         return simplex(found.shares)
-    return simplex(shrunk(found, iterations=_ITERATIONS))
+    return shrunk(found, iterations=_ITERATIONS).mass
