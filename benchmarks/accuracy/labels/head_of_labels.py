@@ -114,7 +114,7 @@ def _informed(
     """
     shares, place = np.unique(held, return_inverse=True)
     inside = np.bincount(place[largest], minlength=shares.size)
-    variance = found.variance(shares)
+    variance = found.empty[0] + found.slope * shares
     reach = np.sqrt(variance.max())
     estimates = np.linspace(found.shares.min(), found.shares.max(), 3000)
     near = np.exp(-np.minimum((estimates[:, None] - shares) ** 2 / (2 * variance), 700)) * np.sqrt(
