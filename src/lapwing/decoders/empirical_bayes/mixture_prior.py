@@ -38,12 +38,14 @@ class MixturePrior(Generic[Answer]):
     ----------
     estimate : {"mean", "median"}
         Of the posterior of a share. The mean has the least squared error; the median sets what is
-        probably nothing to zero.
+        probably nothing to zero. Of the largest shares the mean is not quite taken: an error
+        there costs more, and what is significant stays near its estimate
+        (:class:`lapwing.decoders.empirical_bayes.head_of_shares.Head`).
     total : {"one", "free"}
-        "one": a distribution; means are projected on the simplex, after medians what is missing
-        is spread evenly over the zeros. "free": the posterior estimates as they are, a
-        :class:`SignedEstimate` whose sum need not be one. In l1 that is better where most of the
-        mass lies in a tail that nobody can identify.
+        "one": a distribution; means are projected on the simplex, which takes least from the
+        largest, after medians what is missing is spread evenly over the zeros. "free": the
+        posterior estimates as they are, a :class:`SignedEstimate` whose sum need not be one. In l1
+        that is better where most of the mass lies in a tail that nobody can identify.
     iterations : int
         Of the EM algorithm that learns the prior.
     band : bool
@@ -53,8 +55,12 @@ class MixturePrior(Generic[Answer]):
     Accuracy
     --------
     Against the best of nine decoders on 24 sparse and heavy-tailed populations of 10,000 symbols,
-    and on Kosarak's clicks, see the league in `benchmarks/accuracy`. Order of the symbols is not
-    used: a smooth column is better decoded by :class:`SpectralPrior`.
+    and on Kosarak's clicks, see the league in `benchmarks/accuracy`, and there, too, how far the
+    50 largest of 16,000 labels are from the unbiased estimate: near it where the smallest of them
+    is six standard deviations or more above zero, up to three times its squared error where that
+    cannot be told from the noise of thousands. Where all labels have exactly one share the error is
+    up to twice what the posterior mean's would be, a small part of the noise. Order of the symbols
+    is not used: a smooth column is better decoded by :class:`SpectralPrior`.
 
     Cost
     ----
