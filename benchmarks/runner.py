@@ -56,6 +56,7 @@ BENCHMARKS = {
     "accuracy/central_real": "its figure 19: Airbnb and a yaw angle (needs the data folder)",
     "speed/randomizers": "randomize and tally a million people",
     "speed/categorical": "hashing, Hadamard response, subsets; a scan of 2^32 values",
+    "speed/candidates": "candidates in a log of 2^32 values, beside a scan of all",
     "speed/decoding": "an iteration of EM, and EMS to convergence, beside a dense matrix",
     "speed/numeric": "the spectral prior with its band, a large tree, the wavelet, grouped EM",
     "speed/central": "exact noise, a release with its decode, counting a large table",

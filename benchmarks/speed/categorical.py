@@ -25,7 +25,6 @@ FULL: dict[str, Any] = {
     "scanned_bits": 32,
     "scan_people": 1_000_000,
     "scans": 3,
-    "candidates": 66_470,
 }
 QUICK: dict[str, Any] = {
     "people": 50_000,
@@ -36,7 +35,6 @@ QUICK: dict[str, Any] = {
     "scanned_bits": 24,
     "scan_people": 50_000,
     "scans": 1,
-    "candidates": 2000,
 }
 
 OLH = "OLH: support counting"
@@ -52,9 +50,7 @@ OTHERS = {OLH: "350 to 630 s", HADAMARD: "3 to 5 s", LINEAR: "not possible", SUB
 
 ASKED_SCAN, ASKED_MEMORY = 60.0, 1000.0
 
-_SCAN_IMPORTS = (
-    "import json, time, numpy as np, lapwing as lw, lapwing.linear.operators.hash_kernels"
-)
+_SCAN_IMPORTS = "import json, numpy as np, lapwing as lw, lapwing.linear.operators.hash_kernels"
 
 # Zipf(1.1) over 20,000 values that lie anywhere among all.
 _SCAN = """
@@ -80,28 +76,6 @@ with open({path!r}, "w") as stream:
     }}, stream)
 """
 
-# A list that holds what people hold and as many more as are asked, scored in the same log as is
-# scanned; the kernels are warm.
-_CANDIDATES = """
-rng = np.random.default_rng({seed})
-held = rng.integers(0, 2**{bits}, 20_000)
-weights = np.arange(1, 20_001) ** -1.1
-values = held[rng.choice(20_000, {people}, p=weights / weights.sum())]
-hashing = lw.LinearHashing(lw.Categories(2**{bits}), 2)
-log = hashing.tally(hashing.randomize(values, rng=lw.seeded({seed})))
-channel = hashing.linear_channel
-listed = np.unique(np.concatenate([held[:1000], rng.integers(0, 2**{bits}, {candidates})]))
-works = [lw.Candidates(listed[:{candidates}].tolist()), lw.ExhaustiveScan()]
-lw.Candidates([1, 2]).decode(channel, log)
-spent = []
-for work in works:
-    start = time.process_time()
-    work.decode(channel, log)
-    spent.append(time.process_time() - start)
-with open({path!r}, "w") as stream:
-    json.dump({{"candidates": spent[0], "scan": spent[1]}}, stream)
-"""
-
 
 def measure(
     *,
@@ -113,7 +87,6 @@ def measure(
     scanned_bits: int,
     scan_people: int,
     scans: int,
-    candidates: int,
 ) -> dict[str, Any]:
     """Return times of every work, and what scans of all values take and find."""
     rng = np.random.default_rng(1)
@@ -143,23 +116,7 @@ def measure(
     return {
         "times": {name: spent.summaries() for name, spent in times.items()},
         "scans": _scans(scanned_bits, scan_people, scans),
-        "candidates": _candidates(scanned_bits, scan_people, scans, candidates),
     }
-
-
-def _candidates(bits: int, people: int, rounds: int, candidates: int) -> dict[str, Any]:
-    """Return what a list of candidates takes, beside a scan of the same log."""
-    spent: dict[str, list[float]] = {"candidates": [], "scan": []}
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "spent.json"
-        for seed in range(rounds):
-            work = _CANDIDATES.format(
-                seed=seed + 1, bits=bits, people=people, candidates=candidates, path=str(path)
-            )
-            memory_beyond(_SCAN_IMPORTS, work)
-            for name, took in json.loads(path.read_text()).items():
-                spent[name].append(took)
-    return {name: summary(times) for name, times in spent.items()}
 
 
 def _scans(bits: int, people: int, scans: int) -> dict[str, Any]:
@@ -201,7 +158,6 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "least squares on the simplex.",
             table(["work", "people and symbols", "CPU", "wall", "asked", "others"], lines, texts=2),
             _scan_table(measured, settings),
-            _candidates_line(measured, settings),
             _reading(measured, settings),
         ]
     )
@@ -233,16 +189,6 @@ def _scan_table(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return table([what, "measured", "asked"], rows)
 
 
-def _candidates_line(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    spent = measured["candidates"]
-    part = spent["candidates"]["median"] / spent["scan"]["median"]
-    return (
-        f"{settings['candidates']:,} candidates in such a log, {settings['scan_people']:,} people: "
-        f"{timed(spent['candidates'])} of CPU, {part:.2f} of the {timed(spent['scan'])} that the "
-        "scan of the same log takes."
-    )
-
-
 def _reading(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     if settings != FULL:
         return "Not the sizes for which figures were asked."
@@ -252,8 +198,6 @@ def _reading(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     }
     marks["the scan's time"] = scans["cpu"]["median"] <= ASKED_SCAN
     marks["the scan's memory"] = scans["beyond_import"] <= ASKED_MEMORY
-    spent = measured["candidates"]
-    marks["candidates before the scan"] = spent["candidates"]["median"] < spent["scan"]["median"]
     marks["sure values found"] = all(f["sure_found"] == f["sure"] for f in scans["found"])
     # Three scans list one by chance in 7 runs, two in 95.
     marks["no false values"] = sum(f["false"] for f in scans["found"]) <= 1

@@ -261,7 +261,13 @@ TINY: dict[str, dict[str, Any]] = {
         "scanned_bits": 10,
         "scan_people": 300,
         "scans": 1,
-        "candidates": 50,
+    },
+    "speed/candidates": {
+        "people": 300,
+        "bits": 25,
+        "epsilon": 2,
+        "candidates": [20],
+        "rounds": 1,
     },
     "speed/decoding": {
         "sizes": [16, 32],
