@@ -113,6 +113,12 @@ TINY: dict[str, dict[str, Any]] = {
         "times": [1],
         "epsilons": [1],
     },
+    "accuracy/head_of_labels": {
+        "repeats": 2,
+        "size": 200,
+        "columns": [[None, 20_000]],
+        "epsilons": [2],
+    },
     "accuracy/predicted_labels": {
         "repeats": 2,
         "cells": [[6, 1, 1000]],
@@ -255,6 +261,13 @@ TINY: dict[str, dict[str, Any]] = {
         "scanned_bits": 10,
         "scan_people": 300,
         "scans": 1,
+    },
+    "speed/candidates": {
+        "people": 300,
+        "bits": 25,
+        "epsilon": 2,
+        "candidates": [20],
+        "rounds": 1,
     },
     "speed/decoding": {
         "sizes": [16, 32],

@@ -49,26 +49,32 @@ def test_deviations_are_the_known_ones() -> None:
         ("generalized-randomized-response", 2.380),
         ("hadamard-response", 2.164),
     ):
-        assert found[name].deviation == pytest.approx(deviation, abs=1e-3)
+        assert found[name].deviation(1) == pytest.approx(deviation, abs=1e-3)
     for epsilon in (0.5, 1, 2, 4):
         least = 2 * math.exp(epsilon / 2) / math.expm1(epsilon)
         many = by_name(100_000, epsilon)
-        assert many["linear-hashing"].deviation == pytest.approx(least, rel=0.003)
-        assert many["subset-selection"].deviation == pytest.approx(least, rel=0.001)
+        assert many["linear-hashing"].deviation(1) == pytest.approx(least, rel=0.003)
+        assert many["subset-selection"].deviation(1) == pytest.approx(least, rel=0.001)
 
 
-@pytest.mark.parametrize("size", [12, 100])
 @pytest.mark.parametrize(
-    "name",
+    ("name", "size"),
     [
-        "generalized-randomized-response",
-        "subset-selection",
-        "hadamard-response",
-        "linear-hashing",
+        *[
+            (name, size)
+            for name in (
+                "generalized-randomized-response",
+                "subset-selection",
+                "hadamard-response",
+                "linear-hashing",
+            )
+            for size in (12, 100)
+        ],
+        ("compressive-privatization", 300),
     ],
 )
 def test_predicted_errors_are_those_of_simulated_reports(name: str, size: int) -> None:
-    """Eight randomizers on three populations; accidents of squared errors aside."""
+    """Randomizers on three populations; accidents of squared errors aside."""
     option = by_name(size, 1)[name]
     users = 20_000
     laws = populations(size)
@@ -170,11 +176,42 @@ def test_limits_narrow_the_choice() -> None:
         lw.recommend(lw.Interval(0, 1, bins=16), report_bytes=4, **UNLIMITED)
 
 
+def test_where_a_byte_is_all_there_is_reports_are_compressed() -> None:
+    domain = lw.Categories(1000)
+    found = lw.recommend(domain, report_bytes=1, **UNLIMITED)
+    assert found.randomizer.name == "compressive-privatization" and found.report_bytes == 1
+    assert isinstance(found.decoder, lw.SparseRecovery)
+    assert set(found.expected_error) == {"l1", "mean_squared_error", "detectable_share"}
+    # Cross-talk does not fall with the people: nobody who may send more is told to compress.
+    free = lw.recommend(domain, **UNLIMITED)
+    assert free.randomizer.name == "linear-hashing"
+    assert "in compressive-privatization" in free.reason
+    share = free.expected_error["detectable_share"].typical
+    assert found.expected_error["detectable_share"].typical > 2 * share
+    # Beyond, its decoder would take too long, and there is no answer.
+    with pytest.raises(ArgumentError, match="the shortest has 2"):
+        lw.recommend(lw.Categories(2**14 + 1), report_bytes=1, **UNLIMITED)
+
+
+def test_crosstalk_is_the_variance_that_no_number_of_people_takes_away() -> None:
+    """Unbiased shares from expected counts: all that is left of their variance is cross-talk."""
+    option = by_name(2000, 1)["compressive-privatization"]
+    randomizer: Any = option.randomizer
+    law = populations(2000)["zipf"]
+    expected = randomizer.channel.blocks[0].operator.matvec(law)
+    near = randomizer.operator(1.0, 0.0).rmatvec(expected)
+    own, other = randomizer.threshold / 2**64, randomizer.near / randomizer.outputs
+    shares = (near - other) / (own - other)
+    off = np.mean((shares - law) ** 2)
+    assert off == pytest.approx(option.crosstalk, rel=0.2)
+    assert option.deviation(10**9) == pytest.approx(math.sqrt(1e9 * off), rel=0.1)
+
+
 def test_equal_deviations_go_to_the_cheaper() -> None:
     """Subset selection and linear hashing differ by less than a hundredth from 200 labels on."""
     for size, name in ((500, "subset-selection"), (5000, "linear-hashing")):
         found = by_name(size, 1)
-        ratio = found["linear-hashing"].deviation / found["subset-selection"].deviation
+        ratio = found["linear-hashing"].deviation(1) / found["subset-selection"].deviation(1)
         assert 1 <= ratio < SAME
         assert lw.recommend(lw.Categories(size), **UNLIMITED).randomizer.name == name
 

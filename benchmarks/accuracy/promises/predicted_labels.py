@@ -18,7 +18,13 @@ from lapwing.privacy.exact_numbers import exact_epsilon
 TITLE = "Predicted errors of labels"
 FULL: dict[str, Any] = {
     "repeats": 24,
-    "cells": [[12, 1, 20_000], [64, 1, 20_000], [64, 4, 20_000], [200, 2, 20_000]],
+    "cells": [
+        [12, 1, 20_000],
+        [64, 1, 20_000],
+        [64, 4, 20_000],
+        [200, 2, 20_000],
+        [600, 1, 20_000],
+    ],
     "needed": [[8, 1, 0.05], [8, 3, 0.02], [64, 2, 0.1], [64, 4, 0.05], [200, 2, 0.15]],
 }
 QUICK: dict[str, Any] = {**FULL, "repeats": 4, "cells": [[12, 1, 20_000]], "needed": [[8, 1, 0.05]]}

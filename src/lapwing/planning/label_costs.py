@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from lapwing.decoders.logs.exhaustive_scan import TILE_BITS
 from lapwing.errors import DomainError
+from lapwing.local.categorical.compressive_privatization import CompressivePrivatization
 from lapwing.local.categorical.hadamard_response import HadamardResponse
 from lapwing.local.categorical.linear_hashing import LinearHashing
 from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
@@ -19,6 +22,12 @@ from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
+
+ONE_BYTE = 256
+"""Outputs of compressive privatization, which is an option where nothing else fits in a byte."""
+
+COMPRESSED = 2**14
+"""Most labels that are compressed: their decoder takes as long as labels and outputs multiplied."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +46,9 @@ class Option:
     seconds : tuple of float
         About how long a server takes, CPU seconds: for each report, and once. Rough measurements
         of this version on one machine; a third or three times that is possible.
+    crosstalk : float
+        What the other labels add to the variance of a share, however many people report: where
+        reports have fewer outputs than labels. Of a Zipf law; 0 elsewhere.
     """
 
     randomizer: Randomizer
@@ -44,11 +56,11 @@ class Option:
     slope: float
     fixed_total: bool
     seconds: tuple[float, float]
+    crosstalk: float = 0.0
 
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of an unbiased share of zero, times the root of the people."""
-        return math.sqrt(self.empty)
+    def deviation(self, users: int) -> float:
+        """Return the standard deviation of a share of zero, times the root of the people."""
+        return math.sqrt(self.empty + users * self.crosstalk)
 
     @property
     def report_bytes(self) -> int:
@@ -73,6 +85,8 @@ def options(domain: Domain, epsilon: Any) -> list[Option]:
         # Some have more outputs than can be counted.
         with suppress(DomainError):
             found.append(_hadamard_response(HadamardResponse(domain, epsilon)))
+    if ONE_BYTE < size <= COMPRESSED:
+        found.append(_compressed(CompressivePrivatization(domain, epsilon, outputs=ONE_BYTE)))
     if size > 2:
         found.append(_linear_hashing(LinearHashing(domain, epsilon)))
     return found
@@ -108,6 +122,22 @@ def _linear_hashing(made: LinearHashing) -> Option:
         tiles = -(-size >> TILE_BITS)
         seconds = 5e-8 + (5e-8 + tiles * 1.3e-9) * points, tiles * 0.012
     return Option(made, *_pure(known.inside, known.outside), fixed_total=False, seconds=seconds)
+
+
+def _compressed(made: CompressivePrivatization) -> Option:
+    size = made.domain.size
+    own = float(Fraction(made.threshold, WORD))
+    noise = _pure(own, made.near / made.outputs)
+    zipf = 1 / np.arange(1, size + 1)
+    squares = float((zipf**2).sum() / zipf.sum() ** 2)
+    once = 0.02 + 3e-8 * size * made.outputs
+    return Option(
+        made,
+        *noise,
+        fixed_total=True,
+        seconds=(1e-8, once),
+        crosstalk=squares / (made.outputs - 1),
+    )
 
 
 def _decoding(made: Randomizer) -> float:

@@ -147,13 +147,13 @@ def categorical_choice(
     if users is None and error is not None and fast != short:
         people = _needed(lambda n: error_of(chosen, n), error)
     return CategoricalChoice(
-        chosen.randomizer, people, expected(chosen, people), _reason(chosen, fast, every)
+        chosen.randomizer, people, expected(chosen, people), _reason(chosen, fast, every, people)
     )
 
 
 def _cheapest(found: list[Option], users: int) -> Option:
-    best = min(option.deviation for option in found)
-    equal = [option for option in found if option.deviation <= SAME * best]
+    best = min(option.deviation(users) for option in found)
+    equal = [option for option in found if option.deviation(users) <= SAME * best]
     return min(
         equal,
         key=lambda option: (max(option.report_bytes, SMALL_REPORT), option.server_seconds(users)),
@@ -182,15 +182,15 @@ def _needed(error_of: Callable[[int], float], target: float) -> int:
     return high
 
 
-def _reason(chosen: Option, fast: list[Option], every: list[Option]) -> str:
+def _reason(chosen: Option, fast: list[Option], every: list[Option], users: int) -> str:
     others = sorted(
-        (option.deviation / chosen.deviation, option.randomizer.name)
+        (option.deviation(users) / chosen.deviation(users), option.randomizer.name)
         for option in fast
         if option is not chosen
     )
     text = (
         f"{chosen.randomizer.name}: an unbiased share has a standard deviation of "
-        f"{chosen.deviation:.3g} over the root of the people, in {chosen.report_bytes} byte"
+        f"{chosen.deviation(users):.3g} over the root of the people, in {chosen.report_bytes} byte"
         f"{'s' if chosen.report_bytes != 1 else ''}"
     )
     if others:

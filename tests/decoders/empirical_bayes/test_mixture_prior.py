@@ -22,14 +22,13 @@ from lapwing import (
     mean_squared_error,
     simulate,
 )
-from lapwing.decoders.empirical_bayes.mixture_prior import (
-    CERTAIN,
-    _learnt_weights,
-    _share_at,
-    _steps_to,
-    _with_mean,
-    shrunk,
+from lapwing.decoders.empirical_bayes.learnt_mixture import (
+    learnt_weights,
+    share_at,
+    steps_to,
+    with_mean,
 )
+from lapwing.decoders.empirical_bayes.mixture_prior import CERTAIN, shrunk
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import simplex
@@ -53,7 +52,7 @@ def test_weights_with_a_mean_are_those_of_the_equations() -> None:
         grid = np.concatenate([[0.0], np.sort(rng.exponential(1.0, 9))])
         held = rng.dirichlet(np.full(10, 0.3))
         mean = float(rng.uniform(0.02, 0.9) * grid[-1])
-        weights, _ = _with_mean(held, grid - mean)
+        weights, _ = with_mean(held, grid - mean)
         assert weights.sum() == pytest.approx(1, abs=1e-12) and (weights >= 0).all()
         assert weights @ grid == pytest.approx(mean, rel=1e-6)
         # w = c / (1 + lambda (theta - m)): the multiplier is the same at every point.
@@ -67,7 +66,7 @@ def test_the_mean_holds_even_where_a_point_is_all_but_empty() -> None:
     grid = np.array([0.0, 1.0, 2.0, 10.0])
     held = np.array([0.9, 0.1, 1e-30, 1e-60])
     for mean in (0.05, 0.1, 0.2, 3.0):
-        weights, _ = _with_mean(held, grid - mean)
+        weights, _ = with_mean(held, grid - mean)
         assert weights @ grid == pytest.approx(mean, rel=1e-6)
 
 
@@ -82,7 +81,7 @@ def test_the_prior_is_the_most_probable_one_with_that_mean() -> None:
         return -float(bins @ np.log(likelihood @ weights))
 
     for mean in (0.2, 0.36, 0.6):
-        found = _learnt_weights(likelihood, bins, grid, mean, 3000)
+        found = learnt_weights(likelihood, bins, grid, mean, 3000)
         best = minimize(
             loss,
             np.full(5, 0.2),
@@ -98,16 +97,16 @@ def test_the_prior_is_the_most_probable_one_with_that_mean() -> None:
         assert loss(found) == pytest.approx(best.fun, abs=1e-6)
         # The check can fail: the prior without the constraint is more probable.
         assert mean == 0.36 or loss(found) > loss(
-            _learnt_weights(likelihood, bins, grid, 0.36, 3000)
+            learnt_weights(likelihood, bins, grid, 0.36, 3000)
         )
 
 
 def test_steps_count_standard_deviations() -> None:
     empty, slope = 4e-4, 3e-3
     for steps in (-3.0, 0.0, 0.5, 7.0, 19.0):
-        share = _share_at(np.array([steps]), empty, slope)
-        np.testing.assert_allclose(_steps_to(share, empty, slope), steps, atol=1e-12)
-    near = _share_at(np.array([5.0, 5.001]), empty, slope)
+        share = share_at(np.array([steps]), empty, slope)
+        np.testing.assert_allclose(steps_to(share, empty, slope), steps, atol=1e-12)
+    near = share_at(np.array([5.0, 5.001]), empty, slope)
     deviation = math.sqrt(empty + slope * near[0])
     assert (near[1] - near[0]) / 0.001 == pytest.approx(deviation, rel=1e-3)
 
@@ -132,7 +131,7 @@ def test_nearly_the_posterior_under_the_true_prior() -> None:
         found = unbiased_shares(bits.channel, simulate(bits, counts, rng=seed))
         deviation = float(found.deviation[0])
         oracle = slow_posterior(found.shares, deviation, mass)
-        learnt.append(np.mean((simplex(shrunk(found.with_total())) - mass) ** 2))
+        learnt.append(np.mean((shrunk(found.with_total()).mass - mass) ** 2))
         known.append(np.mean((oracle - mass) ** 2))
         projected.append(np.mean((simplex(found.shares) - mass) ** 2))
     assert np.mean(known) < np.mean(learnt) < 1.35 * np.mean(known)
@@ -144,7 +143,7 @@ def test_estimates_far_above_the_noise_are_kept() -> None:
     shares = np.array([0.5, 0.2, 0.001, -0.002, 0.0, 0.003])
     found = UnbiasedShares(shares, np.full(6, 1e-6), 1e-6, 1000)
     kept = shares > CERTAIN * np.sqrt(found.variance(shares))
-    answer = shrunk(found)
+    answer = shrunk(found).free
     np.testing.assert_array_equal(answer[kept], shares[kept])
     assert kept.tolist() == [True, True, False, False, False, False]
     assert (answer[~kept] < 0.31).all() and (answer >= 0).all()
@@ -152,7 +151,7 @@ def test_estimates_far_above_the_noise_are_kept() -> None:
 
 def test_nothing_is_left_for_the_others_when_the_certain_ones_hold_everything() -> None:
     found = UnbiasedShares(np.array([0.7, 0.4, 0.003, -0.01]), np.full(4, 1e-6), 0.0, 1000)
-    assert shrunk(found).tolist() == [0.7, 0.4, 0.0, 0.0]
+    assert shrunk(found).free.tolist() == [0.7, 0.4, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("estimate", ["mean", "median"])

@@ -61,13 +61,13 @@ def _reports(family: ToeplitzHash, number: int) -> np.ndarray:
 def test_points_and_supports(key_bits: int, hash_bits: int, near: int) -> None:
     """Points, summed up with their signs at a key, are the supports that the definition counts."""
     family = ToeplitzHash(key_bits, hash_bits)
-    codes = _reports(family, 700)
+    codes = _reports(family, 5000)
     seeds, told = codes >> np.uint64(hash_bits), codes & np.uint64(2**hash_bits - 1)
     keys = RNG.integers(0, 2**key_bits, 20, dtype=np.int64)
     expected = [int(((family.hashes(seeds, key) ^ told) < near).sum()) for key in keys]
 
     found = np.zeros(20, dtype=np.int64)
-    linear_supports(codes, keys.astype(np.uint64), hash_bits, np.uint64(near), found)
+    linear_supports(codes, keys.astype(np.uint64), key_bits, hash_bits, np.uint64(near), found)
     assert found.tolist() == expected
 
     spectrum = block_spectrum(near, hash_bits)

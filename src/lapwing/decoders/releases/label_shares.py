@@ -153,7 +153,7 @@ class CountedShares:
     def sparse(self, tails: Tails) -> Vector:
         """Return shares that are shrunk by what they all are like; they sum to one."""
         empty = np.full(self.centre.size, self.deviation**2)
-        return simplex(shrunk(UnbiasedShares(self.centre, empty, 0.0, 1, tails)))
+        return shrunk(UnbiasedShares(self.centre, empty, 0.0, 1, tails)).mass
 
     def uncertainty(self, people: int, tails: Tails) -> Uncertainty | None:
         """Return the error law; None where the people are too few to be divided by."""

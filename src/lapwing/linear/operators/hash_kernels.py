@@ -18,6 +18,9 @@ Numbers = NDArray[np.int32] | NDArray[np.int64]
 _INNER = 2**12
 """Entries of a transform that are finished while they are in the first cache."""
 
+_WORDS = 64
+"""Words of 64 reports that are scored together; their tables take half a megabyte a parity."""
+
 
 @compiled(inline="always")
 def _four(a, b, c, d):  # pragma: no cover
@@ -154,26 +157,85 @@ def reaching(x, limit, found):  # pragma: no cover
 
 
 @compiled()
-def linear_supports(codes, keys, hash_bits, near, counts):  # pragma: no cover
-    """Add for each key how many reports support it: whose hash is within `near` of the report."""
-    room = 512
-    hashed = np.empty(room, dtype=np.uint64)
-    mask = (np.uint64(1) << np.uint64(hash_bits)) - np.uint64(1)
-    for start in range(0, codes.size, room):
-        part = codes[start : start + room]
+def _bit_planes(codes, planes):  # pragma: no cover
+    """Write bit j of code i as bit i of row j, 64 codes to a word; beyond the codes zeros."""
+    planes[:] = 0
+    for i in range(codes.size):
+        word, place = i >> 6, np.uint64(i & 63)
+        for j in range(planes.shape[0]):
+            planes[j, word] |= ((codes[i] >> np.uint64(j)) & np.uint64(1)) << place
+
+
+@compiled()
+def _parity_tables(planes, hash_bits, key_bits, tables):  # pragma: no cover
+    """Write the parities of every byte of a key with every row of the hashes: [row, byte, 256, w].
+
+    Those of byte 0 hold the reports' own points too, so that what they give together is the
+    distance of a key's hash from the point.
+    """
+    for row in range(hash_bits):
+        for byte in range(tables.shape[1]):
+            table = tables[row, byte]
+            if byte == 0:
+                table[0] = planes[row]
+            for bit in range(min(8, key_bits - 8 * byte)):
+                held = 1 << bit
+                more = planes[hash_bits + row + 8 * byte + bit]
+                for known in range(held):
+                    for i in range(_WORDS):
+                        table[held + known, i] = table[known, i] ^ more[i]
+
+
+@compiled()
+def linear_supports(codes, keys, key_bits, hash_bits, near, counts):  # pragma: no cover
+    """Add for each key how many reports support it: whose hash is within `near` of the report.
+
+    4096 reports at a time, a bit of each in one of 64 words: what a byte of a key adds to the
+    parities of all of them is looked up, as in the method of the four Russians, and the hashes are
+    compared with `near` bit by bit.
+    """
+    groups = (key_bits + 31) // 32
+    planes = np.empty((key_bits + 2 * hash_bits - 1, _WORDS), dtype=np.uint64)
+    tables = np.zeros((hash_bits, 4 * groups, 256, _WORDS), dtype=np.uint64)
+    parity, held = np.zeros(_WORDS, dtype=np.uint64), np.zeros(_WORDS, dtype=np.uint64)
+    less, equal = np.zeros(_WORDS, dtype=np.uint64), np.zeros(_WORDS, dtype=np.uint64)
+    byte = np.uint64(255)
+    for start in range(0, codes.size, 64 * _WORDS):
+        part = codes[start : start + 64 * _WORDS]
+        _bit_planes(part, planes)
+        _parity_tables(planes, hash_bits, key_bits, tables)
+        held[:] = np.uint64(0)
+        held[: part.size >> 6] = ~np.uint64(0)
+        if part.size & 63:
+            held[part.size >> 6] = (np.uint64(1) << np.uint64(part.size & 63)) - np.uint64(1)
         for k in range(keys.size):
-            key = keys[k]
-            for i in range(part.size):
-                hashed[i] = part[i] & mask
-            for row in range(hash_bits):
-                shift, place = np.uint64(hash_bits + row), np.uint64(row)
-                for i in range(part.size):
-                    parity = _ones((part[i] >> shift) & key) & np.uint64(1)
-                    hashed[i] ^= parity << place
-            number = 0
-            for i in range(part.size):
-                number += hashed[i] < near
-            counts[k] += number
+            less[:] = np.uint64(0)
+            equal[:] = held
+            for row in range(hash_bits - 1, -1, -1):
+                table = tables[row]
+                for group in range(groups):
+                    four = keys[k] >> np.uint64(32 * group)
+                    a = table[4 * group, four & byte]
+                    b = table[4 * group + 1, (four >> np.uint64(8)) & byte]
+                    c = table[4 * group + 2, (four >> np.uint64(16)) & byte]
+                    d = table[4 * group + 3, (four >> np.uint64(24)) & byte]
+                    if group == 0:
+                        for i in range(_WORDS):
+                            parity[i] = a[i] ^ b[i] ^ c[i] ^ d[i]
+                    else:
+                        for i in range(_WORDS):
+                            parity[i] ^= a[i] ^ b[i] ^ c[i] ^ d[i]
+                if (near >> np.uint64(row)) & np.uint64(1):
+                    for i in range(_WORDS):
+                        less[i] |= equal[i] & ~parity[i]
+                        equal[i] &= parity[i]
+                else:
+                    for i in range(_WORDS):
+                        equal[i] &= ~parity[i]
+            number = np.uint64(0)
+            for i in range(_WORDS):
+                number += _ones(less[i])
+            counts[k] += np.int64(number)
 
 
 @compiled()
