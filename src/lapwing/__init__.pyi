@@ -31,6 +31,7 @@ from .decoders import PrefixExtension as PrefixExtension
 from .decoders import SortedPoints as SortedPoints
 from .decoders import SparseRecovery as SparseRecovery
 from .decoders import SpectralPrior as SpectralPrior
+from .decoders import SpectralPursuit as SpectralPursuit
 from .decoders import StepPursuit as StepPursuit
 from .decoders import Threshold as Threshold
 from .decoders import TreeConsistency as TreeConsistency

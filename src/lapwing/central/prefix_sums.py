@@ -87,7 +87,7 @@ class PrefixSums(LinearMechanism):
         Default: normal where delta allows it. "discrete-normal" is drawn by OpenDP.
     smooth : int
         Percent of the squared sensitivity, in 0..80, that is spent on the coefficients of the
-        distribution function in twelve polynomials, which say most about smooth data; the prefix
+        distribution function in 24 polynomials, which say most about smooth data; the prefix
         sums have the rest. Needs 64..4096 symbols. All sites of a sum must ask the same.
 
     Privacy

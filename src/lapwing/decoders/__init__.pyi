@@ -12,6 +12,7 @@ from .releases.cell_counts import CellCounts as CellCounts
 from .releases.curve_sum import CurveSum as CurveSum
 from .releases.label_shares import LabelShares as LabelShares
 from .releases.sorted_points import SortedPoints as SortedPoints
+from .releases.spectral_pursuit import SpectralPursuit as SpectralPursuit
 from .releases.step_pursuit import StepPursuit as StepPursuit
 from .structured.compressive_estimate import CompressiveEstimate as CompressiveEstimate
 from .structured.sparse_recovery import SparseRecovery as SparseRecovery

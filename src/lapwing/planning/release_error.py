@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.decoders.releases.prefix_estimate import PrefixEstimate, prefix_estimate
+from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.operators.operator import as_operator
@@ -29,6 +30,9 @@ _DRAWS = 400
 """Simulated curves behind an expected largest error: 1.5 % of it is the error of their mean."""
 
 _SEED = 7919
+
+_CELLS = 96
+"""Cells of the decoder on made-up columns."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ def expected_release_error(
 
     Cost
     ----
-    About a second at 1024 symbols.
+    About two seconds at 1024 symbols.
 
     Source: Tao et al. 2026, section III splits the error in the same parts and bounds each; here
     the parts are computed.
@@ -239,6 +243,9 @@ def _answer(
 ) -> ExpectedError:
     """Return the error of the decoded answer on made-up columns."""
     decoder = without_band(release_decoder(mechanism))
+    if isinstance(decoder, SpectralPursuit):
+        # On fewer cells its error is the same within some per cent, in a sixth of the time.
+        decoder = replace(decoder, cells=_CELLS, passes=1)
     errors: dict[str, list[float]] = {}
     for kind in KINDS:
         for number in range(repeats):

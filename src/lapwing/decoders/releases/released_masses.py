@@ -11,11 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
+from lapwing.decoders.decoder import required
 from lapwing.decoders.empirical_bayes.cell_band import Cells
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.operators.operator import Operator
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.additive_noise import AdditiveNoise
+from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.release import Release
 
 _CLOSE = 1e-6
@@ -25,23 +27,23 @@ _STEP_LIMIT = 500
 
 @dataclass(frozen=True, eq=False)
 class ReleasedMasses:
-    """The exact log-likelihood ``s'x - x'Hx / 2`` of the people's masses of cells, up to a constant.
+    """Independent unit normal errors: ``z = R x + e`` for the people's masses x of cells.
 
     Parameters
     ----------
-    information : numpy.ndarray
-        float64 [cells, cells], H; singular where the release does not determine all masses.
-    score : numpy.ndarray
-        float64 [cells], s.
+    root : numpy.ndarray
+        float64 [rows, cells], R; at most as many rows as cells.
+    answers : numpy.ndarray
+        float64 [rows], z.
     people : int
         Whom the masses are shares of.
     hidden : bool
-        Whether that number is an estimate: then the release tells nothing of the total of the
-        masses, and what it says is freed of that.
+        Whether that number is an estimate; then the total of the masses may be another than one,
+        and what the release says of it is not used.
     """
 
-    information: Matrix
-    score: Vector
+    root: Matrix
+    answers: Vector
     people: int
     hidden: bool
 
@@ -61,51 +63,63 @@ class ReleasedMasses:
         -----
         One product of the operator with as many columns as cells, and O(answers * cells^2).
         """
-        seen = channel.blocks[0].operator.matmat(cells.spread()) * (people / np.sqrt(release.variance))
-        answers = release.answers / np.sqrt(release.variance)
-        return cls(seen.T @ seen, seen.T @ answers, people, release.people is None)
+        deviation = np.sqrt(noise_of(channel.blocks[0]))
+        seen = channel.blocks[0].operator.matmat(cells.spread())
+        turned, root = np.linalg.qr(seen * (people / deviation))
+        answers = turned.T @ (release.blocks[0] / deviation)
+        return cls(root, answers, people, release.people is None)
 
     def near(self, pilot: Vector) -> tuple[Matrix, Vector]:
         """Return H and s about the population, whose draw of people has the law of the pilot.
 
-        With D the covariance of the draw, ``(H^-1 + D)^-1 = H (I + D H)^-1``.
+        With D the covariance of the draw, ``H = R' (I + R D R')^-1 R``, and the same of z.
         """
-        information, score = self.information, self.score
-        if self.hidden:
-            # The total is free: integrated out along the pilot, which is what it multiplies.
-            along = information @ pilot
-            curved = float(pilot @ along)
-            score = score - along * (float(pilot @ score) / curved)
-            information = information - np.outer(along, along) / curved
-        drawn = draw_of(pilot, self.people) @ information
-        drawn[np.diag_indices_from(drawn)] += 1
-        # (I + D H)' X' = H, because both are symmetric: X = H (I + D H)^-1.
-        both = np.linalg.solve(drawn.T, np.column_stack([information, score]))
-        reduced = both[:, :-1]
-        return (reduced + reduced.T) / 2, both[:, -1]
+        through = self.root @ draw_of(pilot, self.people, hidden=self.hidden)
+        system = through @ self.root.T
+        system = (system + system.T) / 2
+        system[np.diag_indices_from(system)] += 1
+        factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        both = np.column_stack([self.root, self.answers])
+        whitened = solve_triangular(factor, both, lower=True, check_finite=False)
+        seen, told = whitened[:, :-1], whitened[:, -1]
+        return seen.T @ seen, seen.T @ told
 
 
-def inner_information(channel: Channel, release: Release, cells: Cells, people: int) -> Vector:
+def draw_of(mass: Vector, people: int, *, hidden: bool) -> Matrix:
+    """Return the covariance of the shares of so many people drawn from a law.
+
+    Parameters
+    ----------
+    mass : numpy.ndarray
+        float64 [size], the law.
+    people : int
+    hidden : bool
+        True: the total varies by as much as itself, because nothing is known of it.
+    """
+    covariance = np.outer(mass, mass) * ((1.0 if hidden else 0.0) - 1 / people)
+    covariance[np.diag_indices_from(covariance)] += mass / people
+    return covariance
+
+
+def noise_of(block: Block) -> float:
+    """Return the variance of the noise in each answer; UnsupportedChannelError for other laws."""
+    # Of several rounds the answers are combined, and so is their noise.
+    refusal = "a release with added noise is needed; reports are decoded by the spectral prior"
+    return required(block.law, AdditiveNoise, refusal).variance
+
+
+def inner_information(channel: Channel, cells: Cells, people: int) -> Vector:
     """Return what a release says about mass that moves between the halves of each cell.
 
     See :meth:`Cells.inner_information`: float64 [cells].
     """
     halves = np.where(cells.along() - cells.share / 2 < 0.5, 1.0, -1.0)
     seen = channel.blocks[0].operator.matmat(cells.spread() * halves[:, None])
-    told: Vector = (seen**2).sum(axis=0) * (people**2 / release.variance)
+    told: Vector = (seen**2).sum(axis=0) * (people**2 / noise_of(channel.blocks[0]))
     return told
 
 
-def draw_of(mass: Vector, people: int) -> Matrix:
-    """Return the covariance of the shares of so many people drawn from a law."""
-    covariance = -np.outer(mass, mass) / people
-    covariance[np.diag_indices_from(covariance)] += mass / people
-    return covariance
-
-
-def people_given(
-    operator: Operator, release: Release, population: Vector, people: int
-) -> Vector:
+def people_given(block: Block, release: Release, population: Vector, people: int) -> Vector:
     """Return the mean of the people's masses, given the law that they were drawn from.
 
     ``m + D A' (A D A' + V)^-1 (y - A m)`` with D the covariance of the draw and V that of the
@@ -115,8 +129,8 @@ def people_given(
 
     Parameters
     ----------
-    operator : Operator
-        Shape [answers, symbols], of counts.
+    block : Block
+        Of the release's channel.
     release : Release
     population : numpy.ndarray
         float64 [symbols], m.
@@ -127,7 +141,7 @@ def people_given(
     By conjugate gradients, O(symbols log symbols) a step for prefix sums and some tens of steps,
     so nothing of the size [symbols, symbols] is held.
     """
-    variance = release.variance
+    operator, variance = block.operator, noise_of(block)
     # The total varies by as much as itself where it is not known, and not at all where it is.
     total = float(people) if release.people is None else 0.0
 
@@ -139,7 +153,7 @@ def people_given(
         along: Vector = operator.matvec(drawn(operator.rmatvec(answers)))
         return along * (people / variance) + answers
 
-    residual = release.answers - people * operator.matvec(population)
+    residual = release.blocks[0] - people * operator.matvec(population)
     found = population + drawn(operator.rmatvec(_solved(system, residual))) / variance
     masses: Vector = found / found.sum()
     return masses
