@@ -87,7 +87,7 @@ def _rows(held: int, size: int, percent: int) -> Whole:
 
 
 def _shape() -> Matrix:
-    """Return what the Legendre coefficients are multiplied by before noise is added: float64 [24, 24].
+    """Return what the Legendre coefficients are multiplied by before noise is added: [24, 24].
 
     ``sqrt(1 + 1.5 i)`` on the diagonal and ``0.72 / |i - j|`` where i - j is even: the noise of
     least mean square in the curve (`PolynomialProjection`) within 2 %. In closed form because a
