@@ -37,6 +37,7 @@ from .decoders import Threshold as Threshold
 from .decoders import TreeConsistency as TreeConsistency
 from .decoders import WaveletClip as WaveletClip
 from .decoders import Wiener as Wiener
+from .decoders import allowed_band as allowed_band
 from .errors import LapwingError as LapwingError
 from .local import CompressivePrivatization as CompressivePrivatization
 from .local import GeneralizedRandomizedResponse as GeneralizedRandomizedResponse

@@ -8,6 +8,7 @@ from .likelihood.penalized_likelihood import PenalizedLikelihood as PenalizedLik
 from .logs.candidates import Candidates as Candidates
 from .logs.exhaustive_scan import ExhaustiveScan as ExhaustiveScan
 from .logs.prefix_extension import PrefixExtension as PrefixExtension
+from .releases.allowed_band import allowed_band as allowed_band
 from .releases.cell_counts import CellCounts as CellCounts
 from .releases.curve_sum import CurveSum as CurveSum
 from .releases.label_shares import LabelShares as LabelShares
