@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.central.central_methods import METHODS, PAPER, Law, Method, laws
+from benchmarks.accuracy.central.central_methods import (
+    METHODS,
+    PAPER,
+    SYMBOLS,
+    Law,
+    Method,
+    Vector,
+    laws,
+)
 from benchmarks.markdown import table
 from benchmarks.summaries import mean_and_error, ratio_of_means
 from lapwing.central.prefix_sums import PrefixSums
@@ -20,9 +28,11 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.results.band import Kind, Target
+from lapwing.results.distribution import Distribution
 
 TITLE = "The default of the central model"
-FULL: dict[str, Any] = {"repeats": 24, "people": 10_000, "bins": 256, "epsilons": [0.1, 0.5, 1]}
+FULL: dict[str, Any] = {"repeats": 8, "people": 10_000, "bins": 256, "epsilons": [0.1, 0.5, 1]}
 QUICK: dict[str, Any] = {"repeats": 2, "people": 500, "bins": 64, "epsilons": [1]}
 
 DEFAULT = "default"
@@ -38,7 +48,7 @@ def methods(domain: Domain, promise: Promise) -> Mapping[str, Method]:
     """Return the default, our other mechanisms with their decoders, and the paper's."""
     plain = SpectralPursuit(band=False)
     return {
-        DEFAULT: Method(recommended_mechanism(domain, promise), decoder=plain),
+        DEFAULT: Method(recommended_mechanism(domain, promise), decoder=SpectralPursuit()),
         ALONE: Method(PrefixSums(), decoder=plain),
         BEFORE: Method(PrefixSums(), decoder=StepPursuit(band=False)),
         "Haar": Method(SumTree(strategy="haar"), decoder=plain),
@@ -61,15 +71,42 @@ def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) 
             )
             used = methods(domain, promise)
             found: dict[str, list[float]] = {method: [] for method in used}
+            covered: dict[str, list[float]] = {}
+            population = law.cdf[SYMBOLS // bins - 1 :: SYMBOLS // bins]
             for repeat in range(repeats):
                 summary = _drawn(law, domain, people, repeat)
                 truth = np.cumsum(summary.counts[:bins]) / people
                 for method, one in used.items():
                     made = one.release(summary, epsilon, delta, seed=repeat)
-                    curve = np.cumsum(one.decode(made).mass)[:bins]
+                    answer = one.decode(made)
+                    curve = np.cumsum(answer.mass)[:bins]
                     found[method].append(float(np.abs(curve - truth).max()))
-            cells.append({"law": name, "epsilon": epsilon, **compared(found)})
+                    if method == DEFAULT:
+                        targets: dict[Target, Vector] = {
+                            "empirical": truth,
+                            "population": population,
+                        }
+                        for target, held in targets.items():
+                            for kind, share in _covered(answer, target, held).items():
+                                covered.setdefault(f"{kind} {target}", []).append(share)
+            coverage = {name: float(np.mean(shares)) for name, shares in covered.items()}
+            row = {"law": name, "epsilon": epsilon, "coverage": coverage}
+            cells.append(row | compared(found))
     return {"cells": cells, "delta": delta}
+
+
+def _covered(answer: Distribution, target: Target, truth: Vector) -> dict[Kind, float]:
+    """Return the covered part of the edges with 0.02 < F < 0.98, and whether all are."""
+    used = (truth > 0.02) & (truth < 0.98)
+    shares: dict[Kind, float] = {}
+    kinds: tuple[Kind, ...] = ("pointwise", "simultaneous")
+    for kind in kinds:
+        band = answer.confidence_band(0.95, kind=kind, target=target)
+        assert band is not None
+        low, high = band.low[: truth.size] - 1e-12, band.high[: truth.size] + 1e-12
+        inside = ((low <= truth) & (truth <= high))[used]
+        shares[kind] = float(inside.mean() if kind == "pointwise" else inside.all())
+    return shares
 
 
 def _drawn(law: Law, domain: Domain, people: int, repeat: int) -> Summary:
@@ -136,10 +173,23 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "half of the repeats, scored on the other, both ways), and how many times the paper's "
             "best with a valid budget is farther off:",
             table(["law", "ε", "before", "own best", "which", "paper's", "which"], ratios, texts=1),
+            _coverage(cells, settings["repeats"]),
             f"Against the best of our own {mean:.2f} in the mean and {worst:.2f} at worst (asked: "
             f"{MEAN:g} and {WORST:g}): "
             f"{'reached' if mean <= MEAN and worst <= WORST else 'missed'}. {_factors(cells)}",
         ]
+    )
+
+
+def _coverage(cells: Sequence[dict[str, Any]], repeats: int) -> str:
+    """Return what the default's 95 % bands cover, over all cells."""
+    said = []
+    for name in cells[0]["coverage"]:
+        shares = [cell["coverage"][name] for cell in cells]
+        said.append(f"{name} {100 * np.mean(shares):.1f} (lowest {100 * min(shares):.1f})")
+    return (
+        f"Percent covered by the default's nominal 95 % bands, mean of the {len(cells)} cells and "
+        f"the lowest, {repeats} releases each, edges with 0.02 < F < 0.98: {', '.join(said)}."
     )
 
 

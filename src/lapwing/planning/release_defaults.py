@@ -6,6 +6,8 @@ mechanisms to be read.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lapwing.central.label_counts import LabelCounts
 from lapwing.central.prefix_sums import SMOOTH_RANGE, PrefixSums
 from lapwing.central.sum_tree import SumTree
@@ -16,10 +18,13 @@ from lapwing.decoders.releases.label_shares import LabelShares
 from lapwing.decoders.releases.sorted_points import SortedPoints
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.linear.operators.square_root_sums import UNIT
+from lapwing.planning.defaults import without_band
 from lapwing.privacy.integer_noise import Sensitivity, calibrated
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Mechanism
+
+_FEW_CELLS = 96
 
 _SMOOTH, _SMOOTH_IN_NOISE, _MUCH_NOISE = 40, 50, 16.0
 """Percent for smooth rows; and where a sum has so many people of noise. See below."""
@@ -63,6 +68,18 @@ def _smooth_percent(promise: Promise) -> int:
     noise = calibrated(promise, Sensitivity(UNIT**2, UNIT), kind="normal")
     noisy = float(noise.variance) ** 0.5 >= _MUCH_NOISE * UNIT
     return _SMOOTH_IN_NOISE if noisy else _SMOOTH
+
+
+def quick_release_decoder(mechanism: Mechanism) -> ReleaseDecoder:
+    """Return a decoder for simulations: without a band, and with nearly the default's error.
+
+    On fewer cells, learnt once, the error of spectral pursuit is the same within some per cent, in
+    a sixth of the time.
+    """
+    decoder = without_band(release_decoder(mechanism))
+    if isinstance(decoder, SpectralPursuit):
+        return replace(decoder, cells=_FEW_CELLS, passes=1)
+    return decoder
 
 
 def release_decoder(mechanism: Mechanism) -> ReleaseDecoder:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.decoders.releases.prefix_estimate import PrefixEstimate, prefix_estimate
-from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.operators.operator import as_operator
-from lapwing.planning.defaults import without_band
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.reference_columns import KINDS, reference_column
-from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
+from lapwing.planning.release_defaults import quick_release_decoder, recommended_mechanism
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Neighbours
 from lapwing.privacy.promise import Promise
@@ -30,9 +28,6 @@ _DRAWS = 400
 """Simulated curves behind an expected largest error: 1.5 % of it is the error of their mean."""
 
 _SEED = 7919
-
-_CELLS = 96
-"""Cells of the decoder on made-up columns."""
 
 
 @dataclass(frozen=True)
@@ -242,10 +237,7 @@ def _answer(
     mechanism: Mechanism, domain: Domain, promise: Promise, users: int, repeats: int
 ) -> ExpectedError:
     """Return the error of the decoded answer on made-up columns."""
-    decoder = without_band(release_decoder(mechanism))
-    if isinstance(decoder, SpectralPursuit):
-        # On fewer cells its error is the same within some per cent, in a sixth of the time.
-        decoder = replace(decoder, cells=_CELLS, passes=1)
+    decoder = quick_release_decoder(mechanism)
     errors: dict[str, list[float]] = {}
     for kind in KINDS:
         for number in range(repeats):
