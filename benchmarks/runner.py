@@ -43,6 +43,7 @@ BENCHMARKS = {
     "accuracy/own_edges": "bins of one's own beside 256 equal ones (needs the data folder)",
     "accuracy/round_edges": "intervals at round edges of real incomes (needs the data folder)",
     "accuracy/central_figures": "the central model: the default beside the paper's four methods",
+    "accuracy/central_default": "its default beside the best of our own and of the paper's",
     "accuracy/central_labels": "releases of labels beside OpenDP's (needs opendp)",
     "accuracy/central_coverage": "coverage of the central model's bands",
     "accuracy/release_coverage": "the same from 64 to 4096 bins, with missing values",

@@ -101,7 +101,14 @@ HASHED = lw.Survey("h", lw.LinearHashing(lw.Categories(2**10), epsilon=2))
 LOG = HASHED.tally(HASHED.randomize([1, 2, 3] * 30, rng=lw.seeded(1)))
 DECODING = {name: row.decoder for name, row in DECODERS.items() if row.decoder.reads == "counts"}
 LISTING = {name: row.decoder for name, row in DECODERS.items() if row.decoder.reads == "log"}
-RELEASES = [lw.StepPursuit(), lw.LabelShares(), lw.CellCounts(), lw.CurveSum(), lw.SortedPoints()]
+RELEASES = [
+    lw.SpectralPursuit(),
+    lw.StepPursuit(),
+    lw.LabelShares(),
+    lw.CellCounts(),
+    lw.CurveSum(),
+    lw.SortedPoints(),
+]
 
 
 @pytest.mark.parametrize(

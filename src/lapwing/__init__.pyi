@@ -31,11 +31,13 @@ from .decoders import PrefixExtension as PrefixExtension
 from .decoders import SortedPoints as SortedPoints
 from .decoders import SparseRecovery as SparseRecovery
 from .decoders import SpectralPrior as SpectralPrior
+from .decoders import SpectralPursuit as SpectralPursuit
 from .decoders import StepPursuit as StepPursuit
 from .decoders import Threshold as Threshold
 from .decoders import TreeConsistency as TreeConsistency
 from .decoders import WaveletClip as WaveletClip
 from .decoders import Wiener as Wiener
+from .decoders import allowed_band as allowed_band
 from .errors import LapwingError as LapwingError
 from .local import CompressivePrivatization as CompressivePrivatization
 from .local import GeneralizedRandomizedResponse as GeneralizedRandomizedResponse

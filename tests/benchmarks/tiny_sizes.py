@@ -179,6 +179,7 @@ TINY: dict[str, dict[str, Any]] = {
         "draws": 1,
         "reports": 1,
     },
+    "accuracy/central_default": {"repeats": 2, "people": 300, "bins": 64, "epsilons": [1]},
     "accuracy/central_coverage": {"repeats": 2, "people": 300, "epsilons": [1]},
     "accuracy/found_atoms": {
         "repeats": 1,

@@ -38,9 +38,9 @@ LABELS = {
     "compressive-privatization": "sparse-recovery",
 }
 RELEASES = {
-    "prefix-sums": "step-pursuit",
-    "sum-tree": "step-pursuit",
-    "running-prefix-sums": "step-pursuit",
+    "prefix-sums": "spectral-pursuit",
+    "sum-tree": "spectral-pursuit",
+    "running-prefix-sums": "spectral-pursuit",
     "histogram-query": "cell-counts",
     "adaptive-quantiles": "sorted-points",
     "polynomial-projection": "curve-sum",

@@ -126,8 +126,8 @@ class PolynomialProjection(LinearMechanism):
     Accuracy
     --------
     The projection itself errs where the data have atoms, steps or features narrower than the
-    functions resolve, however many people there are. There is no band: the known noise is not
-    the whole error.
+    functions resolve, however many people there are. The decoder has no band: the known noise is
+    not the whole error. :func:`allowed_band` holds for all data.
 
     Cost
     ----

@@ -8,10 +8,12 @@ from .likelihood.penalized_likelihood import PenalizedLikelihood as PenalizedLik
 from .logs.candidates import Candidates as Candidates
 from .logs.exhaustive_scan import ExhaustiveScan as ExhaustiveScan
 from .logs.prefix_extension import PrefixExtension as PrefixExtension
+from .releases.allowed_band import allowed_band as allowed_band
 from .releases.cell_counts import CellCounts as CellCounts
 from .releases.curve_sum import CurveSum as CurveSum
 from .releases.label_shares import LabelShares as LabelShares
 from .releases.sorted_points import SortedPoints as SortedPoints
+from .releases.spectral_pursuit import SpectralPursuit as SpectralPursuit
 from .releases.step_pursuit import StepPursuit as StepPursuit
 from .structured.compressive_estimate import CompressiveEstimate as CompressiveEstimate
 from .structured.sparse_recovery import SparseRecovery as SparseRecovery

@@ -6,18 +6,28 @@ mechanisms to be read.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from lapwing.central.label_counts import LabelCounts
-from lapwing.central.prefix_sums import PrefixSums
+from lapwing.central.prefix_sums import SMOOTH_RANGE, PrefixSums
 from lapwing.central.sum_tree import SumTree
 from lapwing.decoders.decoder import ReleaseDecoder
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.curve_sum import CurveSum
 from lapwing.decoders.releases.label_shares import LabelShares
 from lapwing.decoders.releases.sorted_points import SortedPoints
-from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
+from lapwing.linear.operators.square_root_sums import UNIT
+from lapwing.planning.defaults import without_band
+from lapwing.privacy.integer_noise import Sensitivity, calibrated
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.release import Mechanism
+
+_FEW_CELLS = 96
+
+_SMOOTH, _SMOOTH_IN_NOISE, _MUCH_NOISE = 40, 50, 16.0
+"""Percent for smooth rows; and where a sum has so many people of noise. See below."""
 
 
 def recommended_mechanism(domain: Domain, promise: Promise) -> Mechanism:
@@ -25,12 +35,51 @@ def recommended_mechanism(domain: Domain, promise: Promise) -> Mechanism:
 
     The counts of labels, which have no order. Of numbers prefix sums wherever normal noise may be
     used; for pure epsilon the L1 sensitivity counts, and a shallow tree has far less of it.
+
+    A part of the prefix sums' budget asks 24 polynomials, where there are symbols enough: half of
+    it where a sum has noise of 16 people and more (epsilon .2 at delta 1e-6), else two fifths.
+    Against prefix sums alone the root mean square error of the best linear answer is then, over
+    densities from rough to smooth and with atoms, at 256 symbols:
+
+    ===================== ================= ========
+    noise, share of people geometric mean    at worst
+    ===================== ================= ========
+    3.6 %                 0.90              0.92
+    0.36 %                0.90              1.00
+    0.08 %                0.92              1.04
+    0.004 %               0.97              1.05
+    ===================== ================= ========
+
+    It follows from the promise alone. The number of people would change it little, and sites of
+    different sizes must ask the same for their releases to add up.
     """
     if not domain.ordered:
         return LabelCounts()
     if promise.pure and 2 <= domain.size <= 2048:
         return SumTree()
-    return PrefixSums()
+    low, high = SMOOTH_RANGE
+    if promise.pure or not low <= domain.left.size <= high:
+        return PrefixSums()
+    return PrefixSums(smooth=_smooth_percent(promise))
+
+
+def _smooth_percent(promise: Promise) -> int:
+    """Return the part of the budget that smooth rows get, from the noise that hides one row."""
+    noise = calibrated(promise, Sensitivity(UNIT**2, UNIT), kind="normal")
+    noisy = float(noise.variance) ** 0.5 >= _MUCH_NOISE * UNIT
+    return _SMOOTH_IN_NOISE if noisy else _SMOOTH
+
+
+def quick_release_decoder(mechanism: Mechanism) -> ReleaseDecoder:
+    """Return a decoder for simulations: without a band, and with nearly the default's error.
+
+    On fewer cells, learnt once, the error of spectral pursuit is the same within some per cent, in
+    a sixth of the time.
+    """
+    decoder = without_band(release_decoder(mechanism))
+    if isinstance(decoder, SpectralPursuit):
+        return replace(decoder, cells=_FEW_CELLS, passes=1)
+    return decoder
 
 
 def release_decoder(mechanism: Mechanism) -> ReleaseDecoder:
@@ -44,4 +93,4 @@ def release_decoder(mechanism: Mechanism) -> ReleaseDecoder:
         return SortedPoints()
     if mechanism.name in ("polynomial-projection", "matching-pursuit"):
         return CurveSum(monotone=knobs["monotone"])
-    return StepPursuit()
+    return SpectralPursuit()

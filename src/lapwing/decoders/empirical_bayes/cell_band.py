@@ -158,12 +158,12 @@ def cell_band(answer: LowRankAnswer, scaled: ScaledBasis, reports: int) -> Uncer
     for one in widened_posteriors(evidence, fitted, floor):
         # How a cell's mass is spread is a bridge between its ends.
         bridge = 1 / (1 / (one.floor * single) + inner)
-        kept = _carried_back(one, cells, bridge)
+        kept = carried_back(one, cells, bridge)
         laws[one.name] = Uncertainty(*kept, answer.pilot, reports, METHOD)
     return replace(laws.pop("empirical_pointwise"), variants=Variants(**laws))
 
 
-def _carried_back(
+def carried_back(
     one: WidenedPosterior, cells: Cells, bridge: Vector
 ) -> tuple[Vector, Covariance, Vector]:
     """Return centre, noise and remainder of the symbols, given the posterior of the cells.

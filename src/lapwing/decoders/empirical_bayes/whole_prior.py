@@ -8,6 +8,7 @@ last pass is drawn in `widened_band.py`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,11 +68,42 @@ def whole_answer(
     -----
     O(size^3) time, O(size^2) memory.
     """
-    size = channel.domain.size
-    answer: Vector | None = None
+    return learnt_answer(
+        lambda pilot: quadratic_likelihood(channel, tally, pilot),
+        scaled,
+        reports=tally.total,
+        passes=passes,
+    )
+
+
+def learnt_answer(
+    near: Callable[[Vector], tuple[Matrix, Vector]],
+    scaled: ScaledBasis,
+    *,
+    reports: int,
+    passes: int,
+    start: Vector | None = None,
+) -> WholeAnswer:
+    """Return the same for any quadratic likelihood of the masses.
+
+    Parameters
+    ----------
+    near : callable
+        ``near(pilot)`` returns what :func:`quadratic_likelihood` does.
+    scaled : ScaledBasis
+        All waves of the domain of the masses.
+    reports : int
+        People whom the masses are shares of.
+    passes : int
+        At least 1.
+    start : numpy.ndarray, optional
+        float64 [size], an answer to begin with; without one the first pass knows nothing.
+    """
+    size = scaled.size
+    answer = start
     for _ in range(passes):
         pilot = 0.95 * (np.full(size, 1 / size) if answer is None else answer) + 0.05 / size
-        information, score = quadratic_likelihood(channel, tally, pilot)
+        information, score = near(pilot)
         apart = apart_columns(scaled, answer)
         inner, slope = marginal(information, score, apart)
         smooth, heavy = smooth_part(inner, slope, scaled, answer)
@@ -80,7 +112,7 @@ def whole_answer(
         posterior = Posterior.of(information, score, prior.mean, prior.covariance)
         answer = posterior.distribution()
     assert answer is not None
-    return WholeAnswer(answer, Evidence(information, score, pilot, tally.total), prior)
+    return WholeAnswer(answer, Evidence(information, score, pilot, reports), prior)
 
 
 def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:

@@ -30,7 +30,7 @@ class CurveSum:
     Notes
     -----
     Clipped to [0, 1] and 1 at the upper end. No band: how far the projection is from the truth
-    is not known.
+    is not known; :func:`allowed_band` holds whatever it is.
 
     Source: Tao et al. 2026, section IV-C.
     """

@@ -11,6 +11,7 @@ from lapwing.decoders.decoder import required
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.memoized import memoized
+from lapwing.linear.operators.blended_sums import BlendedRoot, BlendedSums
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums
 from lapwing.linear.operators.stacked import dense
@@ -154,6 +155,9 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
     if isinstance(block.operator, SquareRootSums):
         sums = np.cumsum(block.operator.inverse(answers))
         return PrefixEstimate(sums, _square_root(size), law.variance)
+    if isinstance(block.operator, BlendedSums):
+        solved = block.operator.normal_solve(block.operator.rmatvec(answers))
+        return PrefixEstimate(np.cumsum(solved), _blended(block.operator), law.variance)
     if size > DENSE:
         raise UnsupportedChannelError(
             f"this strategy is inverted as a matrix, which is limited to {DENSE} symbols, got "
@@ -166,6 +170,11 @@ def prefix_estimate(channel: Channel, release: Release) -> PrefixEstimate:
 @memoized(most=4)
 def _square_root(size: int) -> PrefixRoot:
     return PrefixRoot(SquareRootSums(size))
+
+
+@memoized(most=4)
+def _blended(operator: BlendedSums) -> BlendedRoot:
+    return BlendedRoot(operator)
 
 
 @memoized(most=4)

@@ -20,7 +20,7 @@ from lapwing.results.distribution import Distribution
 class SortedPoints:
     """Clip the shares to [0, 1], sort them against the places, and join them by straight lines.
 
-    No band: between the places nothing was asked.
+    No band: between the places nothing was asked; :func:`allowed_band` holds whatever is there.
 
     Source: Tao et al. 2026, section II-B2 (re-ordering).
     """
