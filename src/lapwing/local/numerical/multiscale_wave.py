@@ -37,15 +37,12 @@ WHOLE = 256
 """In a table, subsets of this many cells stand for the finest, however many bins there are."""
 
 FINE = 0.25
-"""On more bins this part of their share goes to finer cells: half of it to cells of a middle width,
-half to single bins. A subset of k cells tells of every cell equally much whatever k, so one of
-single bins tells of :data:`WHOLE` cells little, and it is these that a column is made of; but only
-fine cells find a heavy single value. By Bayes risk a quarter costs the error at the edges of the
-cells 1 to 2 % up to epsilon 2 (half of it costs twice that), and none at all would double the error
-within cells where there are such values."""
-
-MIDDLE = 1024
-"""Cells of the middle width; on up to so many bins they are single bins."""
+"""On more bins this part of their share goes to single bins. A subset tells of each of its cells
+equally much however many there are, so one of single bins tells of :data:`WHOLE` cells little, and
+it is these that a column is made of; but only single bins find a heavy value. By Bayes risk a
+quarter costs 1 to 2 % at the edges of the cells up to epsilon 2, a half twice that, and none would
+let the error within cells grow by up to a half where there are such values. A width between the
+two gained nothing on made-up columns."""
 
 SUBSETS = (8, 16, 64, WHOLE)
 """Cells of the subsets in the ladder, in the order of their shares."""
@@ -227,9 +224,8 @@ def _fitted(table: tuple[Wave, ...], size: int) -> tuple[Wave, ...]:
     for kind, scale, share in table:
         targets = [(scale, share)]
         if kind == "subset" and scale == WHOLE and size > WHOLE:
-            half = share * FINE / 2
             finest = float(min(size, MOST_CELLS))
-            targets = [(scale, share - 2 * half), (min(MIDDLE, finest), half), (finest, half)]
+            targets = [(scale, share * (1 - FINE)), (finest, share * FINE)]
         for cells, part in targets:
             key = (kind, cells)
             if kind == "subset":
