@@ -66,7 +66,7 @@ def test_the_example_prints_what_the_readme_shows(
     assert printed[0] == shown[0]
     assert [line[:17] for line in printed[1:]] == [line[:17] for line in shown[1:]]
     for lines in (printed, shown):
-        assert re.fullmatch(r"one report: +[0-9a-f]{36}, of 18 bytes", lines[1])
+        assert re.fullmatch(r"one report: +[0-9a-f]{6}, of 3 bytes", lines[1])
         share = float(lines[2].split()[-1].rstrip("%"))
         assert abs(share - 65.7) < 8
         low_decile, median, high_decile = (

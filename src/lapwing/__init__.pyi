@@ -39,6 +39,7 @@ from .decoders import WaveletClip as WaveletClip
 from .decoders import Wiener as Wiener
 from .decoders import allowed_band as allowed_band
 from .errors import LapwingError as LapwingError
+from .local import AffineSubsetSelection as AffineSubsetSelection
 from .local import CompressivePrivatization as CompressivePrivatization
 from .local import GeneralizedRandomizedResponse as GeneralizedRandomizedResponse
 from .local import GeneralWave as GeneralWave

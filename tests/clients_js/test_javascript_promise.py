@@ -143,13 +143,14 @@ def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> 
     words = lw.HashedTexts(32)
     circle = lw.Interval(0, 1, bins=1024, circular=True)
     sets, wave = lw.SubsetSelection(labels, 1), lw.SquareWave(line, 1)
-    ladder = lw.MultiscaleWave(line, 1)
+    affine, ladder = lw.AffineSubsetSelection(labels, 1), lw.MultiscaleWave(line, 1)
     assert ladder.parts is not None
     parts = [list(part) for part in ladder.parts]
     wider = [[kind, size * 1.01 if kind == "wave" else size, share] for kind, size, share in parts]
     pairs: list[tuple[Any, Any]] = [
         (sets, lw.SubsetSelection(labels, 1, size=sets.members + 1)),
         (sets, lw.SubsetSelection(labels, 1, size=sets.members - 1)),
+        (affine, lw.AffineSubsetSelection(labels, 1, size=affine.members + 1)),
         (wave, lw.SquareWave(line, 1, width=(wave.half_window + 1) / 1024)),
         (wave, lw.SquareWave(line, 1, width=(wave.half_window - 0.5) / 1024)),
         (lw.SquareWave(circle, 1), lw.SquareWave(circle, 1, width=0.2)),
@@ -293,6 +294,7 @@ def test_the_sizes_of_every_class_are_found_at_many_epsilons() -> None:
         epsilon = Fraction(step, 10)
         for made in (
             lw.SubsetSelection(labels, epsilon),
+            lw.AffineSubsetSelection(labels, epsilon),
             lw.HadamardResponse(labels, epsilon),
             lw.LinearHashing(labels, epsilon),
             lw.PrefixHashing(lw.HashedTexts(32), epsilon),

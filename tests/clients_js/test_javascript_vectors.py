@@ -150,6 +150,8 @@ def test_random_words_make_python_s_reports() -> None:
         lw.LinearHashing(lw.Categories(2**39 + 1), 12, hash_bits=8),
         lw.PrefixHashing(lw.HashedTexts(40), 1),
         lw.MultiscaleWave(lw.Interval(0, 1, bins=1024), 4),
+        lw.AffineSubsetSelection(lw.Categories(2**16), 4),
+        lw.AffineSubsetSelection(lw.Categories(3000), 1),
         lw.HaarHadamard(lw.Integers(0, 99_999), 1),
     ]
     tasks, expected = [], []

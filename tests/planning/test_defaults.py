@@ -15,6 +15,7 @@ from lapwing.survey.survey import RANDOMIZERS
 NUMBERS = {
     "generalized-randomized-response": "spectral-prior",
     "subset-selection": "spectral-prior",
+    "affine-subset-selection": "spectral-prior",
     "unary-encoding": "spectral-prior",
     "optimized-unary-encoding": "spectral-prior",
     "square-wave": "spectral-prior",
@@ -28,6 +29,7 @@ NUMBERS = {
 LABELS = {
     "generalized-randomized-response": "mixture-prior",
     "subset-selection": "mixture-prior",
+    "affine-subset-selection": "mixture-prior",
     "unary-encoding": "mixture-prior",
     "optimized-unary-encoding": "mixture-prior",
     "hadamard-response": "mixture-prior",

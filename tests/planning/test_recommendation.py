@@ -61,7 +61,7 @@ def test_numbers_get_the_ladder_and_its_decoder() -> None:
     found = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
     assert isinstance(found.randomizer, lw.MultiscaleWave)
     assert isinstance(found.decoder, lw.SpectralPrior)
-    assert found.report_bytes == found.randomizer.report_width == 33
+    assert found.report_bytes == found.randomizer.report_width == 3
     assert found.predicted_by == "table" and found.users == 100_000
     assert found.reason.startswith("multiscale-wave: ") and found.reason.endswith(".")
     for distance in DISTANCES:

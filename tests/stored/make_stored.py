@@ -19,6 +19,7 @@ import numpy as np
 
 from lapwing import (
     AdaptiveQuantiles,
+    AffineSubsetSelection,
     Candidates,
     Categories,
     CompressivePrivatization,
@@ -118,7 +119,28 @@ SURVEYS: dict[str, Survey] = {
         ),
     ),
     "rappor": Survey("habit", Rappor(Categories(11), 2, lifetime=3)),
-    "multiscale-wave": Survey("wage", MultiscaleWave(Interval(0, 100, bins=24), 1)),
+    "multiscale-wave": Survey(
+        "wage",
+        MultiscaleWave(
+            Interval(0, 100, bins=24),
+            1,
+            parts=[
+                ("wave", 0.35, 0.17),
+                ("wave", 0.7, 0.57),
+                ("subset", 16.0, 0.08),
+                ("subset", 24.0, 0.18),
+            ],
+        ),
+    ),
+    "multiscale-wave-affine": Survey(
+        "wage",
+        MultiscaleWave(
+            Interval(0, 100, bins=24), 1, parts=[("wave", 0.5, 0.7), ("affine", 24, 0.3)]
+        ),
+    ),
+    "affine-subset-selection": Survey(
+        "age", AffineSubsetSelection(Integers(17, 35), "1/3", size=4)
+    ),
     "multiscale-wave-parts": Survey(
         "hours",
         MultiscaleWave(

@@ -32,6 +32,7 @@ RANDOM: dict[str, Any] = {
     "unary-encoding": lw.UnaryEncoding(COLOURS, epsilon=1),
     "optimized-unary-encoding": lw.OptimizedUnaryEncoding(COLOURS, epsilon=1),
     "subset-selection": lw.SubsetSelection(COLOURS, epsilon=1),
+    "affine-subset-selection": lw.AffineSubsetSelection(COLOURS, epsilon=1),
     "hadamard-response": lw.HadamardResponse(COLOURS, epsilon=1),
     "compressive-privatization": lw.CompressivePrivatization(COLOURS, epsilon=1, sparsity=1),
     "rappor": lw.Rappor(COLOURS, epsilon=1, lifetime=4),

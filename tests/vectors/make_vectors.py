@@ -39,6 +39,7 @@ from lapwing import (
 )
 from lapwing.errors import DomainError
 from lapwing.privacy.sampling.randomness import iterate, seeded
+from tests.vectors.affine_vectors import BAD_NAMES, BIT_LADDER, NAMED
 from tests.vectors.bad_answers import bad_answers
 from tests.vectors.batch_vectors import batches
 from tests.vectors.closed_sides import closed_sides
@@ -74,6 +75,7 @@ LADDER = Survey(
 SIGNS = Survey("score", Wavelet(Integers(0, 19), 2, levels=4, allocation="uniform"))
 
 GOOD: dict[str, tuple[Survey, list[Any]]] = {
+    **NAMED,
     "randomized-response": (COLOURS, ["red", "green", "blue", "purple", "Red", None, 0]),
     "randomized-response-two-bytes": (
         Survey("postcode", GeneralizedRandomizedResponse(Categories(1000), "0.1")),
@@ -175,10 +177,7 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         ["red", "grey", "black"],
     ),
     "multiscale-wave": (LADDER, [0, 6.24, 6.25, 50, 99, 100, 101]),
-    "multiscale-wave-ladder": (
-        Survey("wage", MultiscaleWave(Integers(0, 19), 2)),
-        [0, 10, 19, 20],
-    ),
+    "multiscale-wave-ladder": (BIT_LADDER, [0, 10, 19, 20]),
     "general-wave": (
         Survey("weight", GeneralWave(interval(0, 1, bins=10), 1, ratio=0.4)),
         [0, 0.05, 0.1, 0.95, 1],
@@ -483,6 +482,7 @@ def vectors() -> dict[str, str]:
     for name, kind, bad in (
         ("bad_reports", "reports", _bad_reports()),
         ("bad_sets", "reports", _bad_sets()),
+        ("bad_affine_sets", "reports", _refused(BAD_NAMES)),
         ("bad_hashes", "reports", _bad_hashes()),
         ("bad_surveys", "surveys", _bad_surveys()),
     ):

@@ -176,6 +176,12 @@ def _single(
         return bits.to_bytes(width, "little")
     if kind == "subset-selection":
         return _subset(derived, thresholds["own"], x, words)
+    if kind == "affine-subset-selection":
+        size, members = derived["elements"], derived["members"]
+        near = next(words) < thresholds["own"]
+        y = below(words, members) if near else members + below(words, size - members)
+        row = below(words, size - 1)
+        return (row * size + (y ^ _product(row + 1, x, size))).to_bytes(width, "little")
     if kind == "signed-subset-selection":
         return _signed_subset(derived, thresholds["own"], x, words)
     points, outputs = derived["points"], derived["outputs"]
@@ -211,6 +217,20 @@ def _single(
     else:
         code = x + offset if near else offset + window * (offset >= x)
     return int(code).to_bytes(width, "little")
+
+
+def _product(a: int, b: int, size: int) -> int:
+    k = size.bit_length() - 1
+    modulus = [0x3, 0x7, 0xB, 0x13, 0x25, 0x43, 0x83, 0x11D, 0x211, 0x409, 0x805, 0x1053]
+    modulus += [0x201B, 0x4443, 0x8003, 0x1100B]
+    c = 0
+    for bit in range(k - 1, -1, -1):
+        c *= 2
+        if c >= size:
+            c ^= modulus[k - 1]
+        if b >> bit & 1:
+            c ^= a
+    return c
 
 
 def _linear_hash(derived: dict[str, Any], x: int, offset: int, word: int) -> int:
@@ -341,6 +361,10 @@ def _check(derived: dict[str, Any], data: bytes) -> None:
         plane = 8 * ((d + 7) // 8)
         present, minus = (2**d - 1, number) if m == d else (number % 2**plane, number >> plane)
         if present >= 2**d or present.bit_count() != m or minus & ~present:
+            raise RefusedError
+        return
+    if "elements" in derived:
+        if number >= derived["elements"] * (derived["elements"] - 1):
             raise RefusedError
         return
     if "key_bits" in derived:

@@ -308,6 +308,53 @@ export class SubsetSelection {
   }
 }
 
+/** By the bits of an element: the polynomial that products are taken modulo. */
+const MODULI = [
+  0x3, 0x7, 0xb, 0x13, 0x25, 0x43, 0x83, 0x11d, 0x211, 0x409, 0x805, 0x1053, 0x201b, 0x4443, 0x8003,
+  0x1100b,
+];
+
+/** Return the product of two elements of the field of 2^bits. */
+function fieldProduct(a, b, bits) {
+  const modulus = MODULI[bits - 1];
+  let product = 0;
+  for (let bit = bits - 1; bit >= 0; bit--) {
+    product <<= 1;
+    product ^= -((product >> bits) & 1) & modulus;
+    product ^= -((b >> bit) & 1) & a;
+  }
+  return product;
+}
+
+/** The name of a set {x : a x + b < members} of elements of a field, with or without the own one. */
+export class AffineSubsetSelection {
+  constructor(derived, odds, points, members) {
+    this.fieldBits = bitLength(points - 1);
+    const elements = 2 ** this.fieldBits;
+    this.sets = elements * (elements - 1);
+    this.width = codeWidth(this.sets);
+    const sizes = { points, elements, members, report_width: this.width };
+    requireSizes(derived, ["own"], sizes, "affine subset selection");
+    this.elements = elements;
+    this.members = members;
+    this.threshold = nearThreshold(derived, "own", odds, members, elements - members);
+  }
+
+  write(symbol, words, bytes, at) {
+    const { elements, members } = this;
+    const near = words.coin(this.threshold);
+    const drawn = words.below(near ? members : elements - members);
+    const place = near ? drawn : members + drawn;
+    const row = words.below(elements - 1);
+    const b = place ^ fieldProduct(row + 1, symbol, this.fieldBits);
+    writeCode(bytes, at, row * elements + b, this.width);
+  }
+
+  check(bytes, at) {
+    requireReport(readCode(bytes, at, this.width) < this.sets, "hold a code that can occur");
+  }
+}
+
 /** A set of coordinates with signs, uniform but for the own coordinate; a part of mixtures. */
 export class SignedSubsetSelection {
   constructor(derived, odds, coordinates, members) {

@@ -4,6 +4,7 @@
 
 import { demand, isWhole, requireKeys } from "./documents.mjs";
 import {
+  AffineSubsetSelection,
   CircleWave,
   HadamardResponse,
   LineWave,
@@ -21,6 +22,7 @@ import * as sizes from "./sizes.mjs";
 
 const MOST_BITS = 2 ** 24;
 const MOST_MEMBERS = 2 ** 20;
+const MOST_ELEMENTS = 2 ** 16;
 
 /** What Lapwing has and this module has not. */
 export const ELSEWHERE = [
@@ -78,6 +80,18 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     };
   },
 
+  "affine-subset-selection": ({ asked, derived, domain, odds }) => {
+    requireKnobs(asked, ["size"]);
+    const { size } = domain;
+    demand(size <= MOST_ELEMENTS, "affine subset selection takes at most 2^16 symbols");
+    const elements = fieldSize(size);
+    const members = knob(asked, "size", 1, elements - 1, () =>
+      sizes.setSizes(elements, approximate(odds)),
+    );
+    const stated = oneOf(members, derived.members, "members");
+    return { made: new AffineSubsetSelection(derived, odds, size, stated) };
+  },
+
   "hadamard-response": ({ asked, derived, domain, odds }) => {
     requireKnobs(asked, ["blocks"]);
     const { size } = domain;
@@ -125,18 +139,19 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     requireOrder(domain, true);
     const { parts } = asked;
     const legal = ([kind, scale, share, ...rest]) =>
-      ["wave", "subset"].includes(kind) &&
+      ["wave", "subset", "affine"].includes(kind) &&
       rest.length === 0 &&
       scale > 0 &&
       Number.isFinite(scale) &&
       share > 0 &&
       share <= 1 &&
-      (kind === "wave" || isWhole(scale, 2, domain.size));
+      (kind === "wave" || isWhole(scale, 2, domain.size)) &&
+      (kind !== "affine" || scale <= MOST_ELEMENTS);
     demand(
       domain.size >= 8 &&
         Array.isArray(parts) &&
         parts.every((part) => Array.isArray(part) && legal(part)),
-      'the parts must be ["wave" or "subset", size, share], on at least 8 symbols',
+      'the parts must be ["wave", "subset" or "affine", size, share], on at least 8 symbols',
     );
     const total = parts.reduce((sum, [, , share]) => sum + share, 0);
     const groups = groupsOf(derived, parts.length);
@@ -271,6 +286,15 @@ function rung(group, [kind, scale], symbols, odds) {
     oneOf(found, 1, "randomizer");
     return part(group, group.randomizer, scale, RandomizedResponse, odds);
   }
+  if (kind === "affine") {
+    checkPart(group, "affine-subset-selection", scale);
+    const members = oneOf(
+      sizes.setSizes(fieldSize(scale), epsilon),
+      group.derived.members,
+      "members",
+    );
+    return new AffineSubsetSelection(group.derived, odds, scale, members);
+  }
   checkPart(group, "subset-selection", scale);
   const members = oneOf(
     found.filter((size) => size > 1),
@@ -279,6 +303,9 @@ function rung(group, [kind, scale], symbols, odds) {
   );
   return new SubsetSelection(group.derived, odds, scale, members);
 }
+
+/** Return the elements of the least field of 2^k that has so many. */
+const fieldSize = (symbols) => 2 ** (symbols - 1).toString(2).length;
 
 function checkPart(group, name, cells) {
   oneOf([name], group.randomizer, "groups");

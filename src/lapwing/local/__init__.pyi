@@ -1,3 +1,6 @@
+from .categorical.affine_subset_selection import (
+    AffineSubsetSelection as AffineSubsetSelection,
+)
 from .categorical.compressive_privatization import (
     CompressivePrivatization as CompressivePrivatization,
 )

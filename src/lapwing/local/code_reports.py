@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,8 +57,18 @@ class CodeReports:
 
     def count(self, reports: Reports, fingerprint: str) -> Counts:
         """Return the exact counts of a batch; errors as of `Randomizer.tally`."""
-        data = check_batch(reports, width=self.width, fingerprint=fingerprint)
         counts = np.zeros(self.outputs, dtype=np.int64)
+        for codes in self._chunks(reports, fingerprint):
+            counts += np.bincount(codes, minlength=self.outputs)
+        return Counts([counts], [len(reports)], fingerprint)
+
+    def read(self, reports: Reports, fingerprint: str) -> NDArray[np.int64]:
+        """Return the codes of a batch, int64 [n]; errors as of `Randomizer.tally`."""
+        chunks = list(self._chunks(reports, fingerprint))
+        return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
+
+    def _chunks(self, reports: Reports, fingerprint: str) -> Iterator[NDArray[np.int64]]:
+        data = check_batch(reports, width=self.width, fingerprint=fingerprint)
         for start in range(0, len(reports), CHUNK):
             codes = unpack_codes(data[start : start + CHUNK])
             # The extremes first: they are cheaper than a mask.
@@ -66,5 +76,4 @@ class CodeReports:
                 wrong = (codes >= self.outputs) | (codes < 0)
                 must = f"be a code in 0..{self.outputs - 1}"
                 refuse_reports(wrong, must, fails="is not", start=start)
-            counts += np.bincount(codes, minlength=self.outputs)
-        return Counts([counts], [len(reports)], fingerprint)
+            yield codes

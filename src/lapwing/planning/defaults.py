@@ -96,6 +96,7 @@ _WAVES: Mapping[str, int] = {
 _ALIKE = {
     "generalized-randomized-response",
     "subset-selection",
+    "affine-subset-selection",
     "optimized-unary-encoding",
     "unary-encoding",
 }

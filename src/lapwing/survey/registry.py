@@ -146,6 +146,9 @@ RANDOMIZERS = Registry(
             "lapwing.local.categorical.unary_encoding:OptimizedUnaryEncoding"
         ),
         "subset-selection": "lapwing.local.categorical.subset_selection:SubsetSelection",
+        "affine-subset-selection": (
+            "lapwing.local.categorical.affine_subset_selection:AffineSubsetSelection"
+        ),
         "hadamard-response": "lapwing.local.categorical.hadamard_response:HadamardResponse",
         "compressive-privatization": (
             "lapwing.local.categorical.compressive_privatization:CompressivePrivatization"

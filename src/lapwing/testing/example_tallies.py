@@ -31,7 +31,7 @@ def noiseless(channel: Channel, mass: Vector, *, people: int = PEOPLE) -> Counts
         counts = np.rint(reports * block.mean(mass)).astype(np.int64)
         if isinstance(block.law, Multinomial):
             counts[np.argmax(counts)] += reports - counts.sum()
-        if isinstance(block.law, FixedSizeSubset):
+        if isinstance(block.law, FixedSizeSubset) and block.law.symbols == counts.size:
             counts[np.argmin(counts)] += reports * block.law.members - counts.sum()
         if isinstance(block.law, SignedSubset):
             _make_signed(counts, block.law, reports)

@@ -69,4 +69,11 @@ ROWS = {
         ("eight",),
         *GROUPS,
     ),
+    "multiscale-wave, affine": RandomizerRow(
+        lambda domain, epsilon: MultiscaleWave(
+            domain, epsilon, parts=[("wave", 0.5, 0.4), ("affine", 8, 0.35), ("affine", 5, 0.25)]
+        ),
+        ("eight",),
+        *GROUPS,
+    ),
 }

@@ -99,10 +99,30 @@ def test_no_frequency_is_lost_which_one_wave_alone_would_hide(epsilon: float) ->
     assert weakest(None) > 2 * weakest([("wave", 1.0, 1.0)])
 
 
-def test_on_more_bins_half_of_the_finest_share_goes_to_all_bins() -> None:
-    parts = MultiscaleWave(Interval(0, 1, bins=1024), 2).groups
-    cells = {part.randomizer.domain.size: part.share / COIN for part in parts[-2:]}
-    assert cells == pytest.approx({256: 0.08, 1024: 0.08}, abs=1e-8)
+@pytest.mark.parametrize(
+    ("bins", "expected"),
+    [
+        (256, {256: 0.16}),
+        (300, {256: 0.12, 300: 0.04}),
+        (1024, {256: 0.12, 1024: 0.04}),
+        (4096, {256: 0.12, 4096: 0.04}),
+        (10**6, {256: 0.12, 2**16: 0.04}),
+    ],
+)
+def test_on_more_bins_a_quarter_of_the_finest_share_goes_to_single_bins(
+    bins: int, expected: dict[int, float]
+) -> None:
+    parts = MultiscaleWave(Interval(0, 1, bins=bins), 2).groups
+    cells = {part.randomizer.domain.size: part.share / COIN for part in parts[5:]}
+    assert cells == pytest.approx(expected, abs=1e-8)
+    assert max(part.randomizer.report_width for part in parts) <= 4
+
+
+def test_sets_are_sent_by_name_unless_their_bits_are_as_short() -> None:
+    kinds = {(kind, size) for kind, size, _ in MultiscaleWave(LINE, 0.5).parts or ()}
+    assert kinds >= {("subset", 8), ("subset", 16), ("affine", 64)}
+    wave = MultiscaleWave(Interval(0, 1, bins=4096), 0.5)
+    assert wave.report_width == 4
 
 
 def test_on_few_bins_subsets_of_more_cells_than_bins_become_one() -> None:

@@ -10,7 +10,7 @@ law                a report is                                  used by
 =================  ===========================================  =================================
 Multinomial        one output                                   randomized response, square wave
 ProductOfBits      a bit per output, independent given a value  unary encoding
-FixedSizeSubset    a set of outputs of one size                 subset selection
+FixedSizeSubset    a set of outputs of one size                 subset selection, affine
 =================  ===========================================  =================================
 """
 
@@ -209,10 +209,12 @@ class ProductOfBits:
 
 @dataclass(frozen=True)
 class FixedSizeSubset:
-    """A report is a set of `members` of `symbols` cells, exactly uniform but for the own one.
+    """A report is a set of `members` of `symbols` cells, uniform in pairs but for the own one.
 
-    The operator gives the probability that each cell is in the set. Its likelihood is that of
-    sets, which counts do not hold; decoders get the composite marginal-binomial likelihood.
+    Two other cells are in it as often as they are in a uniformly random set of this size. The
+    operator gives the probability that each cell is in the set; cells that nobody can be in may
+    be left out of it, and are then not counted. The likelihood is that of sets, which counts do not
+    hold; decoders get the composite marginal-binomial likelihood.
 
     Parameters
     ----------
@@ -220,28 +222,42 @@ class FixedSizeSubset:
         Cells, and how many are in a set.
     own : float
         Probability that the own cell is in.
+    draw : callable, optional
+        An exact sampler ``draw(people, rng)`` of the randomizer; without one, sets are uniform.
     """
 
     symbols: int
     members: int
     own: float
+    draw: Draw | None = None
+
+    @property
+    def other(self) -> float:
+        """Probability that a cell that is not the own one is in."""
+        return (self.members - self.own) / (self.symbols - 1)
 
     def check(self, operator: Operator) -> None:
-        """Raise UnsupportedChannelError unless every column sums to the size of a set."""
-        sums = operator.rmatmat(np.ones((operator.shape[0], 1)))
-        worst = float(np.abs(sums - self.members).max())
-        if operator.shape[0] != self.symbols or worst > 1e-9 * self.members:
+        """Raise UnsupportedChannelError unless every column sums to what a set holds."""
+        rows = operator.shape[0]
+        sums = operator.rmatmat(np.ones((rows, 1)))
+        expected = self.own + (rows - 1) * self.other
+        worst = float(np.abs(sums - expected).max())
+        if rows > self.symbols or worst > 1e-9 * self.members:
             raise UnsupportedChannelError(
-                f"the columns of a block of {self.members}-subsets must sum to {self.members}, "
+                f"the columns of a block of {self.members}-subsets must sum to {expected:g}, "
                 f"they miss it by up to {worst:.3g}"
             )
 
     def check_counts(self, counts: Counts, reports: int) -> None:
         """Raise TallyError unless every report can have held `members` different cells."""
-        if int(counts.sum()) != reports * self.members or int(counts.max(initial=0)) > reports:
+        total, most = int(counts.sum()), reports * self.members
+        # As many members of a set as there are cells left out may be missing.
+        least = max(most - reports * (self.symbols - counts.size), 0)
+        if not least <= total <= most or int(counts.max(initial=0)) > reports:
+            must = f"{most}" if least == most else f"{least} to {most}"
             raise TallyError(
                 f"counts of {reports} sets of {self.members} must sum to "
-                f"{reports * self.members} and none may exceed {reports}"
+                f"{must} and none may exceed {reports}"
             )
 
     def covariance(self, operator: Operator, mass: Vector) -> Covariance:
@@ -252,7 +268,7 @@ class FixedSizeSubset:
         """
         k, m = self.symbols, self.members
         mean = operator.matvec(mass)
-        other = (m - self.own) / (k - 1)
+        other = self.other
         # The share of people in each cell, read back from the mean: mean = other + gap * share.
         share = (mean - other) / (self.own - other)
         with_own = self.own * (m - 1) / (k - 1)
@@ -260,7 +276,7 @@ class FixedSizeSubset:
         if k > 2:
             pairs = (k - 1) * (k - 2)
             both = (m - 1) * (self.own * (m - 2) + (1 - self.own) * m) / pairs
-        ones = np.ones(k)
+        ones = np.ones(mean.size)
         lean = (with_own - both) / 2
         return Covariance(
             mean - both - 4 * lean * share,
@@ -296,14 +312,17 @@ class FixedSizeSubset:
         hypergeometric draw, who takes it a binomial one. O(symbols * members) for every 9e8
         people.
         """
+        if self.draw is not None:
+            return self.draw(people, rng)
         # NumPy draws hypergeometric numbers below 1e9; people are independent, so they may be
         # split into parts in any way.
         parts = int(people.sum()) // _MOST_IN_A_SWEEP + 1
-        each, rest = np.divmod(people, parts)
+        everywhere = np.pad(people, (0, self.symbols - people.size))
+        each, rest = np.divmod(everywhere, parts)
         counts = np.zeros(self.symbols, dtype=np.int64)
         for part in range(parts):
             counts += _sweep(each + (part < rest), self.symbols, self.members, self.own, rng)
-        return counts
+        return counts[: people.size]
 
 
 _MOST_IN_A_SWEEP = 9 * 10**8
