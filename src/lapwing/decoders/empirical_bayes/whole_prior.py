@@ -67,20 +67,38 @@ def whole_answer(
     -----
     O(size^3) time, O(size^2) memory.
     """
-    size = channel.domain.size
     answer: Vector | None = None
     for _ in range(passes):
-        pilot = 0.95 * (np.full(size, 1 / size) if answer is None else answer) + 0.05 / size
+        pilot = pilot_of(scaled.uniform if answer is None else answer, scaled.uniform)
         information, score = quadratic_likelihood(channel, tally, pilot)
-        apart = apart_columns(scaled, answer)
-        inner, slope = marginal(information, score, apart)
-        smooth, heavy = smooth_part(inner, slope, scaled, answer)
-        prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
-        prior = NormalPrior(prior.mean, prior.covariance + FREE * apart @ apart.T)
-        posterior = Posterior.of(information, score, prior.mean, prior.covariance)
-        answer = posterior.distribution()
-    assert answer is not None
-    return WholeAnswer(answer, Evidence(information, score, pilot, tally.total), prior)
+        found = answer_near(Evidence(information, score, pilot, tally.total), scaled, answer)
+        answer = found.mass
+    return found
+
+
+def pilot_of(answer: Vector, uniform: Vector) -> Vector:
+    """Return where the likelihood is linearised next: an answer that is nowhere empty."""
+    return 0.95 * answer + 0.05 * uniform
+
+
+def answer_near(evidence: Evidence, scaled: ScaledBasis, before: Vector | None) -> WholeAnswer:
+    """Return the answer to one quadratic likelihood: a pass.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    scaled : ScaledBasis
+    before : numpy.ndarray, optional
+        float64 [size], the answer of the pass before.
+    """
+    information, score = evidence.information, evidence.score
+    apart = apart_columns(scaled, before)
+    inner, slope = marginal(information, score, apart)
+    smooth, heavy = smooth_part(inner, slope, scaled, before)
+    prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
+    prior = NormalPrior(prior.mean, prior.covariance + FREE * apart @ apart.T)
+    posterior = Posterior.of(information, score, prior.mean, prior.covariance)
+    return WholeAnswer(posterior.distribution(), evidence, prior)
 
 
 def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
@@ -96,8 +114,7 @@ def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
     answer : numpy.ndarray, optional
         float64 [size], the answer so far; shares are even without one.
     """
-    uniform = np.full(scaled.size, 1 / scaled.size)
-    return scaled.taken_from(uniform if answer is None else scaled.mean_of(answer))
+    return scaled.taken_from(scaled.uniform if answer is None else scaled.mean_of(answer))
 
 
 def marginal(information: Matrix, score: Vector, free: Matrix) -> tuple[Matrix, Vector]:
@@ -165,10 +182,12 @@ def _steps(jump: Vector, scaled: ScaledBasis) -> Matrix:
     # Steps shared by two cells are those up to the earlier one.
     heights = np.concatenate([[0.0], np.cumsum(jump)])
     block: Matrix = np.minimum.outer(heights, heights)
-    middle = block.mean(axis=0)
+    part = scaled.width / scaled.width.sum()
+    middle = part @ block
     block -= middle
-    block -= (middle - middle.mean())[:, None]
-    block /= size**2
+    block -= (middle - middle @ part)[:, None]
+    block *= scaled.width / size
+    block *= (scaled.width / size)[:, None]
     if joined.size == size:
         return block
     covariance = np.zeros((size, size))
@@ -184,16 +203,17 @@ def _refitted_steps(
     A centred step is minus the indicator of the cells before it, up to a constant, and
     centred rows do not feel constants: sums before a step are as good as those after.
     """
-    score = _sums_before(residual[scaled.joined]) / scaled.size
-    rows = _sums_before(whitened.T[scaled.joined])
+    score = _sums_before(residual[scaled.joined], scaled.width) / scaled.size
+    rows = _sums_before(whitened.T[scaled.joined], scaled.width)
     expected = np.maximum(np.einsum("ij,ij->i", rows, rows) / scaled.size**2, 1e-300)
     updated: Vector = np.clip(jump * score**2 / (_SPARSITY * expected), 1e-12, 9)
     return updated
 
 
-def _sums_before(rows: Matrix) -> Matrix:
-    """Return running sums of the centred columns up to each step between two cells: a row less."""
-    return running_sums(rows - rows.mean(axis=0))[:-1]
+def _sums_before(rows: Matrix, width: Vector) -> Matrix:
+    """Return sums of the centred columns, by width, up to each step between cells: a row less."""
+    centred = rows - (width / width.sum()) @ rows
+    return running_sums(width.reshape(-1, *[1] * (rows.ndim - 1)) * centred)[:-1]
 
 
 def root_of(information: Matrix) -> Matrix:
