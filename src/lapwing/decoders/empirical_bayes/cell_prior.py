@@ -18,7 +18,7 @@ from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, LowRankAnswer,
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, Likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import WholeAnswer, answer_near, pilot_of
-from lapwing.linear.arrays import Matrix, Vector, Whole
+from lapwing.linear.arrays import Vector, Whole
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import Counts
 
@@ -68,9 +68,7 @@ def block_width(size: int) -> int:
     return width
 
 
-def cell_answer(
-    channel: Channel, tally: Counts, scaled: ScaledBasis, *, passes: int
-) -> CellAnswer:
+def cell_answer(channel: Channel, tally: Counts, scaled: ScaledBasis, *, passes: int) -> CellAnswer:
     """Return the answer of the whole prior on cells.
 
     Parameters
@@ -80,43 +78,36 @@ def cell_answer(
     scaled : ScaledBasis
         The waves of the first answer, on the domain of the channel.
     passes : int
-        Times the likelihood is linearised on cells, at least 1.
+        Times the likelihood is linearised before cells are made, at least 1; once more on them.
 
     Notes
     -----
-    O(size * cells) for each block and pass, then O(cells^3).
+    O(size * cells) for each block, then O(cells^3), beside the first answer.
     """
-    found = low_rank_answer(channel, tally, scaled, passes=FIRST)
+    found = low_rank_answer(channel, tally, scaled, passes=passes)
     size = scaled.size
     width = block_width(size)
     cells = Cells.of(cell_starts(found, scaled, width), size)
     merged = scaled.merged(cells.start, width=width, blur=BLUR)
     extent = np.zeros(size)
     extent[scaled.joined] = scaled.width
-    answer = cells.total(found.mass)
-    for _ in range(passes):
-        pilot = pilot_of(answer, merged.uniform)
-        cells = cells.following(pilot, extent)
-        spread = cells.of_symbols(pilot)
-        likelihood = Likelihood.of(channel, tally, spread)
-        information = cells.averaged(likelihood.curved(cells.spread()))
-        evidence = Evidence(
-            (information + information.T) / 2,
-            cells.averaged(likelihood.score),
-            pilot,
-            tally.total,
-        )
-        whole = answer_near(evidence, merged, answer)
-        answer = whole.mass
-    mass = cells.following(answer, extent).of_symbols(answer)
+    before = cells.total(found.mass)
+    pilot = pilot_of(before, merged.uniform)
+    cells = cells.following(pilot, extent, circular=scaled.circular)
+    spread = cells.of_symbols(pilot)
+    likelihood = Likelihood.of(channel, tally, spread)
+    evidence = Evidence(*cells.quadratic(likelihood), pilot, tally.total)
+    whole = answer_near(evidence, merged, before)
+    spread_anew = cells.following(whole.mass, extent, circular=scaled.circular)
+    mass = spread_anew.of_symbols(whole.mass)
     return CellAnswer(mass, whole, cells, spread, likelihood)
 
-FIRST = 2
 
 def cell_starts(found: LowRankAnswer, scaled: ScaledBasis, width: int) -> Whole:
-    """Return where cells begin: at multiples of the width, at the ends of the surest atoms of
+    """Return where cells begin: int64 [cells].
 
-    less than a block, and around what stands apart: int64 [cells].
+    At multiples of the width, at the ends of the surest atoms of less than a block, and around
+    what stands apart.
     """
     (places,) = np.nonzero(scaled.apart)
     atoms = _narrow(found, width)

@@ -41,7 +41,7 @@ class Cells:
         cell = np.repeat(np.arange(start.size), number)
         return cls(start, cell, 1 / number[cell])
 
-    def following(self, mass: Vector, width: Vector) -> Cells:
+    def following(self, mass: Vector, width: Vector, *, circular: bool = False) -> Cells:
         """Return the same cells, within which the density is a line that suits the neighbours.
 
         Parameters
@@ -50,6 +50,8 @@ class Cells:
             float64 [cells], not negative.
         width : numpy.ndarray
             float64 [size], positive; zero for symbols that stand apart, which are cells.
+        circular : bool
+            Whether the last cell touches the first.
 
         Notes
         -----
@@ -57,27 +59,32 @@ class Cells:
         where they differ in sign: no density is negative, and no cell has a top or a bottom that
         its mass does not. Source: van Leer 1974.
         """
-        extent = np.maximum(self.total(width), 1e-300)
-        apart = self.total(width) == 0
-        density = mass / extent
-        middle = np.cumsum(extent) - extent / 2
-        rise = np.diff(density) / np.diff(middle)
-        rise[apart[1:] | apart[:-1]] = 0
-        left, right = np.append(0.0, rise), np.append(rise, 0.0)
+        extent = self.total(width)
+        apart = extent == 0
+        density = mass / np.where(apart, 1.0, extent)
+        # Half of this cell and half of the one before it.
+        reach = (extent + np.roll(extent, 1)) / 2
+        ends = apart | np.roll(apart, 1)
+        ends[0] |= not circular
+        left = np.where(ends, 0.0, (density - np.roll(density, 1)) / np.where(ends, 1.0, reach))
+        right = np.roll(left, -1)
         # At the ends, and beside what stands apart, the one neighbour says nothing of a slope.
         both = left * right
         slope = np.where(both > 0, 2 * both / np.where(both > 0, left + right, 1.0), 0.0)
+        middle = np.cumsum(extent) - extent / 2
         place = np.cumsum(width) - width / 2 - middle[self.cell]
         raised = width * (density[self.cell] + slope[self.cell] * place)
         raised = np.where(apart[self.cell], 1.0, np.maximum(raised, 0.0))
         held = self.total(raised)
-        even = np.where(apart[self.cell], 1.0, width / extent[self.cell])
+        even = np.where(apart, 1.0, 1 / np.where(apart, 1.0, extent))[self.cell]
+        even *= np.where(apart[self.cell], 1.0, width)
         share = np.where(held[self.cell] > 0, raised / np.maximum(held, 1e-300)[self.cell], even)
         return Cells(self.start, self.cell, share)
 
     def total(self, rows: Matrix) -> Matrix:
         """Return sums over the rows of each cell: float64 [cells] or [cells, columns]."""
-        return np.add.reduceat(rows, self.start, axis=0)
+        sums: Matrix = np.add.reduceat(rows, self.start, axis=0)
+        return sums
 
     def of_symbols(self, mass: Vector) -> Vector:
         """Return the masses of the symbols, from those of the cells: float64 [size]."""
@@ -93,11 +100,17 @@ class Cells:
         """Multiply by the transpose of that matrix."""
         return self.total(self.share.reshape(-1, *[1] * (rows.ndim - 1)) * rows)
 
+    def quadratic(self, likelihood: Likelihood) -> tuple[Matrix, Vector]:
+        """Return information and score of the cells' masses, float64 [cells, cells] and [cells]."""
+        information = self.averaged(likelihood.curved(self.spread()))
+        return (information + information.T) / 2, self.averaged(likelihood.score)
+
     def along(self) -> Vector:
         """Return which part of its cell's mass lies up to the right end of each symbol."""
         sums = running_sums(self.share)
         before = np.append(0.0, sums)[self.start]
-        return np.clip(sums - before[self.cell], 0.0, 1.0)
+        along: Vector = np.clip(sums - before[self.cell], 0.0, 1.0)
+        return along
 
     def inner_information(self, likelihood: Likelihood) -> Vector:
         """Return what the reports say about mass that moves between the halves of each cell.
@@ -112,4 +125,5 @@ class Cells:
         for lag in range(1, longest):
             same = self.cell[lag:] == self.cell[:-lag]
             square[:-lag] += 2 * bands[lag, :-lag] * halves[:-lag] * halves[lag:] * same
-        return np.maximum(self.total(square), 0.0)
+        information: Vector = np.maximum(self.total(square), 0.0)
+        return information

@@ -14,7 +14,8 @@ import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.empirical_bayes.cell_band import cell_band
-from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES, low_rank_answer
+from lapwing.decoders.empirical_bayes.cell_prior import cell_answer
+from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import whole_answer
 from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
@@ -104,7 +105,7 @@ class SpectralPrior:
                 "fewer bins, or by ExpectationMaximization"
             )
         whole = size <= DENSE
-        mass, uncertainty = self._whole(channel, tally) if whole else self._low_rank(channel, tally)
+        mass, uncertainty = self._whole(channel, tally) if whole else self._on_cells(channel, tally)
         if uncertainty is not None:
             widest = uncertainty.about("simultaneous", "population")
             warn_when_weak(widest, what="the 95 % band", stacklevel=3)
@@ -121,10 +122,10 @@ class SpectralPrior:
         floor = waves @ waves.T + np.diag(local) / local.size
         return answer.mass, widened_band(answer.evidence, answer.prior, floor)
 
-    def _low_rank(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
-        """Return the same from matrices of a few hundred columns."""
+    def _on_cells(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
+        """Return the same from a few hundred cells."""
         scaled = ScaledBasis(channel.domain, limit=WAVES, blur=BLUR * channel.domain.size)
-        answer = low_rank_answer(channel, tally, scaled, passes=self.passes)
+        answer = cell_answer(channel, tally, scaled, passes=self.passes)
         if not self.band:
             return answer.mass, None
         return answer.mass, cell_band(answer, scaled, tally.total)

@@ -25,7 +25,13 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import Counts
 
 _SPARSITY = 5.0
-"""How much stronger than its noise a spike or step must be before its variance grows."""
+"""How much stronger than its noise a step must be before its variance grows, squared."""
+
+_LEAST = 2.5
+"""The same for spikes, however many there are."""
+
+_TOTAL = 1.0
+"""Prior variance of the total while spikes are learnt: anything goes. It is one in the end."""
 
 _SWEEPS = 8
 
@@ -146,7 +152,9 @@ def _with_spikes_and_steps(
     """Return the prior with spikes and steps whose variances were fitted in turn.
 
     Heavy atoms keep a variance of their square: nothing pulls them to what they were thought
-    to be.
+    to be. The total is free, so that what a spike holds is taken from all others by their shares:
+    if nothing were taken, only other spikes could make room for it, and spikes and holes were
+    found in smooth densities while atoms were shrunk.
     """
     known = heavy**2
     single = np.where(known > 0, known, 1e-4)
@@ -154,17 +162,33 @@ def _with_spikes_and_steps(
     at_mean = score - information @ smooth.mean
     jump = np.full(scaled.joined.size - 1, 0.0 if scaled.circular else 0.02**2)
     root = root_of(information)
+    free = smooth.covariance + _TOTAL * np.outer(smooth.mean, smooth.mean)
     for _ in range(_SWEEPS):
-        covariance = _summed(smooth.covariance, _steps(jump, scaled), single)
+        covariance = _summed(free, _steps(jump, scaled), single)
         whitened = whitener(root, covariance)
         residual = at_mean - whitened.T @ (whitened @ (covariance @ at_mean))
         expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
-        update = single * residual**2 / (_SPARSITY * expected)
+        update = single * residual**2 / (_sparsity(single * expected) * expected)
         single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
         single[scaled.apart] = 0
         if not scaled.circular:
             jump = _refitted_steps(jump, residual, whitened, scaled)
-    return NormalPrior(smooth.mean, _summed(smooth.covariance, _steps(jump, scaled), single))
+    return NormalPrior(smooth.mean, _summed(free, _steps(jump, scaled), single))
+
+
+def _sparsity(determined: Vector) -> float:
+    """Return how much stronger than its noise a spike must be before its variance grows, squared.
+
+    What the strongest of the cells would be by chance alone, and less the more spikes there are:
+    where one cell in ten has one, a spike is no surprise.
+
+    Parameters
+    ----------
+    determined : numpy.ndarray
+        float64 [size]: of each spike, which part the reports determine; above one is all of it.
+    """
+    spikes = float(np.minimum(determined, 1).sum())
+    return max(_LEAST, 2 * float(np.log(determined.size / (1 + spikes))))
 
 
 def _summed(smooth: Matrix, steps: Matrix, single: Vector) -> Matrix:
