@@ -66,11 +66,16 @@ class Cells:
         reach = (extent + np.roll(extent, 1)) / 2
         ends = apart | np.roll(apart, 1)
         ends[0] |= not circular
-        left = np.where(ends, 0.0, (density - np.roll(density, 1)) / np.where(ends, 1.0, reach))
+        rise = np.where(ends, 0.0, density - np.roll(density, 1))
+        left = rise / np.where(ends, 1.0, reach)
         right = np.roll(left, -1)
         # At the ends, and beside what stands apart, the one neighbour says nothing of a slope.
-        both = left * right
-        slope = np.where(both > 0, 2 * both / np.where(both > 0, left + right, 1.0), 0.0)
+        same = left * right > 0
+        slope = np.where(same, 2 * left * right / np.where(same, left + right, 1.0), 0.0)
+        # Beside a narrow cell the line must not leave the range of the neighbours either.
+        most = 2 * np.minimum(np.abs(rise), np.abs(np.roll(rise, -1)))
+        most = most / np.where(apart, 1.0, extent)
+        slope = np.clip(slope, -most, most)
         middle = np.cumsum(extent) - extent / 2
         place = np.cumsum(width) - width / 2 - middle[self.cell]
         raised = width * (density[self.cell] + slope[self.cell] * place)

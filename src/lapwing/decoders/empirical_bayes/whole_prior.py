@@ -168,10 +168,11 @@ def _with_spikes_and_steps(
         whitened = whitener(root, covariance)
         residual = at_mean - whitened.T @ (whitened @ (covariance @ at_mean))
         expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
-        # Squared, which settles in half the sweeps: what is left of a spike that is only fading
-        # was seen in smooth densities.
-        stronger = residual**2 / (_sparsity(single * expected) * expected)
-        update = single * stronger**2
+        determined = np.minimum(single * expected, 1)
+        # A spike that the reports determine is there in one step. What fades is squared: in as
+        # many sweeps it would be half gone only, and be seen in smooth densities.
+        stronger = residual**2 / (_sparsity(determined) * expected)
+        update = single * stronger ** (2 - determined)
         single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
         single[scaled.apart] = 0
         if not scaled.circular:
@@ -188,10 +189,9 @@ def _sparsity(determined: Vector) -> float:
     Parameters
     ----------
     determined : numpy.ndarray
-        float64 [size]: of each spike, which part the reports determine; above one is all of it.
+        float64 [size], in 0..1: of each spike, which part the reports determine.
     """
-    spikes = float(np.minimum(determined, 1).sum())
-    return max(_LEAST, 2 * float(np.log(determined.size / (1 + spikes))))
+    return max(_LEAST, 2 * float(np.log(determined.size / (1 + determined.sum()))))
 
 
 def _summed(smooth: Matrix, steps: Matrix, single: Vector) -> Matrix:
