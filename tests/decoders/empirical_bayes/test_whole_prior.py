@@ -12,8 +12,8 @@ from lapwing.decoders.empirical_bayes.whole_prior import _with_spikes_and_steps
 SIZE = 256
 SCALED = ScaledBasis(Interval(0, 1, bins=SIZE))
 EVEN = np.full(SIZE, 1 / SIZE)
-INFORMATION = 1e6 * np.diag(1 / EVEN)
-"""That of a million honest reports of the symbols themselves."""
+INFORMATION = 1e4 * np.diag(1 / EVEN)
+"""That of ten thousand honest reports of the symbols themselves."""
 
 
 def _prior(score: np.ndarray) -> NormalPrior:
@@ -32,13 +32,13 @@ def _spikes(deviations: np.ndarray) -> np.ndarray:
 
 def test_three_deviations_in_one_cell_of_many_are_chance_and_six_are_not() -> None:
     deviations = np.zeros(SIZE)
-    deviations[40] = 3
-    assert _spikes(deviations)[40] < 0.1
+    deviations[40] = 3.2
+    assert _spikes(deviations)[40] < 0.07
     deviations[40] = 6
     assert _spikes(deviations)[40] > 1
     # Where one cell in ten has them, three are no chance.
     deviations[5:245:20], deviations[15:255:20] = 3.2, -3.2
-    assert _spikes(deviations)[45] > 0.3
+    assert _spikes(deviations)[45] > 0.5
 
 
 def test_what_an_atom_holds_is_taken_from_all_others_by_their_shares() -> None:
@@ -47,5 +47,5 @@ def test_what_an_atom_holds_is_taken_from_all_others_by_their_shares() -> None:
     prior = _prior(INFORMATION @ truth)
     found = Posterior.of(INFORMATION, INFORMATION @ truth, prior.mean, prior.covariance)
     mass = found.distribution()
-    assert abs(mass[77] / truth[77] - 1) < 0.01
-    assert np.abs(np.delete(mass, 77) * SIZE - 0.9).max() < 0.01
+    assert abs(mass[77] / truth[77] - 1) < 0.02
+    assert np.abs(np.delete(mass, 77) * SIZE - 0.9).max() < 0.02
