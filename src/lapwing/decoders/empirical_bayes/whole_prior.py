@@ -3,7 +3,8 @@
 A pass linearises the likelihood at the answer so far, learns the smooth part of the prior
 (`smooth_prior.py`), then here the variances of single bins and of steps between neighbours, and
 takes the nearest distribution to the posterior mean (`normal_posterior.py`). The band of the
-last pass is drawn in `widened_band.py`.
+last pass is drawn in `widened_band.py`. Above 512 symbols the last pass is the same on cells
+(`cell_prior.py`).
 """
 
 from __future__ import annotations
