@@ -34,7 +34,8 @@ _LEAST = 2.5
 _TOTAL = 1.0
 """Prior variance of the total while spikes are learnt: anything goes. It is one in the end."""
 
-_SWEEPS = 8
+_SWEEPS, _LAST = 8, 2
+"""Times the variances of spikes and steps are fitted, and how often of those to what is likely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,21 +165,45 @@ def _with_spikes_and_steps(
     jump = np.full(scaled.joined.size - 1, 0.0 if scaled.circular else 0.02**2)
     root = root_of(information)
     free = smooth.covariance + _TOTAL * np.outer(smooth.mean, smooth.mean)
-    for _ in range(_SWEEPS):
+    for sweep in range(_SWEEPS):
         covariance = _summed(free, _steps(jump, scaled), single)
         whitened = whitener(root, covariance)
         residual = at_mean - whitened.T @ (whitened @ (covariance @ at_mean))
         expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
-        determined = np.minimum(single * expected, 1)
-        # A spike that the reports determine is there in one step. What fades is squared: in as
-        # many sweeps it would be half gone only, and be seen in smooth densities.
-        stronger = residual**2 / (_sparsity(determined) * expected)
-        update = single * stronger ** (2 - determined)
+        determined = np.minimum(single * expected, 1 - 1e-9)
+        strength = residual**2 / expected
+        if sweep < _SWEEPS - _LAST:
+            # A spike that the reports determine is there in one step. What fades is squared: in as
+            # many sweeps it would be half gone only, and be seen in smooth densities.
+            update = single * (strength / _sparsity(determined)) ** (2 - determined)
+        else:
+            update = _likely(strength, expected, determined)
         single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
         single[scaled.apart] = 0
         if not scaled.circular:
             jump = _refitted_steps(jump, residual, whitened, scaled)
     return NormalPrior(smooth.mean, _summed(free, _steps(jump, scaled), single))
+
+
+def _likely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
+    """Return variances under which spikes are shrunk as much as it is doubtful that they are there.
+
+    A spike of unknown size is worth ``(z^2 - 1 - log z^2) / 2`` in log-evidence, against the price
+    of naming its cell. Where it is sure to be there only 1 / z^2 of it is taken away: under the
+    variances of :func:`_sparsity` spikes of seven deviations had three quarters of their mass.
+
+    Parameters
+    ----------
+    strength, expected, determined : numpy.ndarray
+        float64 [size]: the squared score of each spike in its variances, that variance, and which
+        part of the spike the reports determine, in [0, 1).
+    """
+    alone = np.maximum(strength / (1 - determined), 1.0)
+    price = np.log(determined.size / (1 + determined.sum()))
+    odds = (alone - 1 - np.log(alone)) / 2 - price
+    kept = (1 - 1 / alone) / (1 + np.exp(-np.clip(odds, -50, 50)))
+    variance = kept / (1 - kept) * (1 - determined) / expected
+    return np.where(alone > _sparsity(determined), variance, 0.0)
 
 
 def _sparsity(determined: Vector) -> float:
