@@ -36,6 +36,12 @@ TINY: dict[str, dict[str, Any]] = {
         "columns": ["uniform"],
         "densities": ["ramp", "price"],
     },
+    "accuracy/many_bins": {
+        "repeats": 2,
+        "bins": [16, 64],
+        "epsilons": [4],
+        "groups": {"one column": ["uniform"]},
+    },
     "accuracy/square_wave_figures": {
         "repeats": 2,
         "bins": 64,

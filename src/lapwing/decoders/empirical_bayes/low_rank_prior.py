@@ -1,10 +1,10 @@
-"""The spectral prior above 512 symbols: a few waves and the blocks that stand out of them.
+"""The first answer above 512 symbols: a few waves and the blocks that stand out of them.
 
 A density of thousands of bins is smooth but for a few places. So its masses are written with 192
 waves and with atoms, mass on one cell or on a block of up to 16. A pass linearises the likelihood
 (`quadratic_likelihood.py`), chooses here how the waves grow with the density, finds atoms
 (`atom_search.py`), and takes the nearest distribution to the posterior mean (`low_rank_model.py`).
-The band of the last pass is drawn in `cell_band.py`.
+What it found splits the cells of `cell_prior.py`, where the answer is made.
 """
 
 from __future__ import annotations
@@ -30,24 +30,17 @@ BLUR = 5 / 256
 
 @dataclass(frozen=True, eq=False)
 class LowRankAnswer:
-    """A decoded distribution with what a band needs to know.
+    """A distribution of many symbols with what stands out of it.
 
     Parameters
     ----------
     mass : numpy.ndarray
         float64 [size], the distribution.
-    likelihood : Likelihood
-        At the last pilot.
-    pilot, mean : numpy.ndarray
-        float64 [size]: that pilot, and the prior mean.
     model : LowRankModel
         The learnt prior: columns of masses with variances of their amplitudes.
     """
 
     mass: Vector
-    likelihood: Likelihood
-    pilot: Vector
-    mean: Vector
     model: LowRankModel
 
 
@@ -78,7 +71,7 @@ def low_rank_answer(
         model, mean, score = _learnt(scaled, likelihood, answer)
         answer = model.posterior(score).distribution(mean)
     assert answer is not None
-    return LowRankAnswer(answer, likelihood, pilot, mean, model)
+    return LowRankAnswer(answer, model)
 
 
 def _learnt(

@@ -54,7 +54,7 @@ def smooth_part(
     mass : numpy.ndarray, optional
         float64 [size], the answer so far; none in the first pass.
     """
-    uniform = np.full(scaled.size, 1 / scaled.size)
+    uniform = scaled.uniform
     heavy = np.zeros(scaled.size) if mass is None else heavy_atoms(mass, scaled)
     # The people are the heavy atoms and this part, a distribution of its own.
     part = 1 - float(heavy.sum())
@@ -98,7 +98,8 @@ def heavy_atoms(mass: Vector, scaled: ScaledBasis) -> Vector:
 
     cells = mass[scaled.joined]
     mode = "wrap" if scaled.circular else "reflect"
-    usual = median_filter(cells, _NEIGHBOURHOOD, mode=mode)
+    around = median_filter(scaled.of_groups(cells), _NEIGHBOURHOOD, mode=mode)
+    usual = around[scaled.group] * scaled.width
     excess = cells - usual
     heavy = np.zeros(mass.size)
     out = (excess > _LEAST) & (excess > _TIMES * usual)
@@ -180,11 +181,11 @@ def linearised(scaled: ScaledBasis, shape: Vector) -> tuple[Vector, Matrix]:
     shape : numpy.ndarray
         float64 [joined cells], positive densities with mean 1.
     """
-    share = scaled.joined.size / scaled.size
+    share = scaled.share
     masses = shape * scaled.width
     masses *= share / masses.sum()
     tangent = masses * (1 - np.log(shape))
-    mean = np.full(scaled.size, 1 / scaled.size)
+    mean = scaled.uniform.copy()
     mean[scaled.joined] = tangent + masses * (1 - tangent.sum() / share)
     waves = scaled.basis.columns * masses[:, None]
     columns = np.zeros((scaled.size, waves.shape[1]))

@@ -1,7 +1,7 @@
 """Empirical Bayes with a learnt spectrum: the default decoder of numerical columns.
 
 Here begins one decode. The waves of the domain are laid out (`wave_basis.py`); then the answer is
-found in passes, with whole matrices (`whole_prior.py`) or with few columns (`low_rank_prior.py`);
+found in passes, with matrices of all symbols (`whole_prior.py`) or of cells (`cell_prior.py`);
 then the band is drawn (`widened_band.py`, `cell_band.py`).
 """
 
@@ -14,7 +14,8 @@ import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.empirical_bayes.cell_band import cell_band
-from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES, low_rank_answer
+from lapwing.decoders.empirical_bayes.cell_prior import cell_answer
+from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import whole_answer
 from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
@@ -57,19 +58,20 @@ class SpectralPrior:
     Cost
     ----
     O(size^3) up to 512 symbols, 0.2 s at 256. Above, O(size * columns^2) with 192 waves and the
-    atoms that are found, and memory O(size * columns): on waves, subsets and trees 0.2 s at 1024
-    symbols, 0.5 s at 4096, 3 s and 0.5 GB at 16,384. Blocks whose operator has less structure
-    (wavelets, Haar coefficients) add O(outputs * size): 5 s at 4096.
+    atoms that are found, then O(size * cells) for each block and O(cells^3) with some 300 cells,
+    and memory O(size * columns). Blocks whose operator has less structure (wavelets, Haar
+    coefficients) add O(outputs * size): 5 s at 4096.
 
     Notes
     -----
     It asks a block for its score and information, so it decodes any list of blocks.
 
     Up to 512 symbols every cosine, bin and step takes part; waves of the density and waves of its
-    logarithm are weighed by evidence. Above, 192 waves and the single bins
-    or blocks of 2 to 16 bins that stand out of them, found one after the other; steps are left to
-    the blocks. The answers have the same error within a few per cent. Bands are then made on
-    192 cells, split where an atom was found.
+    logarithm are weighed by evidence. Above, 192 waves and the single bins or blocks of 2 to 16
+    bins that stand out of them are found first, one after the other. Then the symbols are put
+    into blocks of equal width, 192 to 384 of them, which are split at the ends of what was found,
+    and on these cells the prior is the whole one. Within a cell the density follows its
+    neighbours. Bands are those of the cells.
 
     Source: own; empirical Bayes by marginal likelihood (MacKay 1992), sparse variances by
     fixed-point updates (Tipping 2001).
@@ -104,7 +106,7 @@ class SpectralPrior:
                 "fewer bins, or by ExpectationMaximization"
             )
         whole = size <= DENSE
-        mass, uncertainty = self._whole(channel, tally) if whole else self._low_rank(channel, tally)
+        mass, uncertainty = self._whole(channel, tally) if whole else self._on_cells(channel, tally)
         if uncertainty is not None:
             widest = uncertainty.about("simultaneous", "population")
             warn_when_weak(widest, what="the 95 % band", stacklevel=3)
@@ -121,10 +123,10 @@ class SpectralPrior:
         floor = waves @ waves.T + np.diag(local) / local.size
         return answer.mass, widened_band(answer.evidence, answer.prior, floor)
 
-    def _low_rank(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
-        """Return the same from matrices of a few hundred columns."""
+    def _on_cells(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
+        """Return the same from a few hundred cells."""
         scaled = ScaledBasis(channel.domain, limit=WAVES, blur=BLUR * channel.domain.size)
-        answer = low_rank_answer(channel, tally, scaled, passes=self.passes)
+        answer = cell_answer(channel, tally, scaled, passes=self.passes)
         if not self.band:
             return answer.mass, None
         return answer.mass, cell_band(answer, scaled, tally.total)

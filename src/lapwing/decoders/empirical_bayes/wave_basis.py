@@ -8,12 +8,13 @@ the waves of each frequency are for `spectrum.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
 
 from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.protocol.domains.domain import Domain
 
 FREE = 0.25
@@ -47,7 +48,21 @@ class Basis:
             Frequencies kept; default all but the constant.
         """
         place = (np.arange(cells) + 0.5) / cells
-        number = np.arange(1, cells if limit is None else min(limit + 1, cells))
+        return cls.at(place, circular=circular, limit=cells - 1 if limit is None else limit)
+
+    @classmethod
+    def at(cls, place: Vector, *, circular: bool, limit: int) -> Basis:
+        """Return the same at the middles of cells that may differ in width.
+
+        Parameters
+        ----------
+        place : numpy.ndarray
+            float64 [cells], in (0, 1).
+        circular : bool
+        limit : int
+            Frequencies kept.
+        """
+        number = np.arange(1, min(limit + 1, place.size))
         if not circular:
             columns = np.sqrt(2) * np.cos(np.pi * np.outer(place, number))
             return cls(columns, number.astype(np.float64))
@@ -75,6 +90,13 @@ class ScaledBasis:
         int64, the symbols that touch. Atoms and the missing symbol stand apart.
     apart : numpy.ndarray
         bool [size], the others.
+    width : numpy.ndarray
+        float64 [joined]: of each symbol that touches, in units of the widest; of each run
+        (:meth:`merged`), in units of their mean.
+    uniform : numpy.ndarray
+        float64 [size], the masses before anything is known.
+    group : numpy.ndarray
+        int64 [joined], not decreasing from 0 in steps of one: the density of a group is one.
     basis : Basis
         On the cells that touch.
     """
@@ -87,15 +109,49 @@ class ScaledBasis:
         self.apart = np.ones(domain.size, dtype=np.bool_)
         self.apart[self.joined] = False
         self.width = neighbours.width[self.joined]
+        self.uniform = np.full(domain.size, 1 / domain.size)
+        self.group = np.arange(self.joined.size)
         self.basis = Basis.of(self.joined.size, circular=domain.circular, limit=limit)
         self.blur = blur
+
+    def merged(self, start: Whole, *, width: int, blur: float) -> ScaledBasis:
+        """Return that of runs of symbols, with as many waves as there are blocks but one.
+
+        Parameters
+        ----------
+        start : numpy.ndarray
+            int64 [runs], increasing from 0: where each begins. A symbol that stands apart is a
+            run of its own.
+        width : int
+            Symbols of a block; runs end at its multiples at the latest. The density is that of
+            blocks: parts of one have the same.
+        blur : float
+            Standard deviation of the filter, as a part of the domain.
+        """
+        runs = copy(self)
+        runs.size = start.size
+        runs.apart = self.apart[start]
+        runs.joined = np.flatnonzero(~runs.apart)
+        runs.uniform = np.add.reduceat(self.uniform, start)
+        wide, place = np.zeros(self.size), np.zeros(self.size)
+        wide[self.joined] = self.width
+        place[self.joined] = np.arange(self.joined.size) + 0.5
+        first = start[runs.joined]
+        runs.width = np.add.reduceat(wide, start)[runs.joined] * (start.size / self.size)
+        number = np.diff(np.append(start, self.size))[runs.joined]
+        middle = np.add.reduceat(place, start)[runs.joined] / number / self.joined.size
+        runs.group = np.unique(first // width, return_inverse=True)[1]
+        blocks = int(runs.group[-1]) + 1
+        runs.basis = Basis.at(middle, circular=self.circular, limit=blocks - 1)
+        runs.blur = blur * blocks
+        return runs
 
     def shapes(self, mass: Vector | None) -> Iterator[tuple[Vector, Matrix]]:
         """Return prior mean and waves for each scale to choose from, given the answer so far.
 
         Before there is an answer there is one: the uniform mean, and waves as they are.
         """
-        yield np.full(self.size, 1 / self.size), self.columns(np.ones(self.joined.size))
+        yield self.uniform, self.columns(np.ones(self.joined.size))
         if mass is not None:
             density = self.density(mass)
             for scale in (np.sqrt(density), density):
@@ -106,10 +162,16 @@ class ScaledBasis:
         from scipy.ndimage import gaussian_filter1d  # slow to import
 
         # When all mass is in atoms nothing is here: a flat density then.
-        density = np.maximum(mass[self.joined], 1e-300) / self.width
+        density = self.of_groups(np.maximum(mass[self.joined], 1e-300))
         mode = "wrap" if self.circular else "reflect"
         smooth: Vector = gaussian_filter1d(density / density.mean(), self.blur, mode=mode)
-        return np.maximum(smooth, 0.02)
+        return np.maximum(smooth, 0.02)[self.group]
+
+    def of_groups(self, cells: Vector) -> Vector:
+        """Return the density of each group: float64 [groups], from the masses of its cells."""
+        first = np.flatnonzero(np.diff(self.group, prepend=-1))
+        density: Vector = np.add.reduceat(cells, first) / np.add.reduceat(self.width, first)
+        return density
 
     def columns(self, scale: Vector) -> Matrix:
         """Return the waves as masses, scaled, each with sum zero: float64 [size, frequencies]."""
@@ -135,7 +197,12 @@ class ScaledBasis:
 
     def _mean(self, density: Vector) -> Vector:
         """Return the density as masses; symbols that stand apart have 1 / size each."""
-        mean = np.full(self.size, 1 / self.size)
+        mean = self.uniform.copy()
         shape = density * self.width
-        mean[self.joined] = shape * (self.joined.size / self.size / shape.sum())
+        mean[self.joined] = shape * (self.share / shape.sum())
         return mean
+
+    @property
+    def share(self) -> float:
+        """What the uniform distribution has in the cells that touch."""
+        return float(self.uniform[self.joined].sum())

@@ -3,7 +3,8 @@
 A pass linearises the likelihood at the answer so far, learns the smooth part of the prior
 (`smooth_prior.py`), then here the variances of single bins and of steps between neighbours, and
 takes the nearest distribution to the posterior mean (`normal_posterior.py`). The band of the
-last pass is drawn in `widened_band.py`.
+last pass is drawn in `widened_band.py`. Above 512 symbols the last pass is the same on cells
+(`cell_prior.py`).
 """
 
 from __future__ import annotations
@@ -26,9 +27,16 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import Counts
 
 _SPARSITY = 5.0
-"""How much stronger than its noise a spike or step must be before its variance grows."""
+"""How much stronger than its noise a step must be before its variance grows, squared."""
 
-_SWEEPS = 8
+_LEAST = 2.5
+"""The same for spikes, however many there are."""
+
+_TOTAL = 1.0
+"""Prior variance of the total while spikes are learnt: anything goes. It is one in the end."""
+
+_SWEEPS, _LAST = 8, 2
+"""Times the variances of spikes and steps are fitted, and how often of those to what is likely."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,20 +107,53 @@ def learnt_answer(
     start : numpy.ndarray, optional
         float64 [size], an answer to begin with; without one the first pass knows nothing.
     """
-    size = scaled.size
     answer = start
     for _ in range(passes):
-        pilot = 0.95 * (np.full(size, 1 / size) if answer is None else answer) + 0.05 / size
-        information, score = near(pilot)
-        apart = apart_columns(scaled, answer)
-        inner, slope = marginal(information, score, apart)
-        smooth, heavy = smooth_part(inner, slope, scaled, answer)
-        prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
-        prior = NormalPrior(prior.mean, prior.covariance + FREE * apart @ apart.T)
-        posterior = Posterior.of(information, score, prior.mean, prior.covariance)
-        answer = posterior.distribution()
-    assert answer is not None
-    return WholeAnswer(answer, Evidence(information, score, pilot, reports), prior)
+        pilot = pilot_of(scaled.uniform if answer is None else answer, scaled.uniform)
+        found = answer_near(Evidence(*near(pilot), pilot, reports), scaled, answer)
+        answer = found.mass
+    return found
+
+
+def pilot_of(answer: Vector, uniform: Vector) -> Vector:
+    """Return where the likelihood is linearised next: an answer that is nowhere empty."""
+    return 0.95 * answer + 0.05 * uniform
+
+
+def answer_near(evidence: Evidence, scaled: ScaledBasis, before: Vector | None) -> WholeAnswer:
+    """Return the answer to one quadratic likelihood: a pass.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    scaled : ScaledBasis
+    before : numpy.ndarray, optional
+        float64 [size], the answer of the pass before.
+    """
+    information, score = evidence.information, evidence.score
+    prior = learnt_prior(information, score, scaled, before)
+    posterior = Posterior.of(information, score, prior.mean, prior.covariance)
+    return WholeAnswer(posterior.distribution(), evidence, prior)
+
+
+def learnt_prior(
+    information: Matrix, score: Vector, scaled: ScaledBasis, answer: Vector | None
+) -> NormalPrior:
+    """Return the prior that a quadratic likelihood supports best, of waves, spikes and steps.
+
+    Parameters
+    ----------
+    information, score : numpy.ndarray
+        Of the quadratic likelihood: float64 [size, size] and [size].
+    scaled : ScaledBasis
+    answer : numpy.ndarray, optional
+        float64 [size], the answer so far.
+    """
+    apart = apart_columns(scaled, answer)
+    inner, slope = marginal(information, score, apart)
+    smooth, heavy = smooth_part(inner, slope, scaled, answer)
+    prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
+    return NormalPrior(prior.mean, prior.covariance + FREE * apart @ apart.T)
 
 
 def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
@@ -128,8 +169,7 @@ def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
     answer : numpy.ndarray, optional
         float64 [size], the answer so far; shares are even without one.
     """
-    uniform = np.full(scaled.size, 1 / scaled.size)
-    return scaled.taken_from(uniform if answer is None else scaled.mean_of(answer))
+    return scaled.taken_from(scaled.uniform if answer is None else scaled.mean_of(answer))
 
 
 def marginal(information: Matrix, score: Vector, free: Matrix) -> tuple[Matrix, Vector]:
@@ -161,7 +201,9 @@ def _with_spikes_and_steps(
     """Return the prior with spikes and steps whose variances were fitted in turn.
 
     Heavy atoms keep a variance of their square: nothing pulls them to what they were thought
-    to be.
+    to be. The total is free, so that what a spike holds is taken from all others by their shares:
+    if nothing were taken, only other spikes could make room for it, and spikes and holes were
+    found in smooth densities while atoms were shrunk.
     """
     known = heavy**2
     single = np.where(known > 0, known, 1e-4)
@@ -169,17 +211,60 @@ def _with_spikes_and_steps(
     at_mean = score - information @ smooth.mean
     jump = np.full(scaled.joined.size - 1, 0.0 if scaled.circular else 0.02**2)
     root = root_of(information)
-    for _ in range(_SWEEPS):
-        covariance = _summed(smooth.covariance, _steps(jump, scaled), single)
+    free = smooth.covariance + _TOTAL * np.outer(smooth.mean, smooth.mean)
+    for sweep in range(_SWEEPS):
+        covariance = _summed(free, _steps(jump, scaled), single)
         whitened = whitener(root, covariance)
         residual = at_mean - whitened.T @ (whitened @ (covariance @ at_mean))
         expected = np.maximum(np.einsum("ij,ij->j", whitened, whitened), 1e-300)
-        update = single * residual**2 / (_SPARSITY * expected)
+        determined = np.minimum(single * expected, 1 - 1e-9)
+        strength = residual**2 / expected
+        if sweep < _SWEEPS - _LAST:
+            # A spike that the reports determine is there in one step. What fades is squared: in as
+            # many sweeps it would be half gone only, and be seen in smooth densities.
+            update = single * (strength / _sparsity(determined)) ** (2 - determined)
+        else:
+            update = _likely(strength, expected, determined)
         single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
         single[scaled.apart] = 0
         if not scaled.circular:
             jump = _refitted_steps(jump, residual, whitened, scaled)
-    return NormalPrior(smooth.mean, _summed(smooth.covariance, _steps(jump, scaled), single))
+    return NormalPrior(smooth.mean, _summed(free, _steps(jump, scaled), single))
+
+
+def _likely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
+    """Return variances under which spikes are shrunk as much as it is doubtful that they are there.
+
+    A spike of unknown size is worth ``(z^2 - 1 - log z^2) / 2`` in log-evidence, against the price
+    of naming its cell. Where it is sure to be there only 1 / z^2 of it is taken away: under the
+    variances of :func:`_sparsity` spikes of seven deviations had three quarters of their mass.
+
+    Parameters
+    ----------
+    strength, expected, determined : numpy.ndarray
+        float64 [size]: the squared score of each spike in its variances, that variance, and which
+        part of the spike the reports determine, in [0, 1).
+    """
+    alone = np.maximum(strength / (1 - determined), 1.0)
+    price = np.log(determined.size / (1 + determined.sum()))
+    odds = (alone - 1 - np.log(alone)) / 2 - price
+    kept = (1 - 1 / alone) / (1 + np.exp(-np.clip(odds, -50, 50)))
+    variance = kept / (1 - kept) * (1 - determined) / expected
+    return np.where(alone > _sparsity(determined), variance, 0.0)
+
+
+def _sparsity(determined: Vector) -> float:
+    """Return how much stronger than its noise a spike must be before its variance grows, squared.
+
+    What the strongest of the cells would be by chance alone, and less the more spikes there are:
+    where one cell in ten has one, a spike is no surprise.
+
+    Parameters
+    ----------
+    determined : numpy.ndarray
+        float64 [size], in 0..1: of each spike, which part the reports determine.
+    """
+    return max(_LEAST, 2 * float(np.log(determined.size / (1 + determined.sum()))))
 
 
 def _summed(smooth: Matrix, steps: Matrix, single: Vector) -> Matrix:
@@ -197,10 +282,12 @@ def _steps(jump: Vector, scaled: ScaledBasis) -> Matrix:
     # Steps shared by two cells are those up to the earlier one.
     heights = np.concatenate([[0.0], np.cumsum(jump)])
     block: Matrix = np.minimum.outer(heights, heights)
-    middle = block.mean(axis=0)
+    part = scaled.width / scaled.width.sum()
+    middle = part @ block
     block -= middle
-    block -= (middle - middle.mean())[:, None]
-    block /= size**2
+    block -= (middle - middle @ part)[:, None]
+    block *= scaled.width / size
+    block *= (scaled.width / size)[:, None]
     if joined.size == size:
         return block
     covariance = np.zeros((size, size))
@@ -216,16 +303,17 @@ def _refitted_steps(
     A centred step is minus the indicator of the cells before it, up to a constant, and
     centred rows do not feel constants: sums before a step are as good as those after.
     """
-    score = _sums_before(residual[scaled.joined]) / scaled.size
-    rows = _sums_before(whitened.T[scaled.joined])
+    score = _sums_before(residual[scaled.joined], scaled.width) / scaled.size
+    rows = _sums_before(whitened.T[scaled.joined], scaled.width)
     expected = np.maximum(np.einsum("ij,ij->i", rows, rows) / scaled.size**2, 1e-300)
     updated: Vector = np.clip(jump * score**2 / (_SPARSITY * expected), 1e-12, 9)
     return updated
 
 
-def _sums_before(rows: Matrix) -> Matrix:
-    """Return running sums of the centred columns up to each step between two cells: a row less."""
-    return running_sums(rows - rows.mean(axis=0))[:-1]
+def _sums_before(rows: Matrix, width: Vector) -> Matrix:
+    """Return sums of the centred columns, by width, up to each step between cells: a row less."""
+    centred = rows - (width / width.sum()) @ rows
+    return running_sums(width.reshape(-1, *[1] * (rows.ndim - 1)) * centred)[:-1]
 
 
 def root_of(information: Matrix) -> Matrix:
