@@ -72,15 +72,31 @@ def whole_answer(
     for _ in range(passes):
         pilot = 0.95 * (np.full(size, 1 / size) if answer is None else answer) + 0.05 / size
         information, score = quadratic_likelihood(channel, tally, pilot)
-        apart = apart_columns(scaled, answer)
-        inner, slope = marginal(information, score, apart)
-        smooth, heavy = smooth_part(inner, slope, scaled, answer)
-        prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
-        prior = NormalPrior(prior.mean, prior.covariance + FREE * apart @ apart.T)
+        prior = learnt_prior(information, score, scaled, answer)
         posterior = Posterior.of(information, score, prior.mean, prior.covariance)
         answer = posterior.distribution()
     assert answer is not None
     return WholeAnswer(answer, Evidence(information, score, pilot, tally.total), prior)
+
+
+def learnt_prior(
+    information: Matrix, score: Vector, scaled: ScaledBasis, answer: Vector | None
+) -> NormalPrior:
+    """Return the prior that a quadratic likelihood supports best, of waves, spikes and steps.
+
+    Parameters
+    ----------
+    information, score : numpy.ndarray
+        Of the quadratic likelihood: float64 [size, size] and [size].
+    scaled : ScaledBasis
+    answer : numpy.ndarray, optional
+        float64 [size], the answer so far.
+    """
+    apart = apart_columns(scaled, answer)
+    inner, slope = marginal(information, score, apart)
+    smooth, heavy = smooth_part(inner, slope, scaled, answer)
+    prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
+    return NormalPrior(prior.mean, prior.covariance + FREE * apart @ apart.T)
 
 
 def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:

@@ -1,0 +1,307 @@
+"""A series of numbers decoded together: passes, answers and bands of every week.
+
+Each pass linearises every week's likelihood at the answers of the pass before, learns the prior of
+a single week from all of them pooled (`whole_prior.py`), then the walk (`walk_model.py`), and
+moves each week's posterior mean to the nearest distribution. What a week's own people have that
+the population has not is told by that week's reports alone; it is added last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.whole_prior import learnt_prior
+from lapwing.decoders.series.random_walk import Filtered, Look, Smoothed, filtered, smoothed
+from lapwing.decoders.series.random_walk import without_own as without
+from lapwing.decoders.series.walk_model import Walk, Week, learnt_walk, refitted
+from lapwing.decoders.unbiased.linear_estimate import compressed
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.covariance import Covariance
+from lapwing.results.uncertainty import Uncertainty, Variants
+
+PASSES = 2
+
+POINTWISE, SIMULTANEOUS = (2.0, 0.03), (4.0, 0.06)
+"""How much wider the variances of the walk are for bands, and the level that the step into any
+week may have whatever was learnt (of a standard deviation, 1 as high as the density): a jump that
+is too small to be sure of may be there. See :func:`_widened`."""
+
+METHOD = "posterior of a random walk over the weeks, under widened variances"
+
+Given = tuple[Any, Any]
+"""A channel and what was observed through it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorOfWeek:
+    """How far a week's answer may be off, with what it shares with other weeks.
+
+    Parameters
+    ----------
+    centre : numpy.ndarray
+        float64 [size], about the target.
+    kept : numpy.ndarray
+        float64 [size, size]: what an error of the population is to one about the target.
+    alone : numpy.ndarray
+        float64 [size, size]: covariance of what no other week shares.
+    """
+
+    centre: Vector
+    kept: Matrix
+    alone: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class WidenedWalk:
+    """The walk under widened variances, from which bands of weeks and of differences follow."""
+
+    walk: Walk
+    after: Smoothed
+    errors: Sequence[ErrorOfWeek | None]
+
+    def covariance(self, week: int) -> Matrix:
+        """Return the covariance of one week's error: float64 [size, size]."""
+        return self._between(week, week)
+
+    def difference(self, earlier: int, later: int) -> tuple[Vector, Matrix]:
+        """Return centre and covariance of the later week less the earlier: [size], [size, size]."""
+        one, two = self.errors[earlier], self.errors[later]
+        assert one is not None
+        assert two is not None
+        cross = self._between(earlier, later)
+        covariance = self._between(earlier, earlier) + self._between(later, later)
+        return two.centre - one.centre, covariance - cross - cross.T
+
+    def _between(self, earlier: int, later: int) -> Matrix:
+        one, two = self.errors[earlier], self.errors[later]
+        assert one is not None
+        assert two is not None
+        columns = self.walk.columns
+        shared = self.after.between(earlier, later)
+        covariance: Matrix = (one.kept @ columns) @ shared @ (two.kept @ columns).T
+        return covariance + one.alone if earlier == later else covariance
+
+
+@dataclass(frozen=True, eq=False)
+class WalkAnswer:
+    """All weeks decoded together.
+
+    Parameters
+    ----------
+    masses : sequence of numpy.ndarray or None
+        float64 [size] for each week with reports.
+    uncertainties : sequence of Uncertainty or None
+    walk : Walk
+        What was learnt.
+    looks : sequence of Look or None
+        What each week said about the state.
+    widened : WidenedWalk or None
+        About the people of each week, pointwise; None for filtered answers.
+    """
+
+    masses: Sequence[Vector | None]
+    uncertainties: Sequence[Uncertainty | None]
+    walk: Walk
+    looks: Sequence[Look | None]
+    widened: dict[str, WidenedWalk]
+
+
+@dataclass(frozen=True, eq=False)
+class _Weeks:
+    """The weeks' quadratic likelihoods, and where they were taken."""
+
+    given: Sequence[Given | None]
+    pilots: Sequence[Vector | None]
+    quadratics: Sequence[Week | None]
+
+    @classmethod
+    def at(cls, given: Sequence[Given | None], pilots: Sequence[Vector | None]) -> _Weeks:
+        quadratics: list[Week | None] = []
+        for one, pilot in zip(given, pilots, strict=True):
+            if one is None or pilot is None:
+                quadratics.append(None)
+            else:
+                quadratics.append(Week(*quadratic_likelihood(*one, pilot)))
+        return cls(given, pilots, quadratics)
+
+    def pooled(self) -> Week:
+        """Return what all weeks say together of one distribution."""
+        there = [week for week in self.quadratics if week is not None]
+        return Week(
+            np.sum([week.information for week in there], axis=0),
+            np.sum([week.score for week in there], axis=0),
+        )
+
+    def reports(self, week: int) -> int:
+        one = self.given[week]
+        return 0 if one is None else int(one[1].total)
+
+
+def walked(given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int = PASSES) -> WalkAnswer:
+    """Return every week's distribution given all weeks.
+
+    Parameters
+    ----------
+    given : sequence of (Channel, Counts or Release) or None
+        One for each week, over one domain; None where nobody reported.
+    scaled : ScaledBasis
+        All waves of that domain.
+    passes : int
+        Times the likelihoods are linearised after the first, which is at the pooled answer.
+    """
+    size = scaled.size
+    uniform = np.full(size, 1 / size)
+    everyone = [None if one is None else uniform for one in given]
+    pooled, answer = _pooled(_Weeks.at(given, everyone), scaled, None)
+    pilots = [None if one is None else _inside(answer) for one in given]
+    for number in range(passes):
+        weeks = _Weeks.at(given, pilots)
+        pooled, answer = _pooled(weeks, scaled, answer)
+        walk, looks = learnt_walk(weeks.quadratics, pooled, scaled, answer)
+        after = smoothed(walk.filtered(looks))
+        masses = [_mass(walk, looks, weeks, after, week) for week in range(len(given))]
+        if number + 1 < passes:
+            pilots = [None if mass is None else _inside(mass) for mass in masses]
+    widened = {
+        kind: _widened(walk, looks, weeks, scaled, answer, *by)
+        for kind, by in (("pointwise", POINTWISE), ("simultaneous", SIMULTANEOUS))
+    }
+    found = [_uncertainty(widened, weeks, week) for week in range(len(given))]
+    return WalkAnswer(masses, found, walk, looks, widened)
+
+
+def _inside(mass: Vector) -> Vector:
+    pilot: Vector = 0.95 * mass + 0.05 / mass.size
+    return pilot
+
+
+def _pooled(
+    weeks: _Weeks, scaled: ScaledBasis, answer: Vector | None
+) -> tuple[NormalPrior, Vector]:
+    """Return the prior of a single week learnt from all, and the distribution of all."""
+    together = weeks.pooled()
+    prior = learnt_prior(together.information, together.score, scaled, answer)
+    posterior = Posterior.of(together.information, together.score, prior.mean, prior.covariance)
+    return prior, posterior.distribution()
+
+
+def _mass(
+    walk: Walk,
+    looks: Sequence[Look | None],
+    weeks: _Weeks,
+    after: Smoothed | Filtered,
+    week: int,
+) -> Vector | None:
+    """Return a week's distribution: that of its own people, as far as their reports tell."""
+    look, quadratic, pilot = looks[week], weeks.quadratics[week], weeks.pilots[week]
+    if look is None or quadratic is None or pilot is None:
+        return None
+    state, spread = _with_own(look, walk.own_parts[week], after.mean[week], after.covariance[week])
+    mean = walk.mean + walk.columns @ state
+    covariance = walk.columns @ spread @ walk.columns.T
+    mean = mean + _drawn(pilot, quadratic.score - quadratic.information @ mean, weeks.reports(week))
+    return Posterior(mean, covariance).distribution()
+
+
+def _drawn(pilot: Vector, score: Vector, reports: int) -> Vector:
+    """Return what a week's own people have beyond the population: ``D score``."""
+    moved: Vector = pilot * (score - pilot @ score) / reports
+    return moved
+
+
+def _with_own(
+    look: Look, own: Vector, mean: Vector, covariance: Matrix
+) -> tuple[Vector, Matrix]:
+    """Return mean and covariance of ``a + u`` from those of a, given the week's reports.
+
+    With B the information after u is integrated out, u given a has the gain ``U (b - B a)``, so
+    ``a + u`` has ``I - U B`` times the error of a, and the rest of u's own.
+    """
+    part = without(look, own)
+    if part is None or part is look:
+        return mean, covariance
+    told = own[:, None] * part.information
+    centre = mean + own * (part.score - part.information @ mean)
+    kept = -told
+    kept[np.diag_indices_from(kept)] += 1
+    spread = kept @ covariance @ kept.T - told * own
+    spread[np.diag_indices_from(spread)] += own
+    return centre, (spread + spread.T) / 2
+
+
+def _widened(
+    walk: Walk,
+    looks: Sequence[Look | None],
+    weeks: _Weeks,
+    scaled: ScaledBasis,
+    answer: Vector,
+    factor: float,
+    least: float,
+) -> WidenedWalk:
+    """Return the walk with variances from which an honest band is drawn.
+
+    All learnt variances are multiplied, and any week may have stepped, or been odd, by a little
+    more than was seen.
+    """
+    wide = replace(
+        walk,
+        first=factor * walk.first,
+        step=factor * walk.step,
+        own=factor * walk.own,
+        jump=factor * np.maximum(walk.jump, 0) + least**2,
+        odd=factor * np.maximum(walk.odd, 0),
+    )
+    after = smoothed(wide.filtered(looks))
+    errors: list[ErrorOfWeek | None] = []
+    for week, quadratic in enumerate(weeks.quadratics):
+        look, pilot = looks[week], weeks.pilots[week]
+        if quadratic is None or look is None or pilot is None:
+            errors.append(None)
+            continue
+        own = wide.own_parts[week]
+        state, _ = _with_own(look, own, after.mean[week], after.covariance[week])
+        mean = wide.mean + wide.columns @ state
+        reports = weeks.reports(week)
+        sampling = (np.diag(pilot) - np.outer(pilot, pilot)) / reports
+        seen = sampling @ quadratic.information
+        kept = np.eye(scaled.size) - seen
+        moved = _drawn(pilot, quadratic.score - quadratic.information @ mean, reports)
+        alone = sampling - seen @ sampling
+        part = without(look, own)
+        assert part is not None
+        told = own[:, None] * part.information
+        mine = np.diag(own) - told * own
+        columns = kept @ wide.columns
+        alone = alone + columns @ mine @ columns.T
+        through = np.eye(own.size) - told
+        # An error of a is one of a + u times (I - U B); written as one map of the masses.
+        inverse = np.linalg.pinv(wide.columns)
+        errors.append(
+            ErrorOfWeek(mean + moved, kept @ wide.columns @ through @ inverse, (alone + alone.T) / 2)
+        )
+    return WidenedWalk(wide, after, errors)
+
+
+def _uncertainty(widened: dict[str, WidenedWalk], weeks: _Weeks, week: int) -> Uncertainty | None:
+    """Return the error law of a week about its own people, for both kinds of band."""
+    laws = {}
+    for kind, wide in widened.items():
+        error, pilot = wide.errors[week], weeks.pilots[week]
+        if error is None or pilot is None:
+            return None
+        laws[kind] = Uncertainty(
+            error.centre,
+            *compressed(wide.covariance(week)),
+            pilot,
+            weeks.reports(week),
+            METHOD,
+        )
+    whole = laws["simultaneous"]
+    return replace(laws["pointwise"], variants=Variants(empirical_simultaneous=whole))
