@@ -105,9 +105,11 @@ from .results.distances import wasserstein as wasserstein
 from .results.distribution import Distribution as Distribution
 from .results.heavy_hitters import HeavyHitters as HeavyHitters
 from .results.signed_estimate import SignedEstimate as SignedEstimate
+from .results.series import Series as Series
 from .survey.publication import Publication as Publication
 from .survey.publication import read_release as read_release
 from .survey.publication import release as release
+from .survey.series_decoding import decode_series as decode_series
 from .survey.registry import load_plugins as load_plugins
 from .survey.registry import register as register
 from .survey.survey import Survey as Survey

@@ -35,9 +35,6 @@ density by as much as it is high."""
 SLOPES = (1.0, 2.0, 3.0, 4.0)
 """By which power of the frequency the variances of steps fall."""
 
-OWN_LEVELS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32)
-"""The same of the part that a week has of its own."""
-
 JUMP_SLOPE = 2.0
 """Jumps are flatter than most steps are: a break in one week may be anywhere."""
 
@@ -82,8 +79,8 @@ class Walk:
         float64 [state].
     first : numpy.ndarray
         float64 [state, state]: prior covariance of the first week.
-    step, own : numpy.ndarray
-        float64 [state]: variances of an ordinary step, and of the part of a week of its own.
+    step : numpy.ndarray
+        float64 [state]: variances of an ordinary step.
     jump, odd : numpy.ndarray
         float64 [weeks]: levels of the jump into each week, and of what an odd week has alone.
     """
@@ -93,7 +90,6 @@ class Walk:
     frequency: Vector
     first: Matrix
     step: Vector
-    own: Vector
     jump: Vector
     odd: Vector
 
@@ -111,7 +107,7 @@ class Walk:
     @property
     def own_parts(self) -> Matrix:
         """Variances of each week's own part: float64 [weeks, state]."""
-        return self.own + np.outer(self.odd, self.shape)
+        return np.outer(self.odd, self.shape)
 
     def looks(self, weeks: Sequence[Week | None]) -> list[Look | None]:
         """Return what the weeks say about the amplitudes ``a + u``."""
@@ -186,9 +182,7 @@ def _laid_out(
     first = inverse @ prior.covariance @ inverse.T
     nothing = np.zeros(known.size)
     quiet = np.zeros(len(weeks))
-    return Walk(
-        prior.mean, columns, known, (first + first.T) / 2, nothing, nothing, quiet, quiet
-    )
+    return Walk(prior.mean, columns, known, (first + first.T) / 2, nothing, quiet, quiet)
 
 
 def _seen(weeks: Sequence[Week | None]) -> int:
@@ -211,25 +205,23 @@ def _left_out(covariance: Matrix, columns: Matrix, information: Matrix) -> Matri
 
 def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Walk]:
     """Return the level and slope of most evidence, searched from neighbour to neighbour."""
-    lines = (len(LEVELS), len(SLOPES), len(OWN_LEVELS))
+    lines = (len(LEVELS), len(SLOPES))
     tried: dict[tuple[int, ...], float] = {}
 
     def walk(place: tuple[int, ...]) -> Walk:
-        fall = start.frequency ** -SLOPES[place[1]]
-        step, own = LEVELS[place[0]] ** 2 * fall, OWN_LEVELS[place[2]] ** 2 * fall
-        return replace(start, step=step, own=own)
+        return replace(start, step=LEVELS[place[0]] ** 2 * start.frequency ** -SLOPES[place[1]])
 
     def weigh(place: tuple[int, ...]) -> None:
         if place not in tried:
             tried[place] = walk(place).evidence(looks)
 
-    for place in ((3, 1, 0), (3, 2, 0), (1, 1, 0), (2, 1, 2)):
+    for place in ((3, 1), (3, 2), (1, 1)):
         weigh(place)
     before = 0
     while len(tried) > before:
         before = len(tried)
         best = max(tried, key=lambda place: tried[place])
-        for line, step in product(range(3), (-1, 1)):
+        for line, step in product(range(2), (-1, 1)):
             near = (*best[:line], best[line] + step, *best[line + 1 :])
             if 0 <= near[line] < lines[line]:
                 weigh(near)
