@@ -142,7 +142,9 @@ def _seen(look: Look, centre: Vector, spread: Matrix) -> tuple[Matrix, Vector, f
     if failed:
         raise np.linalg.LinAlgError("the information of a week is not a number")
     left, residual = solved[:, :state], solved[:, -1]
-    gained = float(score @ (spread @ residual)) / 2
+    # The likelihood at the predicted mean, and what the spread about it adds.
+    gained = float(centre @ (look.score + score)) / 2
+    gained += float(score @ (spread @ residual)) / 2
     gained -= float(np.log(np.abs(np.diagonal(factor))).sum()) / 2
     return left, residual, gained
 
@@ -159,6 +161,20 @@ def without_own(look: Look | None, own: Vector) -> Look | None:
     system[np.diag_indices_from(system)] += 1
     solved = np.linalg.solve(system, np.column_stack([look.information, look.score]))
     return Look(_symmetric(solved[:, :state]), solved[:, -1])
+
+
+def own_evidence(look: Look | None, own: Vector) -> float:
+    """Return what integrating a week's own part out adds to the evidence.
+
+    ``b'U (I + A U)^-1 b / 2 - log det(I + A U) / 2``: without it weeks with and without such a
+    part could not be compared.
+    """
+    if look is None or not own.any():
+        return 0.0
+    system = look.information * own
+    system[np.diag_indices_from(system)] += 1
+    told = np.linalg.solve(system, look.score)
+    return float(look.score @ (own * told) - np.linalg.slogdet(system)[1]) / 2
 
 
 @dataclass(frozen=True, eq=False)

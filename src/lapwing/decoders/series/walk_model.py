@@ -23,12 +23,13 @@ from lapwing.decoders.series.random_walk import (
     Smoothed,
     evidence_of,
     filtered,
+    own_evidence,
     smoothed,
     without_own,
 )
 from lapwing.linear.arrays import Matrix, Vector
 
-LEVELS = (0.0, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
+LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Standard deviations of the step of the lowest wave from one week to the next, where 1 moves a
 density by as much as it is high."""
 
@@ -128,8 +129,10 @@ class Walk:
 
     def evidence(self, looks: Sequence[Look | None]) -> float:
         """Return the logarithm of the probability of all reports, up to a constant."""
-        parts = [without_own(look, own) for look, own in zip(looks, self.own_parts, strict=True)]
-        return evidence_of(parts, self.first, self.steps)
+        pairs = list(zip(looks, self.own_parts, strict=True))
+        parts = [without_own(look, own) for look, own in pairs]
+        alone = sum(own_evidence(look, own) for look, own in pairs)
+        return evidence_of(parts, self.first, self.steps) + alone
 
 
 def learnt_walk(
@@ -155,7 +158,10 @@ def learnt_walk(
         if found is None or evidence > found[0]:
             found = evidence, walk, looks
     assert found is not None
-    return refitted(found[1], found[2]), found[2]
+    walk, looks = refitted(found[1], found[2]), found[2]
+    # Where a jump explains what steps had to explain before, these are smaller.
+    _, walk = _best_spectrum(walk, looks)
+    return refitted(walk, looks, again=True), looks
 
 
 def _laid_out(
@@ -215,7 +221,7 @@ def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Wa
         if place not in tried:
             tried[place] = walk(place).evidence(looks)
 
-    for place in ((3, 1), (3, 2), (1, 1)):
+    for place in ((4, 1), (4, 2), (1, 1)):
         weigh(place)
     before = 0
     while len(tried) > before:
@@ -229,7 +235,9 @@ def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Wa
     return tried[best], walk(best)
 
 
-def refitted(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool = True) -> Walk:
+def refitted(
+    walk: Walk, looks: Sequence[Look | None], *, spectrum: bool = True, again: bool = False
+) -> Walk:
     """Return the walk with jumps and odd weeks where the reports show them.
 
     Parameters
@@ -238,6 +246,8 @@ def refitted(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool = True)
     looks : sequence of Look or None
     spectrum : bool
         Whether levels of half-octaves are refined too.
+    again : bool
+        Whether to go on from the jumps that the walk has.
 
     Notes
     -----
@@ -246,11 +256,9 @@ def refitted(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool = True)
     second, times :data:`SPARSITY` for a jump, the variance falls to nothing.
     """
     seen = np.array([look is not None for look in looks])
-    walk = replace(
-        walk,
-        jump=np.where(np.arange(seen.size) > 0, _START, 0.0),
-        odd=np.where(seen, _START, 0.0),
-    )
+    if not again:
+        jump = np.where(np.arange(seen.size) > 0, _START, 0.0)
+        walk = replace(walk, jump=jump, odd=np.where(seen, _START, 0.0))
     for _ in range(_SWEEPS):
         walk = _swept(walk, looks, spectrum=spectrum)
     return walk
@@ -264,7 +272,7 @@ def _swept(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool) -> Walk:
     squares = after.score[1:] ** 2
     usual = np.einsum("tii->ti", after.precision[1:])
     step = walk.step
-    if spectrum and step.any():
+    if spectrum and len(squares) and step.any():
         step = step * _factors(walk, squares, usual)
     jump = walk.jump.copy()
     jump[1:] = _fixed_point(jump[1:], squares @ shape, usual @ shape)
