@@ -113,5 +113,6 @@ from .survey.series_decoding import decode_series as decode_series
 from .survey.registry import load_plugins as load_plugins
 from .survey.registry import register as register
 from .survey.survey import Survey as Survey
+from .survey.watch import Watch as Watch
 
 __version__: str
