@@ -104,14 +104,14 @@ from .results.distances import variance_error as variance_error
 from .results.distances import wasserstein as wasserstein
 from .results.distribution import Distribution as Distribution
 from .results.heavy_hitters import HeavyHitters as HeavyHitters
-from .results.signed_estimate import SignedEstimate as SignedEstimate
 from .results.series import Series as Series
+from .results.signed_estimate import SignedEstimate as SignedEstimate
 from .survey.publication import Publication as Publication
 from .survey.publication import read_release as read_release
 from .survey.publication import release as release
-from .survey.series_decoding import decode_series as decode_series
 from .survey.registry import load_plugins as load_plugins
 from .survey.registry import register as register
+from .survey.series_decoding import decode_series as decode_series
 from .survey.survey import Survey as Survey
 from .survey.watch import Watch as Watch
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from lapwing.errors import MissingExtraError
 from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.picture import (
     BAR_LIMIT,
@@ -167,6 +168,7 @@ def plain(text: str) -> str:
 
 
 def write_percent(share: float, _: Any) -> str:
+    """Return a share in per cent, as axes of matplotlib ask for it."""
     return f"{100 * share:.6g} %"
 
 

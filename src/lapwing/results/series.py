@@ -391,4 +391,3 @@ class Series:
 
 def _listed(names: list[str]) -> str:
     return ", ".join(names) if len(names) <= 4 else f"{names[0]}, {names[1]} ... {names[-1]}"
-

@@ -46,9 +46,7 @@ class Shift:
     def of(cls, law: Uncertainty, *, ordered: bool, level: float = 0.95) -> Shift:
         """Return the shift that an error law of a difference tells."""
         gaps = np.cumsum(law.centre)[:-1] if ordered else law.centre
-        low, high = to_zero(
-            *law.curves(level, "simultaneous", cumulative=ordered, least=-1.0)
-        )
+        low, high = to_zero(*law.curves(level, "simultaneous", cumulative=ordered, least=-1.0))
         low, high = (low[:-1], high[:-1]) if ordered else (low, high)
         least = np.maximum(np.maximum(low, -high), 0.0)
         most = np.maximum(np.abs(low), np.abs(high))
@@ -102,7 +100,8 @@ class Shift:
             type(symbol) is not int or symbol < 0 for each in lists for symbol in each
         ):
             raise FormatError("a shift must hold lists of symbols")
-        return cls(*map(float, numbers), *map(tuple, lists))
+        size, low, high = map(float, numbers)
+        return cls(size, low, high, *map(tuple, lists))
 
 
 @dataclass(frozen=True)

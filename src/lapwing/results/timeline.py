@@ -107,9 +107,7 @@ def label_timeline(
     return Timeline(names, tuple(tracks), marks, None)
 
 
-def show_timeline(
-    picture: Timeline, *, title: str | None = None, label: str | None = None
-) -> Any:
+def show_timeline(picture: Timeline, *, title: str | None = None, label: str | None = None) -> Any:
     """Draw a timeline into a new figure, and return it; MissingExtraError without matplotlib."""
     figure = _figure((9, 4.2))
     ax = figure.subplots()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -129,8 +130,9 @@ def decode_series(
     >>> survey = Survey("wait", SquareWave(Interval(0, 60, bins=16), epsilon=1))
     >>> before, after = np.arange(16, 0, -1) * 300, np.arange(1, 17) * 300
     >>> weeks = [before, before, before, after, after]
-    >>> tallies = [(survey, simulate(survey.randomizer, week, rng=n)) for n, week in enumerate(weeks)]
-    >>> series = decode_series(tallies, names=["W1", "W2", "W3", "W4", "W5"])
+    >>> tallies = [simulate(survey.randomizer, week, rng=n) for n, week in enumerate(weeks)]
+    >>> pairs = [(survey, tally) for tally in tallies]
+    >>> series = decode_series(pairs, names=["W1", "W2", "W3", "W4", "W5"])
     >>> [(series[change.week].name, change.kind) for change in series.changes]
     [('W4', 'jump')]
     """
@@ -228,7 +230,7 @@ def check_order(names: Sequence[str]) -> None:
     dated = all(_DATED.fullmatch(name) for name in names) and len({len(n) for n in names}) == 1
     if not dated or len({"W" in name for name in names}) > 1:
         return
-    for before, after in zip(names, names[1:], strict=False):
+    for before, after in pairwise(names):
         if after <= before:
             raise ArgumentError(f"weeks must be in order, and {after} comes after {before}")
 
@@ -296,7 +298,7 @@ def _of_labels(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
 
     there = [number for number, week in enumerate(read) if week.channel is not None]
     changes = []
-    for since, week in zip(there, there[1:], strict=False):
+    for since, week in pairwise(there):
         evidence = answer.evidence(week)
         if evidence > 0:
             shift = Shift.of(joint(since, week)["simultaneous"], ordered=False)

@@ -349,7 +349,7 @@ class Watch:
     @classmethod
     def read(cls, path: Path | str) -> Watch:
         """Return the watch in a file; FormatError when it is none."""
-        return read(Path(path), cls.from_document)
+        return cls.from_document(read(Path(path)))
 
 
 def _label_pilot(week: ReadWeek) -> Vector:
@@ -400,4 +400,3 @@ def _unpacked(text: Any, state: int) -> Look:
 
 def _number(value: Any) -> bool:
     return type(value) in (int, float) and bool(np.isfinite(value))
-

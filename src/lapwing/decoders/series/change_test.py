@@ -75,9 +75,7 @@ def verdict(looks: Sequence[Look], shape: Vector) -> Verdict:
         after = Look(whole.information - before.information, whole.score - before.score)
         pair = (before, after)
         none = evidence_of(pair, level, still)
-        moved = [
-            evidence_of(pair, level, np.outer([0.0, size**2], shape)) - none for size in SIZES
-        ]
+        moved = [evidence_of(pair, level, np.outer([0.0, size**2], shape)) - none for size in SIZES]
         factors.append(float(logsumexp(moved)) - log(len(SIZES)))
         weights.append(-log(begun * (begun + 1)))
     # What may begin later has a factor of 1 so far: the weights that are left, 1 / weeks.

@@ -97,9 +97,7 @@ class LabelAnswer:
         return max(0.0, float(self.gained[week]))
 
 
-def walked_labels(
-    weeks: Sequence[UnbiasedShares | None], *, smooth: bool = True
-) -> LabelAnswer:
+def walked_labels(weeks: Sequence[UnbiasedShares | None], *, smooth: bool = True) -> LabelAnswer:
     """Return the shares of every week given all weeks, or given those up to it.
 
     Parameters
@@ -122,13 +120,10 @@ def walked_labels(
     usual = np.maximum(usual, np.minimum(1 / np.sqrt(weight), 1 / labels))
     noise = [None if week is None else week.variance(usual) for week in weeks]
     seen = [None if week is None else week.shares for week in weeks]
-    step = max(
-        (level**2 * usual for level in LEVELS),
-        key=lambda step: float(
-            _evidences(seen, noise, np.broadcast_to(step, (len(weeks), labels))).sum()
-        ),
-    )
-    jump = _jumps(seen, noise, step)
+    jump = np.zeros((len(weeks), labels))
+    for _ in range(2):  # where jumps explain what steps had to explain before, these are smaller
+        step = _best_step(seen, noise, usual, jump)
+        jump = _jumps(seen, noise, step)
     masses: list[Vector | None] = []
     laws: list[Uncertainty | None] = []
     found = _walk(seen, noise, step + jump, smooth=smooth)
@@ -142,6 +137,18 @@ def walked_labels(
         laws.append(_law(week, wide.mean[number], wide.variance[number], usual))
     gained = _gained(seen, noise, step, jump)
     return LabelAnswer(masses, laws, wide, jump, gained)
+
+
+def _best_step(
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], usual: Vector, jump: Matrix
+) -> Vector:
+    """Return the variances of steps of most evidence beside these jumps: float64 [labels]."""
+
+    def evidence(level: float) -> float:
+        return float(_evidences(seen, noise, level**2 * usual + jump).sum())
+
+    step: Vector = max(LEVELS, key=evidence) ** 2 * usual
+    return step
 
 
 def _mass(mean: Vector, variance: Vector, week: UnbiasedShares) -> Vector:
@@ -214,9 +221,7 @@ def _walk(
     return LabelWalk(mean, variance, carried)
 
 
-def _jumps(
-    seen: Sequence[Vector | None], noise: Sequence[Vector | None], step: Vector
-) -> Matrix:
+def _jumps(seen: Sequence[Vector | None], noise: Sequence[Vector | None], step: Vector) -> Matrix:
     """Return the variances of jumps that the reports show: float64 [weeks, labels].
 
     Fixed-point updates from the score of each step and its variance.

@@ -159,7 +159,8 @@ def without_own(look: Look | None, own: Vector) -> Look | None:
     state = own.size
     system = look.information * own
     system[np.diag_indices_from(system)] += 1
-    solved = np.linalg.solve(system, np.column_stack([look.information, look.score]))
+    right = np.column_stack([look.information, look.score])
+    solved = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
     return Look(_symmetric(solved[:, :state]), solved[:, -1])
 
 

@@ -18,18 +18,17 @@ from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Poste
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import learnt_prior
-from lapwing.decoders.series.random_walk import Filtered, Look, Smoothed, filtered, smoothed
+from lapwing.decoders.series.random_walk import Filtered, Look, Smoothed, smoothed
 from lapwing.decoders.series.random_walk import without_own as without
 from lapwing.decoders.series.walk_model import Walk, Week, learnt_walk, refitted
 from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Kind
 from lapwing.results.uncertainty import Uncertainty, Variants
 
 PASSES = 2
 
-POINTWISE, SIMULTANEOUS = (2.0, 0.03), (4.0, 0.06)
+POINTWISE, SIMULTANEOUS = (4.0, 0.01), (6.0, 0.03)
 """How much wider the variances of the walk are for bands, and the level that the step into any
 week may have whatever was learnt (of a standard deviation, 1 as high as the density): a jump that
 is too small to be sure of may be there. See :func:`_widened`."""
@@ -300,9 +299,7 @@ def _drawn(pilot: Vector, score: Vector, reports: int) -> Vector:
     return moved
 
 
-def _with_own(
-    look: Look, own: Vector, mean: Vector, covariance: Matrix
-) -> tuple[Vector, Matrix]:
+def _with_own(look: Look, own: Vector, mean: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
     """Return mean and covariance of ``a + u`` from those of a, given the week's reports.
 
     With B the information after u is integrated out, u given a has the gain ``U (b - B a)``, so
@@ -360,7 +357,9 @@ def _widened(fit: _Fit, chosen: Sequence[int], factor: float, least: float) -> W
     return WidenedWalk(wide, after, errors)
 
 
-def _uncertainty(widened: Mapping[Kind, WidenedWalk], weeks: _Weeks, week: int) -> Uncertainty | None:
+def _uncertainty(
+    widened: Mapping[Kind, WidenedWalk], weeks: _Weeks, week: int
+) -> Uncertainty | None:
     """Return the error law of a week about its own people, for both kinds of band."""
     laws: dict[str, Uncertainty] = {}
     for kind, wide in widened.items():

@@ -178,8 +178,9 @@ def _laid_out(
     if scaled.size <= WHOLE:
         columns, known = np.column_stack([waves, apart]), frequency
     else:
-        usual = sum(week.information for week in weeks if week is not None)
-        extra = _left_out(prior.covariance, columns, usual / max(1, _seen(weeks)))
+        there = [week.information for week in weeks if week is not None]
+        usual: Matrix = np.mean(there, axis=0)
+        extra = _left_out(prior.covariance, columns, usual)
         columns = np.column_stack([waves[:, :_WAVES], extra, apart])
         # What no low wave follows moves as the highest do.
         known = np.concatenate([known, np.full(extra.shape[1], frequency[_WAVES - 1])])
@@ -189,10 +190,6 @@ def _laid_out(
     nothing = np.zeros(known.size)
     quiet = np.zeros(len(weeks))
     return Walk(prior.mean, columns, known, (first + first.T) / 2, nothing, quiet, quiet)
-
-
-def _seen(weeks: Sequence[Week | None]) -> int:
-    return sum(week is not None for week in weeks)
 
 
 def _left_out(covariance: Matrix, columns: Matrix, information: Matrix) -> Matrix:
