@@ -38,7 +38,10 @@ METHOD = "posterior of a random walk of each label over the weeks"
 _FLAT = 0.25
 """Prior variance of a share in the first week: anything goes."""
 
-_SWEEPS = 8
+_SWEEPS = 20
+
+_NEGLIGIBLE = 1e-6
+"""Part of a share below which the variance of a jump counts as none."""
 
 _WIDER = 2.0
 """Factor of the variances of steps for bands."""
@@ -120,10 +123,7 @@ def walked_labels(weeks: Sequence[UnbiasedShares | None], *, smooth: bool = True
     usual = np.maximum(usual, np.minimum(1 / np.sqrt(weight), 1 / labels))
     noise = [None if week is None else week.variance(usual) for week in weeks]
     seen = [None if week is None else week.shares for week in weeks]
-    jump = np.zeros((len(weeks), labels))
-    for _ in range(2):  # where jumps explain what steps had to explain before, these are smaller
-        step = _best_step(seen, noise, usual, jump)
-        jump = _jumps(seen, noise, step)
+    step, jump = _learnt(seen, noise, usual)
     masses: list[Vector | None] = []
     laws: list[Uncertainty | None] = []
     found = _walk(seen, noise, step + jump, smooth=smooth)
@@ -137,6 +137,28 @@ def walked_labels(weeks: Sequence[UnbiasedShares | None], *, smooth: bool = True
         laws.append(_law(week, wide.mean[number], wide.variance[number], usual))
     gained = _gained(seen, noise, step, jump)
     return LabelAnswer(masses, laws, wide, jump, gained)
+
+
+def _learnt(
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], usual: Vector
+) -> tuple[Vector, Matrix]:
+    """Return the variances of steps and of jumps that the weeks support best.
+
+    Sought from two sides, because what one explains the other need not: jumps first, with hardly
+    any steps, or steps first, without jumps.
+    """
+    quiet = np.zeros((len(seen), usual.size))
+    best: tuple[float, Vector, Matrix] | None = None
+    for first in (LEVELS[1] ** 2 * usual, _best_step(seen, noise, usual, quiet)):
+        jump = _jumps(seen, noise, first)
+        step = _best_step(seen, noise, usual, jump)
+        jump = _jumps(seen, noise, step)
+        price = np.count_nonzero(jump > _NEGLIGIBLE * usual) * np.log(jump.size)
+        worth = float(_evidences(seen, noise, step + jump).sum()) - price
+        if best is None or worth > best[0]:
+            best = worth, step, jump
+    assert best is not None
+    return best[1], best[2]
 
 
 def _best_step(
