@@ -144,15 +144,14 @@ def _learnt(
 ) -> tuple[Vector, Matrix]:
     """Return the variances of steps and of jumps that the weeks support best.
 
-    Sought from two sides, because what one explains the other need not: jumps first, with hardly
-    any steps, or steps first, without jumps.
+    Sought from two sides, because what one explains the other need not: breaks first, between
+    which nothing moves, or steps first, without jumps.
     """
     quiet = np.zeros((len(seen), usual.size))
+    steady = _jumps(seen, noise, _best_step(seen, noise, usual, quiet))
     best: tuple[float, Vector, Matrix] | None = None
-    for first in (LEVELS[1] ** 2 * usual, _best_step(seen, noise, usual, quiet)):
-        jump = _jumps(seen, noise, first)
+    for jump in (_breaks(seen, noise), steady):
         step = _best_step(seen, noise, usual, jump)
-        jump = _jumps(seen, noise, step)
         price = np.count_nonzero(jump > _NEGLIGIBLE * usual) * np.log(jump.size)
         worth = float(_evidences(seen, noise, step + jump).sum()) - price
         if best is None or worth > best[0]:
@@ -241,6 +240,45 @@ def _walk(
         variance[week] += part**2 * (variance[week + 1] - ahead[week + 1])
         mean[week] += part * (mean[week + 1] - mean[week])
     return LabelWalk(mean, variance, carried)
+
+
+def _breaks(seen: Sequence[Vector | None], noise: Sequence[Vector | None]) -> Matrix:
+    """Return the variances of jumps between levels that do not move: float64 [weeks, labels].
+
+    Each label's weeks are parted where two levels fit so much better than one that the finding is
+    worth its price, then either part likewise (binary segmentation).
+    """
+    there = [week for week, value in enumerate(seen) if value is not None]
+    values = np.array([value for value in seen if value is not None])
+    weights = np.array([1 / own for own in noise if own is not None])
+    jump = np.zeros((len(seen), values.shape[1]))
+    price = PRICE + np.log(jump.size)
+    for label in range(values.shape[1]):
+        parts = [(0, len(there))]
+        while parts:
+            first, stop = parts.pop()
+            found = _best_break(values[first:stop, label], weights[first:stop, label])
+            if found is None or found[1] <= price:
+                continue
+            middle = first + found[0]
+            jump[there[middle], label] = found[2]
+            parts += [(first, middle), (middle, stop)]
+    return jump
+
+
+def _best_break(values: Vector, weights: Vector) -> tuple[int, float, float] | None:
+    """Return where two levels fit best, the log-evidence for them, and the jump's variance."""
+    if values.size < 2:
+        return None
+    before = np.cumsum(weights)[:-1]
+    after = weights.sum() - before
+    sums = np.cumsum(weights * values)
+    apart = (sums[-1] - sums[:-1]) / after - sums[:-1] / before
+    variance = 1 / before + 1 / after
+    square = np.maximum(apart**2 / variance, 1.0)
+    evidence = (square - 1 - np.log(square)) / 2
+    place = int(np.argmax(evidence))
+    return place + 1, float(evidence[place]), float(apart[place] ** 2)
 
 
 def _jumps(seen: Sequence[Vector | None], noise: Sequence[Vector | None], step: Vector) -> Matrix:
