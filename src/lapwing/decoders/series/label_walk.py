@@ -43,8 +43,8 @@ _SWEEPS = 20
 _NEGLIGIBLE = 1e-6
 """Part of a share below which the variance of a jump counts as none."""
 
-_WIDER = 2.0
-"""Factor of the variances of steps for bands."""
+_WIDER, _LEAST = 4.0, 0.01
+"""Factor of the variances of steps for bands, and the level that they always have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +127,7 @@ def walked_labels(weeks: Sequence[UnbiasedShares | None], *, smooth: bool = True
     masses: list[Vector | None] = []
     laws: list[Uncertainty | None] = []
     found = _walk(seen, noise, step + jump, smooth=smooth)
-    wide = _walk(seen, noise, _WIDER * (step + jump), smooth=smooth)
+    wide = _walk(seen, noise, _WIDER * (step + jump) + _LEAST**2 * usual, smooth=smooth)
     for number, week in enumerate(weeks):
         if week is None:
             masses.append(None)

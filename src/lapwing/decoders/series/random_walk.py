@@ -22,6 +22,10 @@ from scipy.linalg.lapack import dgesv
 from lapwing.linear.arrays import Matrix, Vector
 
 
+NOTHING = 1e-7
+"""Variance up to which a week has no part of its own: of a density 1 high, .0003."""
+
+
 @dataclass(frozen=True, eq=False)
 class Look:
     """What the reports of one week say about the state: ``score'a - a' information a / 2``.
@@ -154,7 +158,7 @@ def without_own(look: Look | None, own: Vector) -> Look | None:
 
     The part is integrated out: ``(I + A U)^-1 A`` and ``(I + A U)^-1 b``.
     """
-    if look is None or not own.any():
+    if look is None or own.max() <= NOTHING:
         return look
     state = own.size
     system = look.information * own
@@ -170,7 +174,7 @@ def own_evidence(look: Look | None, own: Vector) -> float:
     ``b'U (I + A U)^-1 b / 2 - log det(I + A U) / 2``: without it weeks with and without such a
     part could not be compared.
     """
-    if look is None or not own.any():
+    if look is None or own.max() <= NOTHING:
         return 0.0
     system = look.information * own
     system[np.diag_indices_from(system)] += 1

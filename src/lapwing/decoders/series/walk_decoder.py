@@ -252,9 +252,10 @@ def _fitted(given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int) 
     for number in range(passes):
         weeks = _Weeks.at(given, pilots)
         prior, answer = _pooled(weeks, scaled, answer)
-        walk, looks = learnt_walk(weeks.quadratics, prior, scaled, answer)
+        rough = number + 1 < passes
+        walk, looks = learnt_walk(weeks.quadratics, prior, scaled, answer, rough=rough)
         fit = _Fit(weeks, walk, looks, smoothed(walk.filtered(looks)))
-        if number + 1 < passes:
+        if rough:
             masses = [fit.mass(week) for week in range(len(given))]
             pilots = [None if mass is None else _inside(mass) for mass in masses]
     return fit

@@ -49,6 +49,9 @@ _SWEEPS = 8
 _PSEUDO_COUNT = 20.0
 """Weight of the chosen spectrum, in amplitudes of a week, when half-octaves are refined."""
 
+_SEARCHED = 120
+"""Weeks, the last ones, from which level and slope are chosen; half-octaves are refined on all."""
+
 _MOST = 5.0
 """Factor by which a sweep changes a level at most."""
 
@@ -136,7 +139,12 @@ class Walk:
 
 
 def learnt_walk(
-    weeks: Sequence[Week | None], prior: NormalPrior, scaled: ScaledBasis, mass: Vector
+    weeks: Sequence[Week | None],
+    prior: NormalPrior,
+    scaled: ScaledBasis,
+    mass: Vector,
+    *,
+    rough: bool = False,
 ) -> tuple[Walk, list[Look | None]]:
     """Return the walk that the weeks support best, and what they say of its amplitudes.
 
@@ -148,10 +156,13 @@ def learnt_walk(
     scaled : ScaledBasis
     mass : numpy.ndarray
         float64 [size], the answer so far for all weeks pooled, whose density scales the waves.
+    rough : bool
+        Whether it is wanted for pilots only: then one scale is tried, and nothing twice.
     """
     density = scaled.density(mass)
     found: tuple[float, Walk, list[Look | None]] | None = None
-    for scale in (np.ones_like(density), np.sqrt(density), density):
+    scales = (np.sqrt(density), np.ones_like(density), density)
+    for scale in scales[:1] if rough else scales:
         start = _laid_out(prior, scaled, scale, weeks)
         looks = start.looks(weeks)
         evidence, walk = _best_spectrum(start, looks)
@@ -159,6 +170,8 @@ def learnt_walk(
             found = evidence, walk, looks
     assert found is not None
     walk, looks = refitted(found[1], found[2]), found[2]
+    if rough:
+        return walk, looks
     # Where a jump explains what steps had to explain before, these are smaller.
     _, walk = _best_spectrum(walk, looks)
     return refitted(walk, looks, again=True), looks
@@ -209,14 +222,15 @@ def _left_out(covariance: Matrix, columns: Matrix, information: Matrix) -> Matri
 def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Walk]:
     """Return the level and slope of most evidence, searched from neighbour to neighbour."""
     lines = (len(LEVELS), len(SLOPES))
+    last = replace(start, jump=start.jump[-_SEARCHED:], odd=start.odd[-_SEARCHED:])
     tried: dict[tuple[int, ...], float] = {}
 
     def walk(place: tuple[int, ...]) -> Walk:
-        return replace(start, step=LEVELS[place[0]] ** 2 * start.frequency ** -SLOPES[place[1]])
+        return replace(last, step=LEVELS[place[0]] ** 2 * start.frequency ** -SLOPES[place[1]])
 
     def weigh(place: tuple[int, ...]) -> None:
         if place not in tried:
-            tried[place] = walk(place).evidence(looks)
+            tried[place] = walk(place).evidence(looks[-_SEARCHED:])
 
     for place in ((4, 1), (4, 2), (1, 1)):
         weigh(place)
@@ -229,7 +243,7 @@ def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Wa
             if 0 <= near[line] < lines[line]:
                 weigh(near)
     best = max(tried, key=lambda place: tried[place])
-    return tried[best], walk(best)
+    return tried[best], replace(start, step=walk(best).step)
 
 
 def refitted(
