@@ -60,7 +60,7 @@ def watch(
         raise ArgumentError(f"a look is at one week, got {len(files.weeks)}; look at each in turn")
     if state_file.resolve() in {path.resolve() for path in files.paths}:
         raise ArgumentError("the state must be another file than those of the week")
-    called = name or files.names[0]
+    called = name or (str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0])
     with out.listening():
         state, noticed = state.look(files.weeks[0], name=called)
     write_text(state_file, state.to_json())

@@ -21,7 +21,6 @@ from scipy.linalg.lapack import dgesv
 
 from lapwing.linear.arrays import Matrix, Vector
 
-
 NOTHING = 1e-7
 """Variance up to which a week has no part of its own: of a density 1 high, .0003."""
 
