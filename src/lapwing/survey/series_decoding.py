@@ -23,7 +23,7 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import check_observation
@@ -194,6 +194,7 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     channel: Any = survey.randomizer.channel_for(tally)
     counts = channel.counts(tally)
     channel = survey.randomizer.channel_for(counts)
+    check_given(channel, counts)
     numbers = tuple(block.tobytes() for block in counts.blocks)
     identity = (counts.fingerprint, tuple(counts.reports), numbers)
     return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity)

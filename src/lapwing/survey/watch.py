@@ -264,7 +264,10 @@ class Watch:
         information, score = quadratic_likelihood(week.channel, week.observed, self.pilot)  # type: ignore[arg-type]
         columns, _ = self._columns()
         curved = information @ columns
-        return Look(columns.T @ curved, score @ columns - self.pilot @ curved)
+        found = columns.T @ curved
+        # Exactly symmetric, so that a state that was stored goes on as one that was not.
+        found = np.ascontiguousarray(np.tril(found) + np.tril(found, -1).T)
+        return Look(found, score @ columns - self.pilot @ curved)
 
     def _looks(self) -> list[tuple[str, Look]]:
         return [(week.name, week.look) for week in self.weeks[self.since :] if week.look]

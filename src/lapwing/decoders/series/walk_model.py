@@ -44,7 +44,11 @@ SPARSITY = 3.0
 
 _START = 0.02**2
 
-_SWEEPS = 8
+_FEWER = 5
+"""Sweeps of the fixed point where jumps are only sought."""
+
+_SHOWN = 1e-4
+"""Level from which a jump counts as found."""
 
 _PSEUDO_COUNT = 20.0
 """Weight of the chosen spectrum, in amplitudes of a week, when half-octaves are refined."""
@@ -169,12 +173,31 @@ def learnt_walk(
         if found is None or evidence > found[0]:
             found = evidence, walk, looks
     assert found is not None
-    walk, looks = refitted(found[1], found[2]), found[2]
-    if rough:
-        return walk, looks
-    # Where a jump explains what steps had to explain before, these are smaller.
-    _, walk = _best_spectrum(walk, looks)
-    return refitted(walk, looks, again=True), looks
+    _, walk, looks = found
+    if not rough:
+        walk = _with_jumps(walk, looks)
+    return refitted(walk, looks, again=not rough), looks
+
+
+def _with_jumps(walk: Walk, looks: Sequence[Look | None]) -> Walk:
+    """Return the walk with jumps, and with steps of most evidence beside them.
+
+    What one explains the other need not, so they are sought from two sides: jumps beside the
+    steps that the weeks ask for without any, and jumps beside hardly any steps. Each jump that
+    was found has its price.
+    """
+    quiet = LEVELS[0] ** 2 * walk.frequency**-JUMP_SLOPE
+    price = float(np.log(max(2, len(looks))))
+    best: tuple[float, Walk] | None = None
+    for start in (walk, replace(walk, step=quiet)):
+        tried = refitted(start, looks, spectrum=False, sweeps=_FEWER)
+        _, tried = _best_spectrum(tried, looks)
+        jumps = np.count_nonzero(np.append(tried.jump, tried.odd) > _SHOWN)
+        worth = tried.evidence(looks) - price * jumps
+        if best is None or worth > best[0]:
+            best = worth, tried
+    assert best is not None
+    return best[1]
 
 
 def _laid_out(
@@ -247,7 +270,12 @@ def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Wa
 
 
 def refitted(
-    walk: Walk, looks: Sequence[Look | None], *, spectrum: bool = True, again: bool = False
+    walk: Walk,
+    looks: Sequence[Look | None],
+    *,
+    spectrum: bool = True,
+    again: bool = False,
+    sweeps: int = 8,
 ) -> Walk:
     """Return the walk with jumps and odd weeks where the reports show them.
 
@@ -259,6 +287,7 @@ def refitted(
         Whether levels of half-octaves are refined too.
     again : bool
         Whether to go on from the jumps that the walk has.
+    sweeps : int
 
     Notes
     -----
@@ -270,7 +299,7 @@ def refitted(
     if not again:
         jump = np.where(np.arange(seen.size) > 0, _START, 0.0)
         walk = replace(walk, jump=jump, odd=np.where(seen, _START, 0.0))
-    for _ in range(_SWEEPS):
+    for _ in range(sweeps):
         walk = _swept(walk, looks, spectrum=spectrum)
     return walk
 
