@@ -60,6 +60,7 @@ from .planning.label_release_error import ExpectedLabelError as ExpectedLabelErr
 from .planning.label_release_error import (
     expected_label_release_error as expected_label_release_error,
 )
+from .planning.people_to_notice import people_to_notice as people_to_notice
 from .planning.poisoning_alarm import PoisoningAlarm as PoisoningAlarm
 from .planning.poisoning_alarm import poisoning_alarm as poisoning_alarm
 from .planning.recommendation import recommend as recommend

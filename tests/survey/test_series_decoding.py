@@ -67,7 +67,10 @@ def test_weeks_together_are_nearer_to_their_people_and_a_jump_is_not_smeared(jum
     series, counts, weeks = jumped
     alone = [SURVEY.decode(tally).mass for _, tally in weeks]
     gaps = [
-        [np.abs(np.cumsum(each - week / week.sum())).mean() for each, week in zip(way, counts)]
+        [
+            np.abs(np.cumsum(each - week / week.sum())).mean()
+            for each, week in zip(way, counts, strict=True)
+        ]
         for way in ([week.distribution.mass for week in series], alone)
     ]
     assert np.mean(gaps[0]) < 0.75 * np.mean(gaps[1])
@@ -182,7 +185,7 @@ def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: 
     document = series.to_document()
     assert lw.Series.from_json(series.to_json()) == series
     damaged: list[tuple[str, Any]] = [
-        ("weeks", document["weeks"][:1] + [{}]),
+        ("weeks", [*document["weeks"][:1], {}]),
         ("weeks", []),
         ("changes", [{**document["changes"][0], "week": 40}]),
         ("changes", [{**document["changes"][0], "kind": "leap"}]),

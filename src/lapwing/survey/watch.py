@@ -12,7 +12,7 @@ import numpy as np
 
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.series.change_test import Verdict, moved_by, needed, verdict
+from lapwing.decoders.series.change_test import WAVES, Verdict, moved_by, needed, verdict
 from lapwing.decoders.series.random_walk import Look
 from lapwing.decoders.series.walk_decoder import walked
 from lapwing.decoders.unbiased.linear_estimate import compressed
@@ -28,9 +28,6 @@ from lapwing.results.uncertainty import Uncertainty
 from lapwing.survey.series_decoding import ReadWeek, WeekGiven, check_domain, check_order, read_week
 
 VERSION = 1
-
-WAVES = 24
-"""Frequencies that are watched: a finer change does not show in a week's reports."""
 
 LABEL_LIMIT = 64
 

@@ -27,6 +27,9 @@ SIZES = (0.05, 0.1, 0.2, 0.4)
 """Standard deviations of the lowest wave of a change, where 1 moves a density by as much as it is
 high; equally probable. A change of .1 in the largest gap of the curves is about .25."""
 
+WAVES = 24
+"""Frequencies that are watched: a finer change does not show in a week's reports."""
+
 _LEVEL = 4.0
 """Prior variance of the level's amplitudes: nearly flat."""
 
@@ -64,8 +67,6 @@ def verdict(looks: Sequence[Look], shape: Vector) -> Verdict:
     weeks = len(looks)
     if weeks < 2:
         return Verdict(0.0, 0)
-    level = _LEVEL * np.eye(shape.size)
-    still = np.zeros((2, shape.size))
     whole = _added(looks)
     before = Look(np.zeros_like(whole.information), np.zeros_like(whole.score))
     factors, weights = [], []
@@ -73,15 +74,21 @@ def verdict(looks: Sequence[Look], shape: Vector) -> Verdict:
         last = looks[begun - 1]
         before = Look(before.information + last.information, before.score + last.score)
         after = Look(whole.information - before.information, whole.score - before.score)
-        pair = (before, after)
-        none = evidence_of(pair, level, still)
-        moved = [evidence_of(pair, level, np.outer([0.0, size**2], shape)) - none for size in SIZES]
-        factors.append(float(logsumexp(moved)) - log(len(SIZES)))
+        factors.append(evidence_at(before, after, shape))
         weights.append(-log(begun * (begun + 1)))
     # What may begin later has a factor of 1 so far: the weights that are left, 1 / weeks.
     terms = np.add(factors, weights)
     evidence = float(np.logaddexp(logsumexp(terms), -log(weeks)))
     return Verdict(evidence, 1 + int(np.argmax(terms)))
+
+
+def evidence_at(before: Look, after: Look, shape: Vector) -> float:
+    """Return the logarithm of the Bayes factor of a change between two looks against none."""
+    level = _LEVEL * np.eye(shape.size)
+    pair = (before, after)
+    none = evidence_of(pair, level, np.zeros((2, shape.size)))
+    moved = [evidence_of(pair, level, np.outer([0.0, size**2], shape)) - none for size in SIZES]
+    return float(logsumexp(moved)) - log(len(SIZES))
 
 
 def moved_by(looks: Sequence[Look], begun: int, shape: Vector) -> tuple[Vector, Matrix]:
