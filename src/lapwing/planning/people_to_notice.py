@@ -107,7 +107,7 @@ def people_to_notice(
         return _reported(people * seen, moved, least)
 
     found = 0.0
-    for along in range(min(_SHAPES, shape.size)):
+    for along in range(min(_SHAPES, root.size)):
         low, high = 1.0, float(USER_LIMIT)
         if reported(high, along) < power:
             raise ArgumentError("so small a change is not noticed with any number of people")
