@@ -203,9 +203,9 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, seed: int =
     if name in _SYNTHETIC:
         return _synthetic(name, seed)
     if name in STAND_INS:
-        return _stand_in(name, STAND_INS[name], _folder(folder))
+        return _stand_in(name, STAND_INS[name], data_folder(folder))
     if name in COUNT_TABLES:
-        return _count_table(name, COUNT_TABLES[name], _folder(folder))
+        return _count_table(name, COUNT_TABLES[name], data_folder(folder))
     if name in PAPER_FILES:
         return _paper_file(name, PAPER_FILES[name], folder)
     if name == _KOSARAK_FILE:
@@ -339,7 +339,7 @@ def _edge(value: float) -> str:
     return {math.pi: "pi", -math.pi: "-pi"}.get(value) or f"{value:,}"
 
 
-def _folder(folder: str | os.PathLike[str] | None) -> Path:
+def data_folder(folder: str | os.PathLike[str] | None = None) -> Path:
     """The folder that was asked for, else the variable's, else the default one; it exists."""
     if folder is not None:
         chosen, what = Path(folder), "the data folder asked for"
@@ -367,7 +367,7 @@ def _paper_paths(
     """The files of a paper: the one that was named, else the first pattern that matches any."""
     if folder is not None and Path(folder).is_file():
         return [Path(folder)]
-    place = _folder(folder)
+    place = data_folder(folder)
     for pattern in patterns:
         found = sorted(place.glob(pattern))
         if len(found) > 1 and not several:

@@ -35,6 +35,7 @@ _TITLES = {
     "accuracy/local": "Accuracy: numbers, from reports",
     "accuracy/bands": "Accuracy: bands, intervals, found atoms",
     "accuracy/labels": "Accuracy: labels, from reports",
+    "accuracy/series": "Accuracy: weeks decoded together",
     "accuracy/promises": "Accuracy: what is said beforehand",
     "accuracy/papers": "The papers' figures: reports",
     "accuracy/central": "The central model, and its paper's figures",

@@ -63,6 +63,7 @@ from .planning.label_release_error import ExpectedLabelError as ExpectedLabelErr
 from .planning.label_release_error import (
     expected_label_release_error as expected_label_release_error,
 )
+from .planning.people_to_notice import people_to_notice as people_to_notice
 from .planning.poisoning_alarm import PoisoningAlarm as PoisoningAlarm
 from .planning.poisoning_alarm import poisoning_alarm as poisoning_alarm
 from .planning.recommendation import recommend as recommend
@@ -107,12 +108,15 @@ from .results.distances import variance_error as variance_error
 from .results.distances import wasserstein as wasserstein
 from .results.distribution import Distribution as Distribution
 from .results.heavy_hitters import HeavyHitters as HeavyHitters
+from .results.series import Series as Series
 from .results.signed_estimate import SignedEstimate as SignedEstimate
 from .survey.publication import Publication as Publication
 from .survey.publication import read_release as read_release
 from .survey.publication import release as release
 from .survey.registry import load_plugins as load_plugins
 from .survey.registry import register as register
+from .survey.series_decoding import decode_series as decode_series
 from .survey.survey import Survey as Survey
+from .survey.watch import Watch as Watch
 
 __version__: str

@@ -46,6 +46,7 @@ EVERY: dict[str, tuple[str, ...]] = {
     "decode": ("decode", "survey.json", "tally.json", "-o", "result.json"),
     "plot": ("plot", "result.json", "-o", "picture.svg"),
     "difference": ("difference", "result.json", "result.json"),
+    "watch": ("watch", "watch.json", "-"),
     "simulate": ("simulate", "survey.json", "ages.csv", "-o", "simulated.json"),
     "verify": ("verify", "survey.json"),
     "distances": ("distances", "result.json", "--truth", "ages.csv"),

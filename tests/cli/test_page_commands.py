@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -79,3 +80,24 @@ def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
         done(*line)
     assert lw.read_release(tmp_path / "all.json").people == 12_000
     assert len((tmp_path / "synthetic.csv").read_text().split()) == 10_001
+
+
+def test_those_of_series(done: Program, tmp_path: Path) -> None:
+    survey = lw.Survey("minutes", lw.SquareWave(lw.Interval(0, 60, bins=16), 1))
+    (tmp_path / "survey.json").write_text(survey.to_json())
+    (tmp_path / "weeks").mkdir()
+    for week in range(1, 5):
+        people = np.full(16, 500) + (200 * np.arange(16) if week > 2 else 0)
+        tally = lw.simulate(survey.randomizer, people, rng=week)
+        path = tmp_path / "weeks" / f"2026-W{week:02d}.json"
+        path.write_text(json.dumps(tally.to_document()))
+    shown = commands("series.md")
+    assert len(shown) == 6
+    for line in shown:
+        done(*line)
+    for picture in ("timeline.png", "small.png"):
+        assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
+    series = lw.Series.from_json((tmp_path / "series.json").read_text())
+    assert series.names == [f"2026-W{week:02d}" for week in range(1, 5)]
+    assert (tmp_path / "weeks.csv").read_text().startswith("week,people,change,mean,q10")
+    assert lw.Watch.read(tmp_path / "watch.json").names == ["2026-W01", "2026-W02", "2026-W03"]

@@ -27,6 +27,7 @@ COMMANDS = MappingProxyType(
         "decode": "Estimate the distribution behind a tally.",
         "plot": "Draw a result as .png, .svg or .pdf.",
         "difference": "Compare two distributions: the first minus the second, with intervals.",
+        "watch": "Look at one more week, and say whether something changed.",
         "simulate": "Draw the tally that a population would send.",
         "verify": "Prove what a survey promises, and show what it means.",
         "distances": "Measure how far an estimate is from the truth.",

@@ -69,6 +69,10 @@ class Difference(Compared):
         Whether somebody may stand in both (two periods) or nobody does (two groups). The safe
         default is "same": then what was promised adds up, and only the people who reported can
         be compared.
+    joint : mapping, optional
+        The error law of the difference for each kind of band, where the two are of one series and
+        share errors (:meth:`Series.between`). Bands come from it. Intervals of single numbers add
+        the errors of the two, and are wider than they need be.
 
     Raises
     ------
@@ -106,6 +110,7 @@ class Difference(Compared):
     second: Comparable
     _: KW_ONLY
     people: People = "same"
+    joint: Mapping[Kind, Uncertainty] | None = None
 
     def __post_init__(self) -> None:
         """Check that the two can be compared."""
@@ -427,6 +432,8 @@ class Difference(Compared):
 
     def _error_law(self, kind: Kind, target: Target) -> Uncertainty | None:
         """Return the error law of the difference: independent errors add."""
+        if self.joint is not None and target == "empirical":
+            return self.joint[kind]
         both = self._error_laws(target, kind=kind)
         if both is None:
             return None

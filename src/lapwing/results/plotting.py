@@ -1,4 +1,7 @@
-"""Pictures drawn by matplotlib; the only file that imports it, and only when drawing."""
+"""Pictures drawn by matplotlib, which is imported only when drawing.
+
+Those of a series are drawn in `timeline.py`, with the colours and places of this file.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 
 from lapwing.errors import MissingExtraError
 from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.picture import (
     BAR_LIMIT,
@@ -89,7 +93,7 @@ def draw(picture: Picture, ax: Any = None) -> Any:
         case Bars():
             _draw_bars(picture, ax)
     if picture.title is not None:
-        ax.set_title(_plain(picture.title), fontsize="medium", color="0.3")
+        ax.set_title(plain(picture.title), fontsize="medium", color="0.3")
     return ax
 
 
@@ -141,7 +145,7 @@ def _stack(
     for picture, ax in zip(pictures, panels, strict=True):
         draw(picture, ax)
     for ax, above in zip(panels[1:], pictures, strict=False):
-        if ax.get_title() == _plain(above.title or ""):
+        if ax.get_title() == plain(above.title or ""):
             ax.set_title("")  # said once is enough
     for ax in panels[:-1]:
         ax.set_xlabel("")
@@ -151,19 +155,20 @@ def _stack(
 
 def _entitle(ax: Any, title: str | None, label: str | None) -> Any:
     if title is not None:
-        ax.set_title(f"{_plain(title)}\n{ax.get_title()}".rstrip("\n"), fontsize="medium")
+        ax.set_title(f"{plain(title)}\n{ax.get_title()}".rstrip("\n"), fontsize="medium")
     if label is not None:
         # The values of categories stand beside the bars, not below them.
-        (ax.set_ylabel if ax.yaxis_inverted() else ax.set_xlabel)(_plain(label))
+        (ax.set_ylabel if ax.yaxis_inverted() else ax.set_xlabel)(plain(label))
     return ax
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Return a text that is no formula, whatever signs it has."""
     return text.replace("$", r"\$")
 
 
-def _percent(share: float, _: Any) -> str:
+def write_percent(share: float, _: Any) -> str:
+    """Return a share in per cent, as axes of matplotlib ask for it."""
     return f"{100 * share:.6g} %"
 
 
@@ -171,7 +176,7 @@ def _dress(ax: Any, axis: Axis) -> None:
     low, high = axis.low, axis.high
     if axis.log:
         ax.set_xscale("log")
-    _set_ticks(ax.xaxis, axis)
+    set_ticks(ax.xaxis, axis)
     ax.spines[["top", "right"]].set_visible(False)
     ax.set_xlim(low, high)
     if axis.whole:
@@ -184,7 +189,7 @@ def _dress(ax: Any, axis: Axis) -> None:
     ax.set_axisbelow(True)
 
 
-def _set_ticks(xaxis: Any, axis: Axis) -> None:
+def set_ticks(xaxis: Any, axis: Axis) -> None:
     """Write values in their unit, at places where people expect them."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, MultipleLocator
 
@@ -209,6 +214,30 @@ def _set_ticks(xaxis: Any, axis: Axis) -> None:
         xaxis.set_major_locator(FixedLocator(places.tolist()))
         signs = None if days else _signs(places)
     xaxis.set_major_formatter(FuncFormatter(lambda n, _: to_text(n, unit=unit)[:signs]))
+
+
+def dress_values(
+    line: Any, unit: Unit, ends: tuple[float, float], *, log: bool, few: bool = False
+) -> None:
+    """Write values in their unit along an axis of matplotlib that is not that of a domain.
+
+    Parameters
+    ----------
+    line : matplotlib.axis.Axis
+    unit : {"number", "date", "datetime", "time-of-day"}
+    ends : (float, float)
+        Between which it reaches.
+    log : bool
+    few : bool
+        Whether there is room for two or three places only.
+    """
+    from matplotlib.ticker import MaxNLocator, MultipleLocator
+
+    set_ticks(line, Axis(*ends, unit, log, atom_at_end=False))
+    if few and unit == "time-of-day":
+        line.set_major_locator(MultipleLocator(12 * 3600))
+    elif few and not log:
+        line.set_major_locator(MaxNLocator(2))
 
 
 def _signs(seconds: Vector) -> int | None:
@@ -256,14 +285,14 @@ def _draw_curves(picture: Curves, ax: Any) -> None:
     else:
         ax.set_ylim(0, 1.01)
     for line in picture.lines:
-        ax.plot(line.x, line.y, label=_plain(line.name), **_LINES[line.role])
+        ax.plot(line.x, line.y, label=plain(line.name), **_LINES[line.role])
     if picture.found is not None:
         # At the foot, where marks hide no curve however many there are.
         foot = {"transform": ax.get_xaxis_transform(), "clip_on": False, "markersize": 9}
         at = np.full(picture.found.size, 0.02)
         label = "bin with a found atom"
         ax.plot(picture.found, at, "|", color="black", label=label, zorder=4, **foot)
-    ax.set_ylabel(_plain(picture.label))
+    ax.set_ylabel(plain(picture.label))
     _dress(ax, picture.axis)
     # Above the marks at the foot.
     place = {"loc": "lower right", "bbox_to_anchor": (1, 0.0 if picture.found is None else 0.05)}
@@ -293,7 +322,7 @@ def _draw_densities(picture: Densities, ax: Any) -> None:
     if max(stems) > 0:
         right = ax.secondary_yaxis("right", functions=(lambda y: y * length, lambda s: s / length))
         right.set_ylabel("share at one value")
-        right.yaxis.set_major_formatter(_percent)
+        right.yaxis.set_major_formatter(write_percent)
         right.spines[:].set_visible(False)
     ax.legend(frameon=False)
 
@@ -373,8 +402,8 @@ def _draw_bars(picture: Bars, ax: Any) -> None:
     if picture.intervals or picture.truth is not None or picture.threshold is not None:
         ax.legend(frameon=False, loc="lower right")
     _name_bars(ax, picture.values)
-    ax.set_xlabel(_plain(picture.label))
-    ax.xaxis.set_major_formatter(_percent)
+    ax.set_xlabel(plain(picture.label))
+    ax.xaxis.set_major_formatter(write_percent)
     ax.grid(axis="x", alpha=0.25, linewidth=0.6)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
@@ -383,7 +412,7 @@ def _draw_bars(picture: Bars, ax: Any) -> None:
 def _name_bars(ax: Any, values: list[Any]) -> None:
     """Write the values beside their bars, small enough for the height that there is."""
     names = ["(missing)" if value is None else str(value) for value in values]
-    shown = [_plain(name if len(name) <= 30 else f"{name[:29]}…") for name in names]
+    shown = [plain(name if len(name) <= 30 else f"{name[:29]}…") for name in names]
     room = ax.get_window_extent().height / ax.figure.dpi * 72 / max(len(shown), 1)
     ax.set_yticks(np.arange(len(shown)), shown, fontsize=float(np.clip(0.75 * room, 4, 10)))
     ax.set_ylim(len(shown) - 0.4, -0.6)

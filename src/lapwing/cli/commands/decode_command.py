@@ -17,6 +17,7 @@ from lapwing.cli.reading.stored import read_survey, read_tally
 from lapwing.cli.showing.answer import answer_document, answer_rows, answer_tables
 from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_tables
 from lapwing.cli.showing.release_answer import show_release
+from lapwing.cli.showing.series_answer import SeriesOptions, decode_weeks
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.errors import ArgumentError
 
@@ -42,11 +43,15 @@ def decode(
             metavar="SURVEY", help="The survey's JSON document (lapwing new); or a release alone."
         ),
     ],
-    tally_file: Annotated[
-        Path | None,
-        typer.Argument(metavar="TALLY", help="The tally (lapwing tally, lapwing merge)."),
+    tally_files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TALLY",
+            help="The tally (lapwing tally, lapwing merge); with --series one for each week.",
+        ),
     ] = None,
     *,
+    weeks: SeriesOptions,
     stored: ResultOptions,
     force: Force = False,
     given: DecoderOptions,
@@ -62,9 +67,29 @@ def decode(
 
     A release (lapwing release) says by itself what it holds: lapwing decode RELEASE shows it, by
     segment where it has some.
+
+    With --series, weeks are decoded together, each with what the others know: lapwing decode
+    --series SURVEY TALLY TALLY ..., in the order of time, or releases. A folder stands for its
+    files by name, another survey is for the tallies after it, and - is a week without any.
     """
     check_level(level)
     output = stored.output
+    tallies = [Path(name) for name in tally_files or ()]
+    if weeks.series:
+        if given != DecoderOptions():
+            raise ArgumentError("a series has its own decoder; leave the options of decoders out")
+        decode_weeks(
+            [str(survey_file), *(tally_files or ())], weeks, table, out,
+            output=output, force=force, level=level,
+        )  # fmt: skip
+        return
+    weeks.check_alone()
+    if len(tallies) > 1:
+        raise ArgumentError(
+            "one tally is decoded at a time: add several up with lapwing merge, or decode weeks "
+            "together with --series"
+        )
+    tally_file = tallies[0] if tallies else None
     if tally_file is None:
         if output is not None or given != DecoderOptions():
             raise ArgumentError("a release has its own decoder; leave --output and decoders out")

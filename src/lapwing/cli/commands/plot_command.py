@@ -10,7 +10,7 @@ import typer
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Force, Level, OutputFile, SegmentName, check_level
-from lapwing.cli.reading.stored import read_distribution_or_list
+from lapwing.cli.reading.stored import is_series, read_distribution_or_list, read_series
 from lapwing.cli.reading.truth import TruthOptions
 from lapwing.errors import ArgumentError
 from lapwing.results.plotting import figure_of
@@ -20,7 +20,8 @@ def plot(
     result_file: Annotated[
         Path,
         typer.Argument(
-            metavar="RESULT", help="A decoded distribution, or heavy hitters (lapwing decode -o)."
+            metavar="RESULT",
+            help="A decoded distribution, heavy hitters, or a series (lapwing decode -o).",
         ),
     ],
     output: OutputFile,
@@ -37,17 +38,36 @@ def plot(
         str | None,
         typer.Option("--label", metavar="TEXT", help='Of the values, say "income, dollars".'),
     ] = None,
+    weeks: Annotated[
+        bool,
+        typer.Option("--weeks", help="Of a series, a small picture of every week."),
+    ] = False,
     out: Output,
 ) -> None:
     """Draw a result as .png, .svg or .pdf.
 
-    The density and the CDF with its band, or the shares of categories with their intervals.
+    The density and the CDF with its band, or the shares of categories with their intervals. Of a
+    series its quantiles or shares over time, or with --weeks every week small.
     """
     check_level(level)
     named.check()
     check_ending(output, ENDINGS, what="the picture")
     others = [path for path in (result_file, named.truth, named.truth_result) if path is not None]
     check_output(output, inputs=others, force=force)
+    if is_series(result_file):
+        if segment is not None or named.file is not None:
+            raise ArgumentError("a series is drawn by itself, without a segment or a truth")
+        kind = "weeks" if weeks else "timeline"
+        figure = read_series(result_file).plot(kind=kind, title=title, label=label)
+        with out.listening():
+            write_figure(output, figure)
+        out.show(
+            {"command": "plot", "output": str(output), "truth": False},
+            facts({"written": str(output)}),
+        )
+        return
+    if weeks:
+        raise ArgumentError("--weeks is for a series (lapwing decode --series -o)")
     result = read_distribution_or_list(result_file, segment)
     if result.kind == "heavy-hitters":
         if named.file is not None:

@@ -13,8 +13,10 @@ from lapwing.protocol.messages.tally import Tally, tally_from_document
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
+from lapwing.results.series import Series
 from lapwing.survey.publication import Publication, decode_release, release_from_document
 from lapwing.survey.survey import Survey
+from lapwing.survey.watch import Watch
 
 Stored = TypeVar("Stored")
 
@@ -39,6 +41,21 @@ def read_result(path: Path) -> Distribution:
 def read_stored_release(path: Path) -> Release:
     """Return the release in a file; FormatError when it is none."""
     return _read(path, release_from_document)
+
+
+def read_series(path: Path) -> Series:
+    """Return the series in a file; FormatError when it is none."""
+    return _read(path, Series.from_document)
+
+
+def is_series(path: Path) -> bool:
+    """Return whether a file holds a series."""
+    return read(path).get("format") == "lapwing-series"
+
+
+def read_watch(path: Path) -> Watch:
+    """Return the watch in a file; FormatError when it is none."""
+    return _read(path, Watch.from_document)
 
 
 def read_segment(path: Path, segment: str | None) -> Distribution:

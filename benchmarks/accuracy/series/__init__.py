@@ -1,0 +1,1 @@
+"""Weeks decoded together, and watched."""

@@ -1,0 +1,87 @@
+"""Files of weeks, in the order of time: surveys with their tallies, and releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lapwing.cli.reading.stored import RELEASE, read_stored_release, read_survey, read_tally
+from lapwing.documents import read
+from lapwing.errors import ArgumentError
+from lapwing.survey.series_decoding import WeekGiven
+from lapwing.survey.survey import FORMAT as SURVEY
+from lapwing.survey.survey import Survey
+
+GAP = "-"
+"""Stands for a week without a file."""
+
+
+@dataclass(frozen=True)
+class WeekFiles:
+    """Weeks as they were read.
+
+    Parameters
+    ----------
+    weeks : list of (Survey, Tally), Release or None
+    names : list of str
+        Of the files, without their endings.
+    paths : list of Path
+        All files that were read.
+    """
+
+    weeks: list[WeekGiven]
+    names: list[str]
+    paths: list[Path]
+
+
+def read_weeks(words: Sequence[str]) -> WeekFiles:
+    """Return the weeks that words of the command line name, in their order.
+
+    A folder stands for its files by name; a survey is for the tallies after it.
+
+    Raises
+    ------
+    ArgumentError
+        When a tally stands before any survey, or there is no week.
+    """
+    weeks: list[WeekGiven] = []
+    names: list[str] = []
+    survey: Survey[Any] | None = None
+    paths = []
+    for path in _listed(words):
+        if path is None:
+            weeks.append(None)
+            names.append(f"gap {len(weeks)}")
+            continue
+        paths.append(path)
+        kind = read(path).get("format")
+        if kind == SURVEY:
+            survey = read_survey(path)
+            continue
+        if kind == RELEASE:
+            weeks.append(read_stored_release(path))
+        elif survey is None:
+            raise ArgumentError(
+                f"{path.name} stands before the survey that collected it; name the survey first"
+            )
+        else:
+            weeks.append((survey, read_tally(path)))
+        names.append(path.name.removesuffix(".json").removesuffix(".tally"))
+    if not weeks:
+        raise ArgumentError("a series needs weeks: the survey, then its tallies in order")
+    return WeekFiles(weeks, names, paths)
+
+
+def _listed(words: Sequence[str]) -> list[Path | None]:
+    found: list[Path | None] = []
+    for word in words:
+        path = Path(word)
+        if word == GAP:
+            found.append(None)
+        elif path.is_dir():
+            found += sorted(each for each in path.iterdir() if each.is_file())
+        else:
+            found.append(path)
+    return found

@@ -1,0 +1,1 @@
+"""Many weeks decoded together: a random walk of distributions, and what changed in it."""

@@ -1,0 +1,125 @@
+"""A test of whether a distribution changed that may be looked at every week, for ever.
+
+For each week tau at which a change may have begun, the Bayes factor of "one level before tau,
+another from tau on" against "one level throughout" is a martingale while nothing changes: every
+week's reports multiply it by a likelihood ratio. So is their mean, weighed by a prior of tau; it
+starts at 1, and the probability that it ever passes 1 / alpha is at most alpha (Ville 1939). So
+a look costs nothing, and neither does looking again.
+
+What the level is does not matter: it is integrated out, under the same flat prior on both sides.
+How large a change is and where, is integrated out too, under a mixture of sizes with a smooth
+spectrum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log, log1p
+
+import numpy as np
+from scipy.special import logsumexp
+
+from lapwing.decoders.series.random_walk import Look, evidence_of, filtered, smoothed
+from lapwing.linear.arrays import Matrix, Vector
+
+SIZES = (0.05, 0.1, 0.2, 0.4)
+"""Standard deviations of the lowest wave of a change, where 1 moves a density by as much as it is
+high; equally probable. A change of .1 in the largest gap of the curves is about .25."""
+
+WAVES = 24
+"""Frequencies that are watched: a finer change does not show in a week's reports."""
+
+_LEVEL = 4.0
+"""Prior variance of the level's amplitudes: nearly flat."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a look says.
+
+    Parameters
+    ----------
+    evidence : float
+        Logarithm of the martingale, which is 1 at the start.
+    begun : int
+        The week at which a change most probably began, if there was one; 0 before there are two.
+    """
+
+    evidence: float
+    begun: int
+
+
+def verdict(looks: Sequence[Look], shape: Vector) -> Verdict:
+    """Return the evidence that the state changed at one of these weeks.
+
+    Parameters
+    ----------
+    looks : sequence of Look
+        One for each week since the reference, in order, all at one pilot that was chosen before.
+    shape : numpy.ndarray
+        float64 [state]: variances of a change of size 1.
+
+    Notes
+    -----
+    O(weeks * state^3).
+    """
+    weeks = len(looks)
+    if weeks < 2:
+        return Verdict(0.0, 0)
+    whole = _added(looks)
+    before = Look(np.zeros_like(whole.information), np.zeros_like(whole.score))
+    factors, weights = [], []
+    for begun in range(1, weeks):
+        last = looks[begun - 1]
+        before = Look(before.information + last.information, before.score + last.score)
+        after = Look(whole.information - before.information, whole.score - before.score)
+        factors.append(evidence_at(before, after, shape))
+        weights.append(-log(begun * (begun + 1)))
+    # What may begin later has a factor of 1 so far: the weights that are left, 1 / weeks.
+    terms = np.add(factors, weights)
+    evidence = float(np.logaddexp(logsumexp(terms), -log(weeks)))
+    return Verdict(evidence, 1 + int(np.argmax(terms)))
+
+
+def evidence_at(before: Look, after: Look, shape: Vector) -> float:
+    """Return the logarithm of the Bayes factor of a change between two looks against none."""
+    level = _LEVEL * np.eye(shape.size)
+    pair = (before, after)
+    none = evidence_of(pair, level, np.zeros((2, shape.size)))
+    moved = [evidence_of(pair, level, np.outer([0.0, size**2], shape)) - none for size in SIZES]
+    return float(logsumexp(moved)) - log(len(SIZES))
+
+
+def moved_by(looks: Sequence[Look], begun: int, shape: Vector) -> tuple[Vector, Matrix]:
+    """Return how far the state moved at a week, and the covariance of that: [state], its square.
+
+    Parameters
+    ----------
+    looks : sequence of Look
+    begun : int
+        The first week after the change, in 1..weeks - 1.
+    shape : numpy.ndarray
+        float64 [state].
+    """
+    pair = (_added(looks[:begun]), _added(looks[begun:]))
+    steps = np.outer([0.0, SIZES[-1] ** 2], shape)
+    after = smoothed(filtered(pair, _LEVEL * np.eye(shape.size), steps))
+    cross = after.between(0, 1)
+    covariance = after.covariance[0] + after.covariance[1] - cross - cross.T
+    return after.mean[1] - after.mean[0], covariance
+
+
+def needed(alpha: float, report: int) -> float:
+    """Return the evidence from which the n-th change is reported, n from 1.
+
+    The n-th may be false with a probability of ``alpha / (n (n + 1))``; those sum to alpha.
+    """
+    return -log(alpha) + log(report) + log1p(report)
+
+
+def _added(looks: Sequence[Look]) -> Look:
+    return Look(
+        np.sum([look.information for look in looks], axis=0),
+        np.sum([look.score for look in looks], axis=0),
+    )

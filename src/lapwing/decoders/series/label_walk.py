@@ -1,0 +1,319 @@
+"""A series of labels decoded together: the share of each label walks by itself.
+
+Each week gives every label an unbiased estimate with a known variance. A filter and a smoother of
+one number per label, all labels at once, linear in the labels. How far shares step is one level
+for all, in proportion to their root as counts vary; a jump of one label in one week has a variance
+of its own, which goes to zero where the reports show none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
+from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.covariance import Covariance
+from lapwing.linear.projections import simplex
+from lapwing.results.uncertainty import Uncertainty
+
+LEVELS = (0.0, *np.geomspace(1e-4, 0.2, 12).tolist())
+"""Standard deviations of a week's step of a label that everybody has; the grid of the evidence."""
+
+SPARSITY = 5.0
+"""How much stronger than its noise a label's jump must be before its variance grows: there are
+as many chances for one as labels."""
+
+FEW = 24
+"""Labels from which what all shares are like is learnt, as where one week is decoded."""
+
+PRICE = 4.0
+"""Log-evidence that a jump must win beside the logarithm of the jumps that might be found."""
+
+METHOD = "posterior of a random walk of each label over the weeks"
+
+_FLAT = 0.25
+"""Prior variance of a share in the first week: anything goes."""
+
+_SWEEPS = 20
+
+_NEGLIGIBLE = 1e-6
+"""Part of a share below which the variance of a jump counts as none."""
+
+_WIDER, _LEAST = 4.0, 0.01
+"""Factor of the variances of steps for bands, and the level that they always have."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelWalk:
+    """The shares of all labels in all weeks, given all weeks or those up to each.
+
+    Parameters
+    ----------
+    mean, variance : numpy.ndarray
+        float64 [weeks, labels].
+    carried : numpy.ndarray
+        float64 [weeks, labels]: by what part of its error a week hands on to the next, given all
+        weeks: the covariance of two weeks is the later one's variance times all parts between.
+    """
+
+    mean: Matrix
+    variance: Matrix
+    carried: Matrix
+
+    def difference(self, earlier: int, later: int) -> tuple[Vector, Vector]:
+        """Return the later week less the earlier, and its variance: float64 [labels] each."""
+        shared = self.variance[later] * np.prod(self.carried[earlier:later], axis=0)
+        variance = self.variance[earlier] + self.variance[later] - 2 * shared
+        return self.mean[later] - self.mean[earlier], np.maximum(variance, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAnswer:
+    """All weeks of labels decoded together.
+
+    Parameters
+    ----------
+    masses : sequence of numpy.ndarray or None
+        float64 [labels] for each week with reports.
+    uncertainties : sequence of Uncertainty or None
+    widened : LabelWalk
+        For bands, about the population.
+    jump : numpy.ndarray
+        float64 [weeks, labels]: variances of jumps that were found.
+    gained : numpy.ndarray
+        float64 [weeks]: log-evidence for the jump of most evidence into a week, less the price of
+        a finding, the logarithm of how many might have been made.
+    """
+
+    masses: Sequence[Vector | None]
+    uncertainties: Sequence[Uncertainty | None]
+    widened: LabelWalk
+    jump: Matrix
+    gained: Vector
+
+    def evidence(self, week: int) -> float:
+        """Return the log-evidence of the jumps into a week beyond their price, 0 without any."""
+        return max(0.0, float(self.gained[week]))
+
+
+def walked_labels(weeks: Sequence[UnbiasedShares | None], *, smooth: bool = True) -> LabelAnswer:
+    """Return the shares of every week given all weeks, or given those up to it.
+
+    Parameters
+    ----------
+    weeks : sequence of UnbiasedShares or None
+        One for each week, over the same labels; None where nobody reported.
+    smooth : bool
+        False: each week's shares are given the weeks up to it, but for the level of the steps,
+        which is learnt from all.
+
+    Notes
+    -----
+    O(weeks * labels).
+    """
+    there = [week for week in weeks if week is not None]
+    labels = there[0].shares.size
+    weight = np.sum([1 / week.empty for week in there], axis=0)
+    usual = simplex(np.sum([week.shares / week.empty for week in there], axis=0) / weight)
+    # Nobody knows that a label is empty better than the reports of all weeks do.
+    usual = np.maximum(usual, np.minimum(1 / np.sqrt(weight), 1 / labels))
+    noise = [None if week is None else week.variance(usual) for week in weeks]
+    seen = [None if week is None else week.shares for week in weeks]
+    step, jump = _learnt(seen, noise, usual)
+    masses: list[Vector | None] = []
+    laws: list[Uncertainty | None] = []
+    found = _walk(seen, noise, step + jump, smooth=smooth)
+    wide = _walk(seen, noise, _WIDER * (step + jump) + _LEAST**2 * usual, smooth=smooth)
+    for number, week in enumerate(weeks):
+        if week is None:
+            masses.append(None)
+            laws.append(None)
+            continue
+        masses.append(_mass(found.mean[number], found.variance[number], week))
+        laws.append(_law(week, wide.mean[number], wide.variance[number], usual))
+    gained = _gained(seen, noise, step, jump)
+    return LabelAnswer(masses, laws, wide, jump, gained)
+
+
+def _learnt(
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], usual: Vector
+) -> tuple[Vector, Matrix]:
+    """Return the variances of steps and of jumps that the weeks support best.
+
+    Sought from two sides, because what one explains the other need not: breaks first, between
+    which nothing moves, or steps first, without jumps.
+    """
+    quiet = np.zeros((len(seen), usual.size))
+    steady = _jumps(seen, noise, _best_step(seen, noise, usual, quiet))
+    best: tuple[float, Vector, Matrix] | None = None
+    for jump in (_breaks(seen, noise), steady):
+        step = _best_step(seen, noise, usual, jump)
+        price = np.count_nonzero(jump > _NEGLIGIBLE * usual) * np.log(jump.size)
+        worth = float(_evidences(seen, noise, step + jump).sum()) - price
+        if best is None or worth > best[0]:
+            best = worth, step, jump
+    assert best is not None
+    return best[1], best[2]
+
+
+def _best_step(
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], usual: Vector, jump: Matrix
+) -> Vector:
+    """Return the variances of steps of most evidence beside these jumps: float64 [labels]."""
+
+    def evidence(level: float) -> float:
+        return float(_evidences(seen, noise, level**2 * usual + jump).sum())
+
+    step: Vector = max(LEVELS, key=evidence) ** 2 * usual
+    return step
+
+
+def _mass(mean: Vector, variance: Vector, week: UnbiasedShares) -> Vector:
+    """Return the nearest distribution; of many labels, shrunk by what they all are like."""
+    if mean.size < FEW:
+        return simplex(mean)
+    known = UnbiasedShares(mean, np.maximum(variance, 1e-300), 0.0, week.reports, week.tails)
+    return simplex(shrunk(known.with_total()))
+
+
+def _law(week: UnbiasedShares, mean: Vector, variance: Vector, usual: Vector) -> Uncertainty:
+    """Return the error law about the week's own people."""
+    drawn = usual * (1 - usual) / week.reports
+    told = drawn / week.variance(usual)
+    centre = mean + told * (week.shares - mean)
+    spread = (1 - told) ** 2 * variance + drawn * np.maximum(1 - told, 0.0)
+    nothing = np.zeros(mean.size)
+    noise = Covariance(spread, np.zeros((mean.size, 0)), np.zeros(0))
+    return Uncertainty(centre, noise, nothing, simplex(mean), week.reports, METHOD, laplace=0.0)
+
+
+def _filtered(
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], steps: Matrix
+) -> tuple[Matrix, Matrix, Matrix, Matrix, Vector]:
+    """Return predicted means and variances, those after the reports, and the evidence."""
+    weeks, labels = steps.shape
+    predicted, ahead, mean, variance = np.zeros((4, weeks, labels))
+    centre, spread = np.full(labels, 1 / labels), np.full(labels, _FLAT)
+    evidence = np.zeros(labels)
+    for week in range(weeks):
+        if week:
+            spread = spread + steps[week]
+        predicted[week], ahead[week] = centre, spread
+        value, own = seen[week], noise[week]
+        if value is not None and own is not None:
+            total = spread + own
+            off = value - centre
+            evidence -= (off**2 / total + np.log(total)) / 2
+            centre = centre + spread / total * off
+            spread = spread * own / total
+        mean[week], variance[week] = centre, spread
+    return predicted, ahead, mean, variance, evidence
+
+
+def _evidences(
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], steps: Matrix
+) -> Vector:
+    """Return the log-evidence of each label's walk: float64 [labels]."""
+    return _filtered(seen, noise, steps)[-1]
+
+
+def _walk(
+    seen: Sequence[Vector | None],
+    noise: Sequence[Vector | None],
+    steps: Matrix,
+    *,
+    smooth: bool,
+) -> LabelWalk:
+    """Return the filter's answer, or the smoother's."""
+    _, ahead, mean, variance, _ = _filtered(seen, noise, steps)
+    carried = np.zeros(mean.shape)
+    if not smooth:
+        return LabelWalk(mean, variance, carried)
+    mean, variance = mean.copy(), variance.copy()
+    for week in reversed(range(mean.shape[0] - 1)):
+        part = variance[week] / ahead[week + 1]
+        carried[week] = part
+        variance[week] += part**2 * (variance[week + 1] - ahead[week + 1])
+        mean[week] += part * (mean[week + 1] - mean[week])
+    return LabelWalk(mean, variance, carried)
+
+
+def _breaks(seen: Sequence[Vector | None], noise: Sequence[Vector | None]) -> Matrix:
+    """Return the variances of jumps between levels that do not move: float64 [weeks, labels].
+
+    Each label's weeks are parted where two levels fit so much better than one that the finding is
+    worth its price, then either part likewise (binary segmentation).
+    """
+    there = [week for week, value in enumerate(seen) if value is not None]
+    values = np.array([value for value in seen if value is not None])
+    weights = np.array([1 / own for own in noise if own is not None])
+    jump = np.zeros((len(seen), values.shape[1]))
+    price = PRICE + np.log(jump.size)
+    for label in range(values.shape[1]):
+        parts = [(0, len(there))]
+        while parts:
+            first, stop = parts.pop()
+            found = _best_break(values[first:stop, label], weights[first:stop, label])
+            if found is None or found[1] <= price:
+                continue
+            middle = first + found[0]
+            jump[there[middle], label] = found[2]
+            parts += [(first, middle), (middle, stop)]
+    return jump
+
+
+def _best_break(values: Vector, weights: Vector) -> tuple[int, float, float] | None:
+    """Return where two levels fit best, the log-evidence for them, and the jump's variance."""
+    if values.size < 2:
+        return None
+    before = np.cumsum(weights)[:-1]
+    after = weights.sum() - before
+    sums = np.cumsum(weights * values)
+    apart = (sums[-1] - sums[:-1]) / after - sums[:-1] / before
+    variance = 1 / before + 1 / after
+    square = np.maximum(apart**2 / variance, 1.0)
+    evidence = (square - 1 - np.log(square)) / 2
+    place = int(np.argmax(evidence))
+    return place + 1, float(evidence[place]), float(apart[place] ** 2)
+
+
+def _jumps(seen: Sequence[Vector | None], noise: Sequence[Vector | None], step: Vector) -> Matrix:
+    """Return the variances of jumps that the reports show: float64 [weeks, labels].
+
+    Fixed-point updates from the score of each step and its variance.
+    """
+    weeks = len(seen)
+    jump = np.zeros((weeks, step.size))
+    jump[1:] = np.maximum(step, 1e-4)
+    for _ in range(_SWEEPS):
+        predicted, ahead, *_ = _filtered(seen, noise, step + jump)
+        later, spread = np.zeros((2, step.size))
+        for week in reversed(range(1, weeks)):
+            value, own = seen[week], noise[week]
+            if value is not None and own is not None:
+                total = ahead[week] + own
+                passed = own / total
+                later = (value - predicted[week]) / total + passed * later
+                spread = 1 / total + passed**2 * spread
+            told = later**2 / (SPARSITY * np.maximum(spread, 1e-300))
+            jump[week] = np.clip(jump[week] * told, 0.0, 1.0)
+    return np.where(jump > 1e-3 * np.maximum(step, 1e-9), jump, 0.0)
+
+
+def _gained(
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], step: Vector, jump: Matrix
+) -> Vector:
+    """Return the evidence that jumps into a week win, less their price: float64 [weeks]."""
+    whole = _evidences(seen, noise, step + jump)
+    weeks, labels = jump.shape
+    price = PRICE + np.log(weeks * labels)
+    gained = np.full(weeks, -np.inf)
+    for week in np.flatnonzero(jump.any(axis=1)).tolist():
+        fewer = jump.copy()
+        fewer[week] = 0.0
+        gained[week] = float((whole - _evidences(seen, noise, step + fewer)).max()) - price
+    return gained

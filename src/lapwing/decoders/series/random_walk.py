@@ -1,0 +1,237 @@
+"""Filter and smoother of a random walk whose weeks have quadratic likelihoods.
+
+A state a, of some tens of amplitudes, walks: ``a_t = a_(t-1) + w_t`` with ``w_t ~ N(0, Q_t)``, and
+the reports of week t say ``b'a - a'Aa / 2`` about it. Nothing here inverts an information or a
+covariance: both may be singular, as those of a week without reports and of a week without a change
+are. The backward pass carries the score of all later weeks and its variance, from which smoothed
+means, covariances between any two weeks, and the slope of the evidence in every variance follow.
+
+Source: de Jong 1989 (the smoother, and covariances between weeks); Koopman and Shephard 1992 (the
+score of the evidence). Differs: likelihoods are given by information and score, not by
+observations with noise, so a week may say nothing about some directions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg.lapack import dgesv
+
+from lapwing.linear.arrays import Matrix, Vector
+
+NOTHING = 1e-7
+"""Variance up to which a week has no part of its own: of a density 1 high, .0003."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What the reports of one week say about the state: ``score'a - a' information a / 2``.
+
+    Parameters
+    ----------
+    information : numpy.ndarray
+        float64 [state, state], symmetric, not negative.
+    score : numpy.ndarray
+        float64 [state].
+    """
+
+    information: Matrix
+    score: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Filtered:
+    """The state week by week, given that week and those before it.
+
+    Parameters
+    ----------
+    predicted, mean : numpy.ndarray
+        float64 [weeks, state]: before and after the week's reports.
+    ahead, covariance : numpy.ndarray
+        float64 [weeks, state, state]: the same.
+    residual : numpy.ndarray
+        float64 [weeks, state]: the score of a week at its mean.
+    passed : numpy.ndarray
+        float64 [weeks, state, state]: ``(I + A P)^-1``, by which the score of later weeks reaches
+        the state before this one; the unit where nobody reported.
+    expected : numpy.ndarray
+        float64 [weeks, state, state]: the variance of the residual.
+    evidence : float
+        Logarithm of the probability of all reports, but for what does not depend on variances.
+    """
+
+    predicted: Matrix
+    ahead: Matrix
+    mean: Matrix
+    covariance: Matrix
+    residual: Matrix
+    passed: Matrix
+    expected: Matrix
+    evidence: float
+
+
+def filtered(looks: Sequence[Look | None], first: Matrix, steps: Matrix) -> Filtered:
+    """Return the state of every week given the weeks up to it.
+
+    Parameters
+    ----------
+    looks : sequence of Look or None
+        One for each week; None where nobody reported.
+    first : numpy.ndarray
+        float64 [state, state]: prior covariance of the first week, whose mean is zero.
+    steps : numpy.ndarray
+        float64 [weeks, state]: variances of the step into each week, which come true also where
+        nobody reported; those of the first week are not used.
+
+    Notes
+    -----
+    O(weeks * state^3).
+    """
+    weeks, state = len(looks), first.shape[0]
+    predicted, mean, residual = np.zeros((3, weeks, state))
+    ahead, covariance, passed, expected = np.zeros((4, weeks, state, state))
+    centre, spread = np.zeros(state), first
+    evidence = 0.0
+    for week, look in enumerate(looks):
+        if week:
+            spread = _raised(spread, steps[week])
+        predicted[week], ahead[week] = centre, spread
+        if look is None:
+            passed[week] = np.eye(state)
+        else:
+            left, score, gained = _seen(look, centre, spread)
+            passed[week], residual[week] = left, score
+            expected[week] = _symmetric(left @ look.information)
+            centre = centre + spread @ score
+            spread = _symmetric(spread @ left)
+            evidence += gained
+        mean[week], covariance[week] = centre, spread
+    return Filtered(predicted, ahead, mean, covariance, residual, passed, expected, evidence)
+
+
+def evidence_of(looks: Sequence[Look | None], first: Matrix, steps: Matrix) -> float:
+    """Return the evidence of :func:`filtered` alone, in less time and memory."""
+    centre, spread = np.zeros(first.shape[0]), first
+    evidence = 0.0
+    for week, look in enumerate(looks):
+        if week:
+            spread = _raised(spread, steps[week])
+        if look is not None:
+            left, score, gained = _seen(look, centre, spread)
+            centre = centre + spread @ score
+            spread = _symmetric(spread @ left)
+            evidence += gained
+    return evidence
+
+
+def _raised(spread: Matrix, step: Vector) -> Matrix:
+    raised = spread.copy()
+    raised[np.diag_indices_from(raised)] += step
+    return raised
+
+
+def _seen(look: Look, centre: Vector, spread: Matrix) -> tuple[Matrix, Vector, float]:
+    """Return ``(I + A P)^-1``, the residual score, and the week's part of the evidence."""
+    state = centre.size
+    system = look.information @ spread
+    system[np.diag_indices_from(system)] += 1
+    score = look.score - look.information @ centre
+    right = np.zeros((state, state + 1), order="F")
+    right[np.diag_indices(state)] = 1
+    right[:, -1] = score
+    factor, _, solved, failed = dgesv(system, right, overwrite_a=1, overwrite_b=1)
+    if failed:
+        raise np.linalg.LinAlgError("the information of a week is not a number")
+    left, residual = solved[:, :state], solved[:, -1]
+    # The likelihood at the predicted mean, and what the spread about it adds.
+    gained = float(centre @ (look.score + score)) / 2
+    gained += float(score @ (spread @ residual)) / 2
+    gained -= float(np.log(np.abs(np.diagonal(factor))).sum()) / 2
+    return left, residual, gained
+
+
+def without_own(look: Look | None, own: Vector) -> Look | None:
+    """Return what a week says about the walk when it has a part of its own, N(0, diag(own)).
+
+    The part is integrated out: ``(I + A U)^-1 A`` and ``(I + A U)^-1 b``.
+    """
+    if look is None or own.max() <= NOTHING:
+        return look
+    state = own.size
+    system = look.information * own
+    system[np.diag_indices_from(system)] += 1
+    right = np.column_stack([look.information, look.score])
+    solved = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
+    return Look(_symmetric(solved[:, :state]), solved[:, -1])
+
+
+def own_evidence(look: Look | None, own: Vector) -> float:
+    """Return what integrating a week's own part out adds to the evidence.
+
+    ``b'U (I + A U)^-1 b / 2 - log det(I + A U) / 2``: without it weeks with and without such a
+    part could not be compared.
+    """
+    if look is None or own.max() <= NOTHING:
+        return 0.0
+    system = look.information * own
+    system[np.diag_indices_from(system)] += 1
+    told = np.linalg.solve(system, look.score)
+    return float(look.score @ (own * told) - np.linalg.slogdet(system)[1]) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class Smoothed:
+    """The state week by week given all weeks.
+
+    Parameters
+    ----------
+    forward : Filtered
+    mean, covariance : numpy.ndarray
+        float64 [weeks, state] and [weeks, state, state].
+    score, precision : numpy.ndarray
+        float64 [weeks, state] and [weeks, state, state]: the score of this and all later weeks at
+        the predicted state, and its variance.
+    """
+
+    forward: Filtered
+    mean: Matrix
+    covariance: Matrix
+    score: Matrix
+    precision: Matrix
+
+    def between(self, earlier: int, later: int) -> Matrix:
+        """Return the covariance of the states of two weeks: float64 [state, state].
+
+        Rows are the earlier week, which must not come after the later one.
+        """
+        forward = self.forward
+        if earlier == later:
+            return np.array(self.covariance[earlier])
+        carried = forward.ahead[earlier]
+        for week in range(earlier, later):
+            carried = carried @ forward.passed[week]
+        below: Matrix = carried - carried @ self.precision[later] @ forward.ahead[later]
+        return below
+
+
+def smoothed(forward: Filtered) -> Smoothed:
+    """Return the state of every week given all weeks; O(weeks * state^3)."""
+    mean, score = np.zeros((2, *forward.mean.shape))
+    covariance, precision = np.zeros((2, *forward.covariance.shape))
+    later = np.zeros(forward.mean.shape[1])
+    spread = np.zeros(forward.covariance.shape[1:])
+    for week in reversed(range(mean.shape[0])):
+        passed, ahead = forward.passed[week], forward.ahead[week]
+        later = forward.residual[week] + passed @ later
+        spread = _symmetric(forward.expected[week] + passed @ spread @ passed.T)
+        score[week], precision[week] = later, spread
+        mean[week] = forward.predicted[week] + ahead @ later
+        covariance[week] = _symmetric(ahead - ahead @ spread @ ahead)
+    return Smoothed(forward, mean, covariance, score, precision)
+
+
+def _symmetric(matrix: Matrix) -> Matrix:
+    half: Matrix = (matrix + matrix.T) / 2
+    return half

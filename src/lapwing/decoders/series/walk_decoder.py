@@ -1,0 +1,378 @@
+"""A series of numbers decoded together: passes, answers and bands of every week.
+
+Each pass linearises every week's likelihood at the answers of the pass before, learns the prior of
+a single week from all of them pooled (`whole_prior.py`), then the walk (`walk_model.py`), and
+moves each week's posterior mean to the nearest distribution. What a week's own people have that
+the population has not is told by that week's reports alone; it is added last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.empirical_bayes.whole_prior import learnt_prior
+from lapwing.decoders.series.random_walk import Filtered, Look, Smoothed, smoothed
+from lapwing.decoders.series.random_walk import without_own as without
+from lapwing.decoders.series.walk_model import Walk, Week, learnt_walk, refitted
+from lapwing.decoders.unbiased.linear_estimate import compressed
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.results.band import Kind
+from lapwing.results.uncertainty import Uncertainty, Variants
+
+PASSES = 2
+
+POINTWISE, SIMULTANEOUS = (4.0, 0.01), (6.0, 0.03)
+"""How much wider the variances of the walk are for bands, and the level that the step into any
+week may have whatever was learnt (of a standard deviation, 1 as high as the density): a jump that
+is too small to be sure of may be there. See :func:`_widened`."""
+
+_WIDER: dict[Kind, tuple[float, float]] = {"pointwise": POINTWISE, "simultaneous": SIMULTANEOUS}
+
+_LOOK_BACK, _MORE = 60, 1.25
+"""Weeks looked back at where a week is decoded from those before it; from how many times as many
+weeks the walk is learnt anew."""
+
+METHOD = "posterior of a random walk over the weeks, under widened variances"
+
+Given = tuple[Any, Any]
+"""A channel and what was observed through it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorOfWeek:
+    """How far a week's answer may be off, with what it shares with other weeks.
+
+    Parameters
+    ----------
+    centre : numpy.ndarray
+        float64 [size], about the target.
+    kept : numpy.ndarray
+        float64 [size, size]: what an error of the population is to one about the target.
+    alone : numpy.ndarray
+        float64 [size, size]: covariance of what no other week shares.
+    """
+
+    centre: Vector
+    kept: Matrix
+    alone: Matrix
+
+
+@dataclass(frozen=True, eq=False)
+class WidenedWalk:
+    """The walk under widened variances, from which bands of weeks and of differences follow."""
+
+    walk: Walk
+    after: Smoothed
+    errors: Mapping[int, ErrorOfWeek]
+
+    def covariance(self, week: int) -> Matrix:
+        """Return the covariance of one week's error: float64 [size, size]."""
+        return self._between(week, week)
+
+    def difference(self, earlier: int, later: int) -> tuple[Vector, Matrix]:
+        """Return centre and covariance of the later week less the earlier: [size], [size, size]."""
+        one, two = self.errors[earlier], self.errors[later]
+        cross = self._between(earlier, later)
+        covariance = self._between(earlier, earlier) + self._between(later, later)
+        return two.centre - one.centre, covariance - cross - cross.T
+
+    def _between(self, earlier: int, later: int) -> Matrix:
+        one, two = self.errors[earlier], self.errors[later]
+        columns = self.walk.columns
+        shared = self.after.between(earlier, later)
+        covariance: Matrix = (one.kept @ columns) @ shared @ (two.kept @ columns).T
+        return covariance + one.alone if earlier == later else covariance
+
+
+@dataclass(frozen=True, eq=False)
+class WalkAnswer:
+    """All weeks decoded together.
+
+    Parameters
+    ----------
+    masses : sequence of numpy.ndarray or None
+        float64 [size] for each week with reports.
+    uncertainties : sequence of Uncertainty or None
+    walk : Walk
+        What was learnt.
+    looks : sequence of Look or None
+        What each week said about the state.
+    widened : mapping
+        By kind of band, about the people of each week; empty where weeks are decoded from those
+        before them.
+    """
+
+    masses: Sequence[Vector | None]
+    uncertainties: Sequence[Uncertainty | None]
+    walk: Walk
+    looks: Sequence[Look | None]
+    widened: Mapping[Kind, WidenedWalk]
+
+
+@dataclass(frozen=True, eq=False)
+class _Weeks:
+    """The weeks' quadratic likelihoods, and where they were taken."""
+
+    given: Sequence[Given | None]
+    pilots: Sequence[Vector | None]
+    quadratics: Sequence[Week | None]
+
+    @classmethod
+    def at(cls, given: Sequence[Given | None], pilots: Sequence[Vector | None]) -> _Weeks:
+        quadratics: list[Week | None] = []
+        for one, pilot in zip(given, pilots, strict=True):
+            if one is None or pilot is None:
+                quadratics.append(None)
+            else:
+                quadratics.append(Week(*quadratic_likelihood(*one, pilot)))
+        return cls(given, pilots, quadratics)
+
+    def pooled(self) -> Week:
+        """Return what all weeks say together of one distribution."""
+        there = [week for week in self.quadratics if week is not None]
+        return Week(
+            np.sum([week.information for week in there], axis=0),
+            np.sum([week.score for week in there], axis=0),
+        )
+
+    def reports(self, week: int) -> int:
+        one = self.given[week]
+        return 0 if one is None else int(one[1].total)
+
+
+def walked(
+    given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int = PASSES
+) -> WalkAnswer:
+    """Return every week's distribution given all weeks.
+
+    Parameters
+    ----------
+    given : sequence of (Channel, Counts or Release) or None
+        One for each week, over one domain; None where nobody reported.
+    scaled : ScaledBasis
+        All waves of that domain.
+    passes : int
+        Times the likelihoods are linearised after the first, which is at the pooled answer.
+    """
+    fit = _fitted(given, scaled, passes=passes)
+    numbers = range(len(given))
+    widened = {kind: _widened(fit, numbers, *by) for kind, by in _WIDER.items()}
+    found = [_uncertainty(widened, fit.weeks, week) for week in numbers]
+    masses = [fit.mass(week) for week in numbers]
+    return WalkAnswer(masses, found, fit.walk, fit.looks, widened)
+
+
+def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAnswer:
+    """Return every week's distribution given the weeks up to it, with nothing learnt from later.
+
+    What is learnt of all weeks (prior, spectrum) is learnt anew when there are a quarter more of
+    them; jumps at every week. At most the last 60 weeks are looked back at.
+
+    Parameters
+    ----------
+    given, scaled :
+        As of :func:`walked`.
+
+    Notes
+    -----
+    Some five times the work of :func:`walked` at 36 weeks; O(weeks) beyond 60.
+    """
+    masses: list[Vector | None] = []
+    laws: list[Uncertainty | None] = []
+    fit: _Fit | None = None
+    learnt_at = start = 0
+    for week, one in enumerate(given):
+        if one is None:
+            masses.append(None)
+            laws.append(None)
+            continue
+        if fit is None or week + 1 >= _MORE * learnt_at:
+            start = max(0, week + 1 - _LOOK_BACK)
+            fit = _fitted(given[start : week + 1], scaled, passes=PASSES)
+            learnt_at = week + 1
+        else:
+            fit = fit.extended(given[start : week + 1])
+        last = len(fit.looks) - 1
+        masses.append(fit.mass(last))
+        widened = {kind: _widened(fit, [last], *by) for kind, by in _WIDER.items()}
+        laws.append(_uncertainty(widened, fit.weeks, last))
+    assert fit is not None
+    return WalkAnswer(masses, laws, fit.walk, fit.looks, {})
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """Weeks with the walk that was learnt from them."""
+
+    weeks: _Weeks
+    walk: Walk
+    looks: Sequence[Look | None]
+    after: Smoothed
+
+    def mass(self, week: int) -> Vector | None:
+        """Return a week's distribution: that of its own people, as far as their reports tell."""
+        return _mass(self.walk, self.looks, self.weeks, self.after, week)
+
+    def extended(self, given: Sequence[Given | None]) -> _Fit:
+        """Return the fit with the weeks that came since, of which jumps are learnt, no more."""
+        more = len(given) - len(self.looks)
+        state = self.after.mean[-1]
+        pilot = np.maximum(self.walk.mean + self.walk.columns @ state, 0.0)
+        pilot = _inside(pilot / pilot.sum())
+        new = _Weeks.at(given[-more:], [None if one is None else pilot for one in given[-more:]])
+        weeks = _Weeks(
+            given,
+            [*self.weeks.pilots, *new.pilots],
+            [*self.weeks.quadratics, *new.quadratics],
+        )
+        longer = np.zeros(more)
+        walk = replace(
+            self.walk,
+            jump=np.append(self.walk.jump, longer),
+            odd=np.append(self.walk.odd, longer),
+        )
+        looks = [*self.looks, *walk.looks(new.quadratics)]
+        walk = refitted(walk, looks, spectrum=False)
+        return _Fit(weeks, walk, looks, smoothed(walk.filtered(looks)))
+
+
+def _fitted(given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int) -> _Fit:
+    """Return the walk learnt from these weeks, in passes."""
+    uniform = np.full(scaled.size, 1 / scaled.size)
+    everyone = [None if one is None else uniform for one in given]
+    _, answer = _pooled(_Weeks.at(given, everyone), scaled, None)
+    pilots = [None if one is None else _inside(answer) for one in given]
+    for number in range(passes):
+        weeks = _Weeks.at(given, pilots)
+        prior, answer = _pooled(weeks, scaled, answer)
+        rough = number + 1 < passes
+        walk, looks = learnt_walk(weeks.quadratics, prior, scaled, answer, rough=rough)
+        fit = _Fit(weeks, walk, looks, smoothed(walk.filtered(looks)))
+        if rough:
+            masses = [fit.mass(week) for week in range(len(given))]
+            pilots = [None if mass is None else _inside(mass) for mass in masses]
+    return fit
+
+
+def _inside(mass: Vector) -> Vector:
+    pilot: Vector = 0.95 * mass + 0.05 / mass.size
+    return pilot
+
+
+def _pooled(
+    weeks: _Weeks, scaled: ScaledBasis, answer: Vector | None
+) -> tuple[NormalPrior, Vector]:
+    """Return the prior of a single week learnt from all, and the distribution of all."""
+    together = weeks.pooled()
+    prior = learnt_prior(together.information, together.score, scaled, answer)
+    posterior = Posterior.of(together.information, together.score, prior.mean, prior.covariance)
+    return prior, posterior.distribution()
+
+
+def _mass(
+    walk: Walk,
+    looks: Sequence[Look | None],
+    weeks: _Weeks,
+    after: Smoothed | Filtered,
+    week: int,
+) -> Vector | None:
+    """Return a week's distribution: that of its own people, as far as their reports tell."""
+    look, quadratic, pilot = looks[week], weeks.quadratics[week], weeks.pilots[week]
+    if look is None or quadratic is None or pilot is None:
+        return None
+    state, spread = _with_own(look, walk.own_parts[week], after.mean[week], after.covariance[week])
+    mean = walk.mean + walk.columns @ state
+    covariance = walk.columns @ spread @ walk.columns.T
+    mean = mean + _drawn(pilot, quadratic.score - quadratic.information @ mean, weeks.reports(week))
+    return Posterior(mean, covariance).distribution()
+
+
+def _drawn(pilot: Vector, score: Vector, reports: int) -> Vector:
+    """Return what a week's own people have beyond the population: ``D score``."""
+    moved: Vector = pilot * (score - pilot @ score) / reports
+    return moved
+
+
+def _with_own(look: Look, own: Vector, mean: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
+    """Return mean and covariance of ``a + u`` from those of a, given the week's reports.
+
+    With B the information after u is integrated out, u given a has the gain ``U (b - B a)``, so
+    ``a + u`` has ``I - U B`` times the error of a, and the rest of u's own.
+    """
+    part = without(look, own)
+    if part is None or part is look:
+        return mean, covariance
+    told = own[:, None] * part.information
+    centre = mean + own * (part.score - part.information @ mean)
+    kept = -told
+    kept[np.diag_indices_from(kept)] += 1
+    spread = kept @ covariance @ kept.T - told * own
+    spread[np.diag_indices_from(spread)] += own
+    return centre, (spread + spread.T) / 2
+
+
+def _widened(fit: _Fit, chosen: Sequence[int], factor: float, least: float) -> WidenedWalk:
+    """Return the walk with variances from which honest bands of some weeks are drawn.
+
+    All learnt variances are multiplied, and into any week there may be a step of a little more
+    than was seen.
+    """
+    walk, looks = fit.walk, fit.looks
+    wide = replace(
+        walk,
+        first=factor * walk.first,
+        step=factor * walk.step,
+        jump=factor * walk.jump + least**2,
+        odd=factor * walk.odd,
+    )
+    after = smoothed(wide.filtered(looks))
+    inverse = np.linalg.pinv(wide.columns)
+    errors: dict[int, ErrorOfWeek] = {}
+    for week in chosen:
+        quadratic, look, pilot = fit.weeks.quadratics[week], looks[week], fit.weeks.pilots[week]
+        if quadratic is None or look is None or pilot is None:
+            continue
+        own = wide.own_parts[week]
+        state, _ = _with_own(look, own, after.mean[week], after.covariance[week])
+        mean = wide.mean + wide.columns @ state
+        reports = fit.weeks.reports(week)
+        sampling = (np.diag(pilot) - np.outer(pilot, pilot)) / reports
+        seen = sampling @ quadratic.information
+        kept = np.eye(pilot.size) - seen
+        moved = _drawn(pilot, quadratic.score - quadratic.information @ mean, reports)
+        part = without(look, own)
+        assert part is not None
+        told = own[:, None] * part.information
+        columns = kept @ wide.columns
+        alone = sampling - seen @ sampling + columns @ (np.diag(own) - told * own) @ columns.T
+        # An error of a is one of a + u times (I - U B); written as one map of the masses.
+        through = columns @ (np.eye(own.size) - told) @ inverse
+        errors[week] = ErrorOfWeek(mean + moved, through, (alone + alone.T) / 2)
+    return WidenedWalk(wide, after, errors)
+
+
+def _uncertainty(
+    widened: Mapping[Kind, WidenedWalk], weeks: _Weeks, week: int
+) -> Uncertainty | None:
+    """Return the error law of a week about its own people, for both kinds of band."""
+    laws: dict[str, Uncertainty] = {}
+    for kind, wide in widened.items():
+        error, pilot = wide.errors.get(week), weeks.pilots[week]
+        if error is None or pilot is None:
+            return None
+        laws[kind] = Uncertainty(
+            error.centre,
+            *compressed(wide.covariance(week)),
+            pilot,
+            weeks.reports(week),
+            METHOD,
+        )
+    whole = laws["simultaneous"]
+    return replace(laws["pointwise"], variants=Variants(empirical_simultaneous=whole))

@@ -1,0 +1,393 @@
+"""A series of distributions decoded together: its weeks, its changes, and any two compared."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.documents import parse, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, FormatError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.units import to_text
+from lapwing.results.band import Kind
+from lapwing.results.difference import Difference
+from lapwing.results.distribution import Distribution
+from lapwing.results.readable import (
+    Columns,
+    equal_results,
+    frame_of,
+    html_of,
+    lines_of,
+    with_interval,
+)
+from lapwing.results.series_change import SeriesChange
+from lapwing.results.symbols import values_of
+from lapwing.results.timeline import (
+    Timeline,
+    label_timeline,
+    panels_of,
+    quantile_timeline,
+    show_timeline,
+)
+from lapwing.results.uncertainty import Uncertainty
+
+VERSION = 1
+
+PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9)
+"""The quantiles of a table of weeks."""
+
+LABELS = 8
+"""Labels of a table of weeks: those with the largest shares over all of them."""
+
+Joint = Callable[[int, int], Mapping[Kind, Uncertainty]]
+"""From two positions to the error laws of the later less the earlier, for both kinds of band."""
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesWeek:
+    """One week: its name, and its distribution or why there is none.
+
+    Parameters
+    ----------
+    name : str
+    distribution : Distribution or None
+        None where there is a gap.
+    gap : str or None
+        Why, in words.
+    """
+
+    name: str
+    distribution: Distribution | None
+    gap: str | None = None
+
+    __eq__ = equal_results
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal weeks."""
+        return hash((self.name, self.distribution))
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        found = self.distribution
+        return {
+            "name": self.name,
+            "distribution": None if found is None else found.to_document(),
+            "gap": self.gap,
+        }
+
+    @classmethod
+    def from_document(cls, document: Any) -> SeriesWeek:
+        """Return the week that :meth:`to_document` wrote; FormatError when it is none."""
+        require(document, {"name", "distribution", "gap"}, name="a week of a series")
+        name, found, gap = document["name"], document["distribution"], document["gap"]
+        if not isinstance(name, str) or (found is None) != isinstance(gap, str):
+            raise FormatError("a week of a series needs a name, and a distribution or a gap")
+        return cls(name, None if found is None else Distribution.from_document(found), gap)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Series:
+    """Weeks decoded together, in order.
+
+    Parameters
+    ----------
+    weeks : sequence of SeriesWeek
+    changes : sequence of SeriesChange
+        Jumps and odd weeks that the reports show, in order. What moves a little from week to week
+        is in the distributions, not here.
+    smoothed : bool
+        Whether each week was decoded from all weeks, or from those up to it.
+    made : dict
+        How: JSON values only.
+    joint : callable, optional
+        What :meth:`between` needs. Not in a file: a series that was loaded has none.
+    """
+
+    weeks: tuple[SeriesWeek, ...]
+    changes: tuple[SeriesChange, ...] = ()
+    smoothed: bool = True
+    made: dict[str, Any] = field(default_factory=dict)
+    joint: Joint | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check that there is a week, on one domain."""
+        object.__setattr__(self, "weeks", tuple(self.weeks))
+        object.__setattr__(self, "changes", tuple(self.changes))
+        domains = [week.distribution.domain for week in self.weeks if week.distribution]
+        if not domains or any(domain != domains[0] for domain in domains):
+            raise ArgumentError("a series needs at least one week with reports, all on one domain")
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two series say the same: also after JSON."""
+        return isinstance(other, Series) and self.to_document() == other.to_document()
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal series."""
+        return hash(self.weeks)
+
+    def __repr__(self) -> str:
+        """Return one line: what it is about, not its numbers."""
+        kind = type(self.domain).__name__
+        gaps = sum(week.distribution is None for week in self.weeks)
+        rest = f", {gaps} of them gaps" if gaps else ""
+        changes = f"{len(self.changes)} change{'' if len(self.changes) == 1 else 's'}"
+        size = self.domain.size
+        return f"<Series of {len(self)} weeks{rest} on {kind} of {size} symbols, {changes}>"
+
+    def __len__(self) -> int:
+        """Return the number of weeks, gaps included."""
+        return len(self.weeks)
+
+    def __iter__(self) -> Iterator[SeriesWeek]:
+        """Return the weeks, one after the other."""
+        return iter(self.weeks)
+
+    @overload
+    def __getitem__(self, week: int | str) -> SeriesWeek: ...
+
+    @overload
+    def __getitem__(self, week: slice) -> tuple[SeriesWeek, ...]: ...
+
+    def __getitem__(self, week: int | str | slice) -> SeriesWeek | tuple[SeriesWeek, ...]:
+        """Return a week by its position or its name."""
+        return self.weeks[week] if isinstance(week, slice) else self.weeks[self.position(week)]
+
+    def position(self, week: int | str) -> int:
+        """Return the position of a week; ArgumentError when there is none."""
+        if isinstance(week, str):
+            names = self.names
+            if week not in names:
+                raise ArgumentError(f"no week is named {week!r}; they are {_listed(names)}")
+            return names.index(week)
+        if isinstance(week, bool) or not -len(self) <= week < len(self):
+            raise ArgumentError(f"there are {len(self)} weeks, so none has the position {week}")
+        return week % len(self)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the weeks."""
+        return [week.name for week in self.weeks]
+
+    @property
+    def domain(self) -> Domain:
+        """What the weeks are about."""
+        return next(week.distribution.domain for week in self.weeks if week.distribution)
+
+    def quantile(self, probability: float) -> NDArray[Any]:
+        """Return one quantile over time: [weeks], missing (NaN or NaT) in gaps.
+
+        Values are as :meth:`Distribution.quantile` has them.
+        """
+        found = [
+            None if week.distribution is None else week.distribution.quantile(probability)
+            for week in self.weeks
+        ]
+        some = next(value for value in found if value is not None)
+        if np.issubdtype(np.asarray(some).dtype, np.datetime64):
+            nothing: Any = np.datetime64("NaT")
+        else:
+            nothing = np.nan if np.issubdtype(np.asarray(some).dtype, np.number) else None
+        return np.array([nothing if value is None else value for value in found])
+
+    def share(self, label: Any) -> NDArray[np.float64]:
+        """Return the share of a symbol over time: float64 [weeks], NaN in gaps."""
+        return np.array(
+            [
+                np.nan if week.distribution is None else week.distribution.share(label)
+                for week in self.weeks
+            ]
+        )
+
+    def between(self, earlier: int | str, later: int | str) -> Difference:
+        """Return the later week less the earlier one, with the band of the two together.
+
+        The errors of two weeks of a series are not independent: they come in part from the same
+        reports. So their difference is known better than that of two that were decoded alone.
+
+        Raises
+        ------
+        ArgumentError
+            When a week does not exist, is a gap, or is not after the other; or when the series
+            was read from a file or decoded without smoothing, and no longer knows what the weeks
+            share.
+        """
+        one, two = self.position(earlier), self.position(later)
+        if one >= two:
+            raise ArgumentError("the first week must come before the second")
+        first, second = self.weeks[two].distribution, self.weeks[one].distribution
+        if first is None or second is None:
+            gap = self.weeks[two if first is None else one]
+            raise ArgumentError(f"{gap.name} is a gap: {gap.gap}; compare another week")
+        if self.joint is None:
+            raise ArgumentError(
+                "what two weeks share is known only where the series was decoded, with smoothing; "
+                "decode it again"
+            )
+        return Difference(first, second, joint=self.joint(one, two))
+
+    def to_dict(self, *, level: float = 0.95) -> Columns:
+        """Return a table as a dict of columns, one row for each week.
+
+        Columns `week`, `people` and `change`; of numbers `mean`, quantiles (`q10` and so on) and
+        the interval of the median; of labels the shares of the largest.
+        """
+        shown: Columns = {"week": [], "people": [], "change": []}
+        changes = {change.week: change.kind for change in self.changes}
+        for number, week in enumerate(self.weeks):
+            found = week.distribution
+            shown["week"].append(week.name)
+            shown["people"].append(0 if found is None else found.reports)
+            shown["change"].append(changes.get(number, week.gap or ""))
+        if self.domain.ordered:
+            for name, values in self._quantiles(level).items():
+                shown[name] = values
+            return shown
+        for label, symbol in self._largest():
+            shown[label] = [
+                None if week.distribution is None else float(week.distribution.mass[symbol])
+                for week in self.weeks
+            ]
+        return shown
+
+    def _quantiles(self, level: float) -> Columns:
+        names = [f"q{100 * probability:g}" for probability in PROBABILITIES]
+        columns: Columns = {name: [] for name in ("mean", *names, "median_low", "median_high")}
+        for week in self.weeks:
+            if week.distribution is None:
+                for values in columns.values():
+                    values.append(None)
+                continue
+            plain = week.distribution.in_numbers()
+            ends = plain.quantile_interval(0.5, level=level) or (None, None)
+            row = [plain.mean(), *plain.quantile(PROBABILITIES).tolist(), *ends]
+            for values, value in zip(columns.values(), row, strict=True):
+                values.append(None if value is None else float(value))
+        return columns
+
+    def _largest(self) -> list[tuple[str, int]]:
+        masses = [week.distribution.mass for week in self.weeks if week.distribution]
+        order = np.argsort(-np.mean(masses, axis=0), kind="stable")[:LABELS]
+        values = values_of(self.domain, order)
+        names = ["(missing)" if value is None else str(value) for value in values]
+        return list(zip(names, order.tolist(), strict=True))
+
+    def to_pandas(self, *, level: float = 0.95) -> Any:
+        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
+        return frame_of(self.to_dict(level=level))
+
+    def summary(self) -> str:
+        """Return a few lines for people: the weeks, and what changed when."""
+        return lines_of(self._facts())
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a notebook shows it."""
+        return html_of(self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        there = [week for week in self.weeks if week.distribution]
+        people = sum(week.distribution.reports for week in there if week.distribution)
+        facts = {
+            "weeks": f"{len(self)}, {self.weeks[0].name} to {self.weeks[-1].name}",
+            "reports": f"{people:,}",
+            "decoded": "all weeks together" if self.smoothed else "each from those up to it",
+        }
+        for week in self.weeks:
+            if week.gap is not None:
+                facts[f"gap {week.name}"] = week.gap
+        if self.domain.ordered:
+            for end, week in (("first", there[0]), ("last", there[-1])):
+                assert week.distribution is not None
+                plain = week.distribution.in_numbers()
+                ends = plain.quantile_interval(0.5)
+                texts = [
+                    to_text(float(value), unit=self.domain.unit)
+                    for value in (plain.quantile(0.5), *(ends or ()))
+                ]
+                told = (texts[1], texts[2]) if ends else None
+                facts[f"median of the {end} week"] = with_interval(texts[0], told)
+        for change in self.changes:
+            facts[f"{change.kind} {self.weeks[change.week].name}"] = change.in_words(self.domain)
+        if not self.changes:
+            facts["changes"] = "no jump and no odd week is shown"
+        return facts
+
+    def picture(self) -> Timeline:
+        """Return quantiles (of labels: shares) over time as plain data."""
+        marks = tuple(change.week for change in self.changes)
+        found = [week.distribution for week in self.weeks]
+        if self.domain.ordered:
+            return quantile_timeline(self.names, found, PROBABILITIES, marks)
+        return label_timeline(self.names, found, self._largest(), marks)
+
+    def plot(
+        self, *, kind: str = "timeline", title: str | None = None, label: str | None = None
+    ) -> Any:
+        """Draw the series, and return the matplotlib figure.
+
+        Parameters
+        ----------
+        kind : {"timeline", "weeks"}
+            Quantiles (of labels: shares) over time with their intervals; or a small picture of
+            every week, beside the week before it.
+        title, label : str, optional
+            Of the picture, and of the values.
+        """
+        if kind == "timeline":
+            return show_timeline(self.picture(), title=title, label=label)
+        if kind != "weeks":
+            raise ArgumentError(f"kind must be 'timeline' or 'weeks', got {kind!r}")
+        marks = {change.week for change in self.changes}
+        found = [(week.name, week.distribution) for week in self.weeks]
+        return panels_of(found, marks, title=title, label=label)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-series",
+            "version": VERSION,
+            "weeks": [week.to_document() for week in self.weeks],
+            "changes": [change.to_document() for change in self.changes],
+            "smoothed": self.smoothed,
+            "made": self.made,
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Series:
+        """Return the series that :meth:`to_document` wrote; FormatError when it is none."""
+        require_format(document, name="lapwing-series", version=VERSION)
+        keys = {"format", "version", "weeks", "changes", "smoothed", "made"}
+        require(document, keys, name="a series")
+        lists = isinstance(document["weeks"], list) and isinstance(document["changes"], list)
+        if not lists or type(document["smoothed"]) is not bool:
+            raise FormatError("a series must hold a list of weeks and a list of changes")
+        try:
+            found = cls(
+                tuple(SeriesWeek.from_document(week) for week in document["weeks"]),
+                tuple(SeriesChange.from_document(change) for change in document["changes"]),
+                document["smoothed"],
+                document["made"],
+            )
+        except ArgumentError as error:
+            raise FormatError(f"the series is damaged: {error}") from None
+        if any(not 0 <= change.week < len(found) for change in found.changes):
+            raise FormatError("a change of this series is in a week that it has not")
+        require_spelling(document, found.to_document(), name="the series")
+        return found
+
+    def to_json(self) -> str:
+        """Return the JSON text."""
+        return json.dumps(self.to_document(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Series:
+        """Return the series that :meth:`to_json` wrote."""
+        return cls.from_document(parse(text, name="a series"))
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{names[0]}, {names[1]} ... {names[-1]}"

@@ -1,0 +1,402 @@
+"""Watching a survey week by week: what changed, reported only when it is certain enough."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.decoders.series.change_test import WAVES, Verdict, moved_by, needed, verdict
+from lapwing.decoders.series.random_walk import Look
+from lapwing.decoders.series.walk_decoder import walked
+from lapwing.decoders.unbiased.linear_estimate import compressed
+from lapwing.documents import fingerprint, parse, read, require, require_format
+from lapwing.errors import ArgumentError, FormatError, MismatchError
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.projections import simplex
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.results.series_change import Shift
+from lapwing.results.uncertainty import Uncertainty
+from lapwing.survey.series_decoding import ReadWeek, WeekGiven, check_domain, check_order, read_week
+
+VERSION = 1
+
+LABEL_LIMIT = 64
+
+METHOD = "two levels, before and after; of a change that was reported because it is large"
+
+_MOST_WEEKS = 2000
+
+
+@dataclass(frozen=True)
+class WatchedChange:
+    """A change that was reported.
+
+    Parameters
+    ----------
+    week : str
+        The week in which it most probably began.
+    seen : str
+        The week at whose look it was reported.
+    evidence : float
+        Logarithm of the evidence.
+    shift : Shift
+        From the level before to that after, with a band of the level of the report.
+    """
+
+    week: str
+    seen: str
+    evidence: float
+    shift: Shift
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "week": self.week,
+            "seen": self.seen,
+            "evidence": self.evidence,
+            "shift": self.shift.to_document(),
+        }
+
+    @classmethod
+    def from_document(cls, document: Any) -> WatchedChange:
+        """Return the change that :meth:`to_document` wrote; FormatError when it is none."""
+        require(document, {"week", "seen", "evidence", "shift"}, name="a reported change")
+        texts = document["week"], document["seen"]
+        if not all(isinstance(text, str) for text in texts) or not _number(document["evidence"]):
+            raise FormatError("a reported change must hold two weeks and its evidence")
+        shift = Shift.from_document(document["shift"])
+        return cls(*texts, float(document["evidence"]), shift)
+
+
+@dataclass(frozen=True)
+class Noticed:
+    """What a look found.
+
+    Parameters
+    ----------
+    week : str
+    gap : str or None
+        Why there was nothing to look at, in words.
+    evidence, needed : float
+        Logarithm of the evidence that something changed since the reference, and from which it is
+        reported.
+    change : WatchedChange or None
+        What is reported now: something that changed since the last report.
+    """
+
+    week: str
+    gap: str | None
+    evidence: float
+    needed: float
+    change: WatchedChange | None
+
+
+@dataclass(frozen=True, eq=False)
+class _Seen:
+    """A week that was looked at: its name, what makes it one, and what it says."""
+
+    name: str
+    identity: str | None
+    look: Look | None
+
+
+@dataclass(frozen=True, eq=False)
+class Watch:
+    """Looks at one week after the other, and says when something changed.
+
+    The probability that it ever reports a change where there was none is at most `alpha`, however
+    many weeks it looks at. A change is: one level before, another after. After a report the watch
+    starts anew with the next week as its reference.
+
+    Parameters
+    ----------
+    alpha : float
+        In (0, 0.5].
+
+    Notes
+    -----
+    It is frozen: :meth:`look` returns the watch after the look, and what it noticed. What has to
+    be kept from one week to the next is in :meth:`to_json`: what weeks said since the reference, a
+    few kB each, and no reports.
+
+    The test is exact for normal scores whose information is known. Those of reports are normal to
+    a good approximation from about 1,000 people a week on. A slow drift is a change, too, once it
+    is large enough.
+
+    Examples
+    --------
+    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.planning.simulation import simulate
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> from lapwing.survey.survey import Survey
+    >>> survey = Survey("wait", SquareWave(Interval(0, 60, bins=16), epsilon=1))
+    >>> watch = Watch(alpha=0.05)
+    >>> before, after = np.arange(16, 0, -1) * 300, np.arange(1, 17) * 300
+    >>> for week, people in enumerate([before, before, before, after]):
+    ...     tally = simulate(survey.randomizer, people, rng=week)
+    ...     watch, noticed = watch.look((survey, tally), name=f"W{week + 1}")
+    >>> noticed.change.week, noticed.change.seen
+    ('W4', 'W4')
+    """
+
+    alpha: float = 0.05
+    domain: Domain | None = None
+    weeks: tuple[_Seen, ...] = ()
+    since: int = 0
+    pilot: Vector | None = None
+    changes: tuple[WatchedChange, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        """Check the level."""
+        if not _number(self.alpha) or not 0 < self.alpha <= 0.5:
+            raise ArgumentError(f"alpha must be in (0, 0.5], got {self.alpha!r}")
+
+    @property
+    def names(self) -> list[str]:
+        """The weeks that were looked at, in order."""
+        return [week.name for week in self.weeks]
+
+    @one_thread
+    def look(self, week: WeekGiven, *, name: str | None = None) -> tuple[Watch, Noticed]:
+        """Return the watch after one more week, and what it noticed.
+
+        Parameters
+        ----------
+        week : (Survey, Tally), Release, Publication or None
+            As of :func:`lapwing.decode_series`. A week of nobody is a gap, and said to be one.
+        name : str, optional
+            Default: the number of the week. Names that are dates must be in order.
+
+        Raises
+        ------
+        MismatchError
+            When it is on another domain, or was looked at before.
+        ArgumentError
+            When its name was given before or is out of order, and as of decode_series.
+        """
+        called = str(len(self.weeks) + 1) if name is None else name
+        if called in self.names:
+            raise MismatchError(f"week {called} was looked at before; name each week once")
+        check_order([*self.names, called])
+        if len(self.weeks) >= _MOST_WEEKS:
+            raise ArgumentError(f"a watch looks at {_MOST_WEEKS} weeks at most; begin another")
+        found = read_week(week, called)
+        if week is not None and self.domain is not None:
+            check_domain(found.domain, self.domain, (called, self.weeks[0].name))
+        least = needed(self.alpha, len(self.changes) + 1)
+        if found.channel is None:
+            after = replace(self, weeks=(*self.weeks, _Seen(called, None, None)))
+            return after, Noticed(called, "nobody reported", self._verdict().evidence, least, None)
+        identity = fingerprint([repr(found.identity)])
+        for seen in self.weeks:
+            if seen.identity == identity:
+                raise MismatchError(
+                    f"week {called} holds the same reports as {seen.name}; each is looked at once"
+                )
+        after = self._started(found)
+        assert after.pilot is not None
+        look = after._look(found)
+        after = replace(after, weeks=(*after.weeks, _Seen(called, identity, look)))
+        told = after._verdict()
+        if told.evidence < least:
+            return after, Noticed(called, None, told.evidence, least, None)
+        change = after._change(told, called)
+        noticed = Noticed(called, None, told.evidence, least, change)
+        # What was seen so far was chosen for being large, so nothing of it may count again.
+        anew = replace(
+            after,
+            changes=(*after.changes, change),
+            since=len(after.weeks),
+            weeks=tuple(replace(seen, look=None) for seen in after.weeks),
+            pilot=None,
+        )
+        return anew, noticed
+
+    def _started(self, week: ReadWeek) -> Watch:
+        """Return the watch with a domain, and a pilot at which all weeks until a report are seen.
+
+        The first week is the reference: its own answer is the pilot.
+        """
+        if self.pilot is not None:
+            return self
+        domain = week.domain
+        if not domain.ordered and domain.size > LABEL_LIMIT:
+            raise ArgumentError(
+                f"a watch looks at {LABEL_LIMIT} labels at most, got {domain.size}; count the rare "
+                "ones as other"
+            )
+        if domain.ordered:
+            mass = walked([(week.channel, week.observed)], ScaledBasis(domain)).masses[0]
+            assert mass is not None
+        else:
+            mass = _label_pilot(week)
+        return replace(self, domain=domain, pilot=0.9 * mass + 0.1 / mass.size)
+
+    def _columns(self) -> tuple[Matrix, Vector]:
+        """Return what is watched: columns of masses, and how large a change of each may be."""
+        assert self.domain is not None
+        assert self.pilot is not None
+        pilot = self.pilot
+        if not self.domain.ordered:
+            columns = np.diag(np.sqrt(pilot)) - np.outer(pilot, np.sqrt(pilot))
+            return columns, np.full(pilot.size, 0.3)
+        scaled = ScaledBasis(self.domain, limit=WAVES)
+        waves = scaled.columns(np.sqrt(scaled.density(pilot)))
+        apart = scaled.taken_from(pilot) * np.sqrt(np.maximum(pilot[scaled.apart], 1e-3))
+        shape = np.append(scaled.basis.frequency**-2.0, np.ones(apart.shape[1]))
+        return np.column_stack([waves, apart]), shape
+
+    def _look(self, week: ReadWeek) -> Look:
+        """Return what a week says about the amplitudes, at the pilot."""
+        assert self.pilot is not None
+        information, score = quadratic_likelihood(week.channel, week.observed, self.pilot)  # type: ignore[arg-type]
+        columns, _ = self._columns()
+        curved = information @ columns
+        found = columns.T @ curved
+        # Exactly symmetric, so that a state that was stored goes on as one that was not.
+        found = np.ascontiguousarray(np.tril(found) + np.tril(found, -1).T)
+        return Look(found, score @ columns - self.pilot @ curved)
+
+    def _looks(self) -> list[tuple[str, Look]]:
+        return [(week.name, week.look) for week in self.weeks[self.since :] if week.look]
+
+    def _verdict(self) -> Verdict:
+        looks = [look for _, look in self._looks()]
+        return verdict(looks, self._columns()[1]) if looks else Verdict(0.0, 0)
+
+    def _change(self, told: Verdict, seen: str) -> WatchedChange:
+        """Return what is reported: the shift of the level, with a band of the report's level."""
+        assert self.domain is not None
+        assert self.pilot is not None
+        columns, shape = self._columns()
+        looks = self._looks()
+        mean, covariance = moved_by([look for _, look in looks], told.begun, shape)
+        law = Uncertainty(
+            columns @ mean,
+            *compressed(columns @ covariance @ columns.T),
+            self.pilot,
+            1,
+            METHOD,
+        )
+        report = len(self.changes) + 1
+        level = 1 - self.alpha / (report * (report + 1))
+        shift = Shift.of(law, ordered=self.domain.ordered, level=level)
+        return WatchedChange(looks[told.begun][0], seen, told.evidence, shift)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-watch",
+            "version": VERSION,
+            "alpha": self.alpha,
+            "domain": None if self.domain is None else self.domain.to_document(),
+            "weeks": [
+                {
+                    "name": week.name,
+                    "identity": week.identity,
+                    "look": None if week.look is None else _packed(week.look),
+                }
+                for week in self.weeks
+            ],
+            "since": self.since,
+            "pilot": None if self.pilot is None else self.pilot.tolist(),
+            "changes": [change.to_document() for change in self.changes],
+        }
+
+    def to_json(self) -> str:
+        """Return the JSON text."""
+        return json.dumps(self.to_document(), allow_nan=False) + "\n"
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Watch:
+        """Return the watch that :meth:`to_document` wrote; FormatError when it is none."""
+        require_format(document, name="lapwing-watch", version=VERSION)
+        keys = {"format", "version", "alpha", "domain", "weeks", "since", "pilot", "changes"}
+        require(document, keys, name="a watch")
+        weeks, since, pilot = (document[key] for key in ("weeks", "since", "pilot"))
+        lists = isinstance(weeks, list) and isinstance(document["changes"], list)
+        if not lists or type(since) is not int or not 0 <= since <= len(weeks):
+            raise FormatError("a watch must hold the weeks that it looked at, and since when")
+        domain = None if document["domain"] is None else build_domain(document["domain"])
+        try:
+            watch = cls(
+                document["alpha"],
+                domain,
+                (),
+                since,
+                _pilot(pilot, domain),
+                tuple(WatchedChange.from_document(each) for each in document["changes"]),
+            )
+        except ArgumentError as error:
+            raise FormatError(f"the watch is damaged: {error}") from None
+        state = 0 if watch.pilot is None else watch._columns()[1].size
+        return replace(watch, weeks=tuple(_week(week, state) for week in weeks))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Watch:
+        """Return the watch that :meth:`to_json` wrote."""
+        return cls.from_document(parse(text, name="a watch"))
+
+    @classmethod
+    def read(cls, path: Path | str) -> Watch:
+        """Return the watch in a file; FormatError when it is none."""
+        return cls.from_document(read(Path(path)))
+
+
+def _label_pilot(week: ReadWeek) -> Vector:
+    """Return the nearest distribution to the reports of the reference, of labels."""
+    size = week.domain.size
+    even = np.full(size, 1 / size)
+    information, score = quadratic_likelihood(week.channel, week.observed, even)  # type: ignore[arg-type]
+    raised = information + 1e-9 * np.trace(information) * np.eye(size)
+    return simplex(np.linalg.solve(raised, score))
+
+
+def _pilot(listed: Any, domain: Domain | None) -> Vector | None:
+    if listed is None:
+        return None
+    numbers = isinstance(listed, list) and all(_number(each) for each in listed)
+    if domain is None or not numbers or len(listed) != domain.size or min(listed) <= 0:
+        raise FormatError("the pilot of this watch is damaged")
+    return np.array(listed, dtype=np.float64)
+
+
+def _week(document: Any, state: int) -> _Seen:
+    require(document, {"name", "identity", "look"}, name="a week of a watch")
+    name, identity, look = (document[key] for key in ("name", "identity", "look"))
+    if not isinstance(name, str) or not (identity is None or isinstance(identity, str)):
+        raise FormatError("a week of a watch must have a name")
+    return _Seen(name, identity, None if look is None else _unpacked(look, state))
+
+
+def _packed(look: Look) -> str:
+    """Return the lower triangle of the information and the score, as base64 of floats."""
+    rows, places = np.tril_indices(look.score.size)
+    numbers = np.concatenate([look.information[rows, places], look.score])
+    return base64.b64encode(numbers.astype("<f8").tobytes()).decode()
+
+
+def _unpacked(text: Any, state: int) -> Look:
+    try:
+        numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8")
+    except (ValueError, TypeError):
+        raise FormatError("a week of this watch is damaged") from None
+    rows, places = np.tril_indices(state)
+    if numbers.size != rows.size + state or not np.isfinite(numbers).all():
+        raise FormatError("a week of this watch is damaged")
+    information = np.zeros((state, state))
+    information[rows, places] = information[places, rows] = numbers[: rows.size]
+    return Look(information, numbers[rows.size :].astype(np.float64))
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and bool(np.isfinite(value))

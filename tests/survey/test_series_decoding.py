@@ -1,0 +1,223 @@
+"""Weeks decoded together: what they gain, what changed, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError, FormatError, MismatchError, UnsupportedChannelError
+from lapwing.privacy.sampling.randomness import seeded
+
+BINS = 24
+DOMAIN = lw.Interval(0, 1, bins=BINS)
+SURVEY = lw.Survey("wait", lw.SquareWave(DOMAIN, 1))
+PLACE = (np.arange(BINS) + 0.5) / BINS
+
+
+def mass(centre: float) -> np.ndarray:
+    density = np.exp(-((PLACE - centre) ** 2) / 0.04) + 0.05
+    return density / density.sum()
+
+
+BEFORE, AFTER = mass(0.4), mass(0.55)
+
+
+def counted(masses: list[np.ndarray], people: int = 10_000, seed: int = 1) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return [rng.multinomial(people, each) for each in masses]
+
+
+def pairs(counts: list[np.ndarray], survey: lw.Survey = SURVEY) -> list[Any]:
+    return [
+        (survey, lw.simulate(survey.randomizer, week, rng=number))
+        for number, week in enumerate(counts)
+    ]
+
+
+def nobody() -> lw.Counts:
+    """The tally of a week in which nobody reported."""
+    usual = lw.simulate(SURVEY.randomizer, np.ones(BINS, int), rng=1)
+    return lw.Counts([np.zeros_like(block) for block in usual.blocks], [0], usual.fingerprint)
+
+
+@pytest.fixture(scope="module")
+def jumped() -> tuple[lw.Series, list[np.ndarray], list[Any]]:
+    """Twelve weeks, the seventh with another distribution."""
+    counts = counted([BEFORE] * 6 + [AFTER] * 6)
+    weeks = pairs(counts)
+    names = [f"2026-W{number:02d}" for number in range(1, 13)]
+    return lw.decode_series(weeks, names=names), counts, weeks
+
+
+def test_a_jump_is_found_in_its_week_and_nowhere_else(jumped: Any) -> None:
+    series, counts, _ = jumped
+    (change,) = series.changes
+    assert (series.weeks[change.week].name, change.kind) == ("2026-W07", "jump")
+    true = np.abs(np.cumsum(counts[6] / 10_000 - counts[5] / 10_000)).max()
+    assert change.shift.low <= true <= change.shift.high
+    assert change.shift.low > 0.05
+    assert "fewer up to" in change.in_words(DOMAIN)
+    assert "2026-W07" in series.summary()
+
+
+def test_weeks_together_are_nearer_to_their_people_and_a_jump_is_not_smeared(jumped: Any) -> None:
+    series, counts, weeks = jumped
+    alone = [SURVEY.decode(tally).mass for _, tally in weeks]
+    gaps = [
+        [
+            np.abs(np.cumsum(each - week / week.sum())).mean()
+            for each, week in zip(way, counts, strict=True)
+        ]
+        for way in ([week.distribution.mass for week in series], alone)
+    ]
+    assert np.mean(gaps[0]) < 0.75 * np.mean(gaps[1])
+    # Both weeks beside the jump, where a walk without jumps would be half way between.
+    apart = np.abs(np.cumsum(BEFORE - AFTER)).mean()
+    assert max(gaps[0][5], gaps[0][6]) < 0.3 * apart
+
+
+def test_bands_hold_the_weeks_people_and_differences_are_known_better(jumped: Any) -> None:
+    series, counts, _ = jumped
+    covered = []
+    for week, people in zip(series, counts, strict=True):
+        band = week.distribution.confidence_band(0.95)
+        truth = np.cumsum(people) / people.sum()
+        covered.append(((band.low <= truth) & (truth <= band.high))[1:-1].mean())
+    # 12 weeks whose errors are shared; measured over many in benchmarks/accuracy/series.
+    assert np.mean(covered) > 0.75
+    near = series.between("2026-W08", "2026-W10").confidence_band()
+    first, second = series[9].distribution, series[7].distribution
+    independent = lw.Difference(first, second).confidence_band()
+    assert np.mean(near.high - near.low) < 0.8 * np.mean(independent.high - independent.low)
+    assert series.between(2, 9).confidence_band(kind="simultaneous").leaves_zero
+    assert not series.between(7, 9).confidence_band(kind="simultaneous").leaves_zero
+
+
+def test_a_still_series_has_no_change_and_a_gap_says_so() -> None:
+    counts = counted([BEFORE] * 6, seed=3)
+    weeks = pairs(counts)
+    weeks[2] = None
+    weeks[4] = (SURVEY, nobody())
+    series = lw.decode_series(weeks)
+    assert series.changes == ()
+    assert [week.gap for week in series] == [
+        None, None, "nobody reported", None, "nobody reported", None
+    ]  # fmt: skip
+    assert np.isnan(series.quantile(0.5)).tolist() == [False, False, True, False, True, False]
+    assert series.to_dict()["median_low"][2] is None
+    with pytest.raises(ArgumentError, match="3 is a gap: nobody reported"):
+        series.between(1, 2)
+
+
+def test_so_far_knows_nothing_of_later_weeks(jumped: Any) -> None:
+    _, _, weeks = jumped
+    whole = lw.decode_series(weeks[:9], smooth=False)
+    part = lw.decode_series(weeks[:7], smooth=False)
+    for one, other in zip(whole.weeks[:7], part.weeks, strict=True):
+        assert np.array_equal(one.distribution.mass, other.distribution.mass)
+        assert one.distribution == other.distribution
+    # The last week so far is the last week of all of them, but for when variances were learnt.
+    assert not whole.smoothed
+    with pytest.raises(ArgumentError, match="decode it again"):
+        whole.between(0, 1)
+
+
+def test_weeks_may_differ_in_people_survey_and_epsilon() -> None:
+    other = lw.Survey("wait, again", lw.OptimizedUnaryEncoding(DOMAIN, 2))
+    counts = counted([BEFORE] * 4, people=3000)
+    weeks = [*pairs(counts[:2]), *pairs(counted([BEFORE] * 2, people=30_000, seed=5), other)]
+    series = lw.decode_series(weeks)
+    assert [week.distribution.reports for week in series] == [3000, 3000, 30_000, 30_000]
+    widths = [
+        float(np.mean(band.high - band.low))
+        for band in (week.distribution.confidence_band() for week in series)
+    ]
+    assert widths[2] < widths[0]
+
+
+def test_releases_are_weeks_too_and_those_that_are_not_sums_are_refused() -> None:
+    rng = np.random.default_rng(2)
+    asked: dict[str, Any] = {"neighbours": "replace-one", "epsilon": 0.5, "delta": 1e-6}
+    values = [rng.beta(2, 5 if week < 4 else 4, size=3000) for week in range(7)]
+    published = [
+        lw.release(each, DOMAIN, rng=seeded(week), **asked) for week, each in enumerate(values)
+    ]
+    series = lw.decode_series(published)
+    assert [change.week for change in series.changes] == [4]
+    truth = lw.Distribution.of_values(values[0], DOMAIN)
+    assert lw.kolmogorov_smirnov(series[0].distribution, truth) < 0.02
+    adaptive = lw.release(values[0], DOMAIN, rng=seeded(1), mechanism="adaptive-quantiles", **asked)
+    with pytest.raises(UnsupportedChannelError, match="answers are not sums"):
+        lw.decode_series([adaptive])
+    with pytest.raises(MismatchError, match="hold the same reports"):
+        lw.decode_series([published[0], published[1], published[0]])
+
+
+def test_labels_are_decoded_together() -> None:
+    labels = [f"L{number}" for number in range(30)]
+    survey = lw.Survey("app", lw.OptimizedUnaryEncoding(lw.Categories(labels), 1))
+    shares = np.r_[0.3, 0.2, 0.1, np.full(27, 0.4 / 27)]
+    moved = shares.copy()
+    moved[[0, 5]] += [-0.1, 0.1]
+    counts = counted([shares] * 6 + [moved] * 6)
+    weeks = pairs(counts, survey)
+    series = lw.decode_series(weeks)
+    assert 6 in [change.week for change in series.changes]
+    gaps = np.array(
+        [
+            [np.abs(each - people / people.sum()).sum() for each in (week.distribution.mass, alone)]
+            for week, people, alone in zip(
+                series, counts, (survey.decode(tally).mass for _, tally in weeks), strict=True
+            )
+        ]
+    ).mean(axis=0)
+    assert gaps[0] < 0.6 * gaps[1]
+    assert lw.Series.from_json(series.to_json()) == series
+    assert series.share("L5")[-1] == pytest.approx(0.115, abs=0.02)
+    assert "L5" in lw.decode_series(weeks, smooth=False).to_dict()
+
+
+def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: Any) -> None:
+    series, _, _ = jumped
+    document = series.to_document()
+    assert lw.Series.from_json(series.to_json()) == series
+    damaged: list[tuple[str, Any]] = [
+        ("weeks", [*document["weeks"][:1], {}]),
+        ("weeks", []),
+        ("changes", [{**document["changes"][0], "week": 40}]),
+        ("changes", [{**document["changes"][0], "kind": "leap"}]),
+        ("smoothed", 1),
+    ]
+    for key, value in damaged:
+        with pytest.raises(FormatError):
+            lw.Series.from_document({**document, key: value})
+
+
+def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
+    _, counts, weeks = jumped
+    other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=BINS), 1))
+    with pytest.raises(MismatchError, match="on another than 1; decode weeks before and after"):
+        lw.decode_series([weeks[0], *pairs(counts[:1], other)])
+    with pytest.raises(MismatchError, match="weeks 1 and 3 hold the same reports"):
+        lw.decode_series([weeks[0], weeks[1], weeks[0]])
+    with pytest.raises(ArgumentError, match="2026-W01 comes after 2026-W02"):
+        lw.decode_series(weeks[:2], names=["2026-W02", "2026-W01"])
+    with pytest.raises(ArgumentError, match="two weeks are named 'a'"):
+        lw.decode_series(weeks[:2], names=["a", "a"])
+    with pytest.raises(ArgumentError, match="2 weeks and 1 names"):
+        lw.decode_series(weeks[:2], names=["a"])
+    with pytest.raises(ArgumentError, match="at least one week"):
+        lw.decode_series([None])
+    with pytest.raises(ArgumentError, match="pair of a survey and its tally"):
+        lw.decode_series([weeks[0][1]])
+    with pytest.raises(MismatchError):
+        lw.decode_series([(other, weeks[0][1])])
+    wide = lw.Survey("wide", lw.SquareWave(lw.Interval(0, 1, bins=1024), 1))
+    with pytest.raises(UnsupportedChannelError, match="at most 512 symbols"):
+        lw.decode_series([(wide, lw.simulate(wide.randomizer, np.ones(1024, int), rng=1))])
+    kept = lw.Survey("kept", SURVEY.randomizer, remembered=True)
+    with pytest.raises(ArgumentError, match="remembered reports"):
+        lw.decode_series(pairs(counts[:1], kept))

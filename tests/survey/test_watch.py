@@ -1,0 +1,111 @@
+"""A watch looks at a week at a time, says what changed, and is hard to confuse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError, FormatError, MismatchError
+from tests.survey.test_series_decoding import AFTER, BEFORE, DOMAIN, SURVEY, counted, nobody, pairs
+
+
+def looked(weeks: list[Any], watch: lw.Watch | None = None) -> tuple[lw.Watch, list[Any]]:
+    """Return the watch after all weeks, read from its file before each, and what it noticed."""
+    watch = watch or lw.Watch()
+    noticed = []
+    for week in weeks:
+        watch, found = lw.Watch.from_json(watch.to_json()).look(week)
+        noticed.append(found)
+    return watch, noticed
+
+
+@pytest.fixture(scope="module")
+def seen() -> tuple[lw.Watch, list[Any], list[Any]]:
+    weeks = pairs(counted([BEFORE] * 5 + [AFTER] * 5))
+    return *looked(weeks), weeks
+
+
+def test_a_change_is_reported_once_with_its_week_size_and_place(seen: Any) -> None:
+    watch, noticed, _ = seen
+    reported = [found.change for found in noticed if found.change is not None]
+    (change,) = reported
+    assert change.week == "6" and change.seen in ("6", "7")
+    true = np.abs(np.cumsum(AFTER - BEFORE)).max()
+    assert change.shift.low <= true <= change.shift.high
+    assert change.shift.fewer and "fewer up to" in change.shift.in_words(DOMAIN)
+    assert watch.changes == (change,)
+    # It starts anew: what was seen before a report never counts again.
+    after = noticed[[found.change for found in noticed].index(change) + 1]
+    assert after.evidence == 0.0
+    assert after.needed == pytest.approx(noticed[0].needed + np.log(3))
+
+
+def test_the_same_weeks_in_one_go_or_from_its_file_say_the_same(seen: Any) -> None:
+    watch, noticed, weeks = seen
+    straight = lw.Watch()
+    for week, before in zip(weeks, noticed, strict=True):
+        straight, found = straight.look(week)
+        assert found == before
+    assert straight.to_json() == watch.to_json()
+
+
+def test_still_weeks_with_a_gap_are_not_reported() -> None:
+    weeks = pairs(counted([BEFORE] * 6, seed=8))
+    weeks[2] = None
+    weeks[4] = (SURVEY, nobody())
+    watch, noticed = looked(weeks)
+    assert all(found.change is None for found in noticed)
+    assert [found.gap for found in noticed].count("nobody reported") == 2
+    assert len(watch.weeks) == 6
+
+
+def test_labels_and_releases_are_watched() -> None:
+    labels = lw.Survey("app", lw.OptimizedUnaryEncoding(lw.Categories(list("abcdef")), 1))
+    shares = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
+    weeks = pairs(counted([shares] * 3 + [shares[::-1]] * 2), labels)
+    _, noticed = looked(weeks)
+    (change,) = [found.change for found in noticed if found.change is not None]
+    assert change.week == "4"
+    assert "more f" in change.shift.in_words(labels.randomizer.domain)
+    many = lw.Survey("many", lw.OptimizedUnaryEncoding(lw.Categories(100), 1))
+    with pytest.raises(ArgumentError, match="64 labels at most"):
+        lw.Watch().look(*pairs([np.full(100, 50)], many))
+
+
+def test_a_week_twice_out_of_order_or_of_another_domain_is_refused(seen: Any) -> None:
+    watch, _, weeks = seen
+    with pytest.raises(MismatchError, match="holds the same reports as 3"):
+        watch.look(weeks[2])
+    with pytest.raises(MismatchError, match="week 4 was looked at before"):
+        watch.look(weeks[2], name="4")
+    dated, _ = lw.Watch().look(weeks[0], name="2026-W10")
+    with pytest.raises(ArgumentError, match="2026-W09 comes after 2026-W10"):
+        dated.look(weeks[1], name="2026-W09")
+    other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=24), 1))
+    (week,) = pairs(counted([BEFORE]), other)
+    with pytest.raises(MismatchError, match="one domain"):
+        watch.look(week)
+
+
+def test_a_damaged_state_and_a_wrong_level_are_refused(seen: Any) -> None:
+    watch, _, _ = seen
+    document = watch.to_document()
+    week = {**document["weeks"][-1]}
+    for key, value in (
+        ("alpha", 2),
+        ("since", 99),
+        ("pilot", [1.0]),
+        ("pilot", [-1.0] * DOMAIN.size),
+        ("weeks", [{**week, "look": "AAAA"}]),
+        ("weeks", [{**week, "name": 3}]),
+        ("changes", [{}]),
+        ("changes", [{**document["changes"][0], "evidence": "much"}]),
+    ):
+        with pytest.raises(FormatError):
+            lw.Watch.from_document({**document, key: value})
+    for alpha in (0, 0.6, True, "x"):
+        with pytest.raises(ArgumentError, match="alpha must be in"):
+            lw.Watch(alpha)  # type: ignore[arg-type]
