@@ -1,6 +1,7 @@
 """The band of all distributions that a release allows: exact where it can be told by hand."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -44,11 +45,15 @@ def test_it_holds_the_whole_curve_of_data_that_no_decoder_assumes(mechanism) -> 
     assert missed < 2
 
 
-def test_counts_below_places_bound_it_as_they_do_by_hand() -> None:
-    _, made = released(AdaptiveQuantiles(3, noise="laplace"))
+@pytest.mark.parametrize("noise", ["laplace", "normal"])
+def test_counts_below_places_bound_it_as_they_do_by_hand(noise) -> None:
+    _, made = released(AdaptiveQuantiles(3, noise=noise))
     band = allowed_band(made, 0.9)
-    scale = math.sqrt(made.variance / 2)
-    limit = (-math.log1p(-(0.9 ** (1 / 3))) * scale + 1) / PEOPLE
+    alone = 0.9 ** (1 / 3)
+    deviations = -math.log1p(-alone) / math.sqrt(2)
+    if noise == "normal":
+        deviations = NormalDist().inv_cdf((1 + alone) / 2)
+    limit = (deviations * math.sqrt(made.variance) + 1) / PEOPLE
     places, shares = made.mechanism.places(made), made.answers / PEOPLE
     low, high = np.zeros(33), np.ones(33)
     for place, share in zip(places, shares, strict=True):
