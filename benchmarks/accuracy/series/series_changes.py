@@ -57,7 +57,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     repeats = settings["repeats"]
     return "\n\n".join(
         [
-            f"Of {repeats} series each ({settings['moving']} of drift and of season), {made_up.WEEKS} weeks of {made_up.PEOPLE:,} people, "
+            f"Of {repeats} series each ({settings['moving']} of drift and of season), "
+            f"{made_up.WEEKS} weeks of {made_up.PEOPLE:,} people, "
             f"epsilon 1, {made_up.BINS} bins; *jump* has one, of {made_up.JUMP:g} in KS, in week "
             f"{made_up.JUMP_WEEK + 1}. *Series* is what `decode_series` lists when all weeks are "
             "known, *watch* the first report at alpha .05. *Drift* and *season* change in every "

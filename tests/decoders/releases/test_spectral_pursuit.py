@@ -6,7 +6,7 @@ import pytest
 from lapwing.central.continual_prefix_sums import RunningPrefixSums
 from lapwing.central.prefix_sums import PrefixSums
 from lapwing.central.sum_tree import SumTree
-from lapwing.decoders.releases.cells import CellBasis
+from lapwing.decoders.releases.equal_runs import equal_runs
 from lapwing.decoders.releases.released_masses import (
     ReleasedMasses,
     draw_of,
@@ -47,7 +47,7 @@ def released(promise, mechanism=None, **given):
 def test_the_likelihood_is_that_of_the_noise_and_the_draw(promise) -> None:
     _, made = released(promise, SumTree(4))
     pilot = np.append(np.random.default_rng(1).dirichlet(np.ones(64)) * 0.9, 0.1)
-    cells = CellBasis(DOMAIN, most=64).spread_as(pilot)
+    _, cells = equal_runs(DOMAIN, pilot, most=64)
     matrix = PEOPLE * dense(made.channel.blocks[0].operator)
     draw = (np.diag(pilot) - np.outer(pilot, pilot)) / PEOPLE
     if made.people is None:
@@ -69,9 +69,8 @@ def test_the_likelihood_is_that_of_the_noise_and_the_draw(promise) -> None:
 @pytest.mark.parametrize("bins", [64, 1000])
 def test_cells_hold_all_symbols_once(bins) -> None:
     domain = Interval(0, 1, bins=bins, atoms=[0.5], missing="bin")
-    basis = CellBasis(domain, most=200)
     mass = np.random.default_rng(2).dirichlet(np.ones(domain.size))
-    cells = basis.spread_as(mass)
+    basis, cells = equal_runs(domain, mass, most=200)
     assert np.allclose(cells.total(cells.share), 1)
     assert basis.size == cells.start.size and basis.joined.size <= 202
     # What stands apart is a cell of its own.
@@ -83,8 +82,7 @@ def test_cells_hold_all_symbols_once(bins) -> None:
 
 def test_halves_of_cells_are_told_apart_as_their_rows_are() -> None:
     _, made = released(PROMISES["public"], bins=400)
-    basis = CellBasis(made.domain, most=50)
-    cells = basis.spread_as(np.full(401, 1 / 401))
+    _, cells = equal_runs(made.domain, np.full(401, 1 / 401), most=50)
     told = inner_information(made.channel, cells, PEOPLE)
     half = np.zeros(401)
     half[8:12], half[12:16] = 1 / 8, -1 / 8

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 
 from lapwing.decoders.decoder import required
-from lapwing.decoders.empirical_bayes.cell_band import Cells
+from lapwing.decoders.empirical_bayes.cells import Cells
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel

@@ -15,7 +15,9 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from lapwing.decoders.decoder import decoder_document
-from lapwing.decoders.empirical_bayes.cell_band import Cells, carried_back
+from lapwing.decoders.empirical_bayes.cell_band import carried_back
+from lapwing.decoders.empirical_bayes.cells import Cells
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import WholeAnswer, learnt_answer
 from lapwing.decoders.empirical_bayes.widened_band import (
     METHOD,
@@ -23,7 +25,7 @@ from lapwing.decoders.empirical_bayes.widened_band import (
     widened_band,
     widened_posteriors,
 )
-from lapwing.decoders.releases.cells import CellBasis
+from lapwing.decoders.releases.equal_runs import equal_runs
 from lapwing.decoders.releases.prefix_estimate import noise_tails, prefix_estimate, spikes_of
 from lapwing.decoders.releases.released_masses import (
     ReleasedMasses,
@@ -114,8 +116,8 @@ class SpectralPursuit:
         pursued = StepPursuit(band=False).decode(channel, release)
         people = pursued.reports
         held = channel.domain.left.size
-        basis = CellBasis(channel.domain, most=held if 2 * held <= 3 * self.cells else self.cells)
-        cells = basis.spread_as(pursued.mass)
+        most = held if 2 * held <= 3 * self.cells else self.cells
+        basis, cells = equal_runs(channel.domain, pursued.mass, most=most)
         said = ReleasedMasses.of(channel, release, cells, people)
         learnt = learnt_answer(
             said.near,
@@ -168,7 +170,7 @@ def _with_tails(uncertainty: Uncertainty, tails: float) -> Uncertainty:
 
 
 def _uncertainty(
-    channel: Channel, learnt: WholeAnswer, basis: CellBasis, cells: Cells
+    channel: Channel, learnt: WholeAnswer, basis: ScaledBasis, cells: Cells
 ) -> Uncertainty:
     """Return the error law of the posterior, carried from the cells to their symbols."""
     waves, local = always_allowed(learnt.mass, basis)

@@ -177,7 +177,7 @@ def _mass(mean: Vector, variance: Vector, week: UnbiasedShares) -> Vector:
     if mean.size < FEW:
         return simplex(mean)
     known = UnbiasedShares(mean, np.maximum(variance, 1e-300), 0.0, week.reports, week.tails)
-    return simplex(shrunk(known.with_total()))
+    return shrunk(known.with_total()).mass
 
 
 def _law(week: UnbiasedShares, mean: Vector, variance: Vector, usual: Vector) -> Uncertainty:
