@@ -29,7 +29,7 @@ def _decoded(size: int, mass: np.ndarray, epsilon: float, seed: int) -> np.ndarr
 
 @pytest.mark.parametrize("size", [1024, 4096])
 def test_the_heaviest_single_values_have_their_share(size: int) -> None:
-    """With 192 waves and nothing else they had nine tenths of it."""
+    """Decoded with 192 waves alone they lacked six per cent of it at 1024 bins."""
     places = (ATOMS * size).astype(np.int64)
     mass = 0.825 * _smooth(size)
     mass[places] += 0.035
