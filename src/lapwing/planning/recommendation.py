@@ -148,7 +148,9 @@ def recommend(
     seed : int
         Of the simulations.
     report_bytes : int, optional
-        Of labels: the most bytes that a report may have.
+        Of labels: the most bytes that a report may have. One byte is enough for up to 2^14 labels,
+        by compressive privatization, whose errors are simulated (some seconds at most for given
+        people, up to a minute for an error).
     server_seconds : float, optional
         Of labels: about the most CPU seconds that tally and decode may take.
 
