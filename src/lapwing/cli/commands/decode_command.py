@@ -83,8 +83,7 @@ def decode(
         if given != DecoderOptions():
             raise ArgumentError("a series has its own decoder; leave the options of decoders out")
         words = [str(survey_file), *(tally_files or ())]
-        decode_weeks(words, weeks, table, out, output=output, force=force, level=level)
-        return
+        return decode_weeks(words, weeks, table, out, output=output, force=force, level=level)
     tally_file = _only(tally_files, weeks)
     if tally_file is None:
         if output is not None or given != DecoderOptions():
