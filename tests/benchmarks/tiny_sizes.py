@@ -44,7 +44,6 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "accuracy/series_errors": {"repeats": 2, "series": ["jump"]},
     "accuracy/series_changes": {"repeats": 1, "moving": 1},
-    "accuracy/series_coverage": {"repeats": 1},
     "speed/series": {"sizes": [[3, 16]], "repeats": 1},
     "accuracy/square_wave_figures": {
         "repeats": 2,

@@ -1,7 +1,4 @@
-"""Pictures drawn by matplotlib, which is imported only when drawing.
-
-Those of a series are drawn in `timeline.py`, with the colours and places of this file.
-"""
+"""Pictures drawn by matplotlib; the only file that imports it, and only when drawing."""
 
 from __future__ import annotations
 
@@ -84,7 +81,7 @@ def show(
 
 def draw(picture: Picture, ax: Any = None) -> Any:
     """Draw a picture into matplotlib axes, new ones unless they are given, and return them."""
-    ax = _figure(picture.size).subplots() if ax is None else ax
+    ax = new_figure(picture.size).subplots() if ax is None else ax
     match picture:
         case Curves():
             _draw_curves(picture, ax)
@@ -106,7 +103,7 @@ def figure_of(*pictures: Picture, title: str | None = None, label: str | None = 
     title, label : str, optional
         Of the picture, above what it says about itself; and of the values.
     """
-    figure = _figure(_size(pictures))
+    figure = new_figure(_size(pictures))
     _stack(figure, pictures, title=title, label=label)
     return figure
 
@@ -125,7 +122,17 @@ def write_picture(figure: Any, stream: IO[bytes], *, kind: Literal["png", "svg",
         figure.savefig(stream, format=kind, **options[kind])
 
 
-def _figure(size: tuple[float, float]) -> Any:
+def shades(number: int, *, named: bool) -> list[Any]:
+    """Return a colour for each of some lines: from dark to light, or apart where they are named."""
+    from matplotlib import colormaps
+
+    if named:
+        return [colormaps["tab10"](place % 10) for place in range(number)]
+    return [colormaps["viridis"](place) for place in np.linspace(0.1, 0.85, number)]
+
+
+def new_figure(size: tuple[float, float]) -> Any:
+    """Return an empty figure of matplotlib; MissingExtraError where that is not installed."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -8,13 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.errors import MissingExtraError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.distribution import Distribution
 from lapwing.results.picture import Axis
-from lapwing.results.plotting import ESTIMATE, TINT, TRUTH, dress_values, plain, write_percent
+from lapwing.results.plotting import (
+    ESTIMATE,
+    TINT,
+    TRUTH,
+    dress_values,
+    new_figure,
+    plain,
+    shades,
+    write_percent,
+)
 
 _COLUMNS = 6
 """Small pictures in a row."""
@@ -109,11 +117,11 @@ def label_timeline(
 
 def show_timeline(picture: Timeline, *, title: str | None = None, label: str | None = None) -> Any:
     """Draw a timeline into a new figure, and return it; MissingExtraError without matplotlib."""
-    figure = _figure((9, 4.2))
+    figure = new_figure((9, 4.2))
     ax = figure.subplots()
     weeks = np.arange(len(picture.names))
-    shades = _shades(picture)
-    for track, colour in zip(picture.tracks, shades, strict=True):
+    colours = shades(len(picture.tracks), named=picture.unit is None)
+    for track, colour in zip(picture.tracks, colours, strict=True):
         line = {"color": colour, "linewidth": 1.6 if track.name == "median" else 1.1}
         ax.fill_between(weeks, track.low, track.high, color=colour, alpha=0.18, linewidth=0)
         ax.plot(weeks, track.heights, label=plain(track.name), marker=".", markersize=4, **line)
@@ -155,7 +163,7 @@ def panels_of(
 ) -> Any:
     """Draw every week small, filled, with the outline of the week before it; return the figure."""
     rows = -(-len(weeks) // _COLUMNS)
-    figure = _figure((10, 0.6 + 1.15 * rows))
+    figure = new_figure((10, 0.6 + 1.15 * rows))
     panels = figure.subplots(rows, _COLUMNS, sharex=True, sharey=True, squeeze=False).ravel()
     before: tuple[Vector, Vector] | None = None
     for number, ((name, found), ax) in enumerate(zip(weeks, panels, strict=False)):
@@ -211,24 +219,7 @@ def _ends(picture: Timeline) -> tuple[float, float]:
     return float(np.nanmin(rows)), float(np.nanmax(rows))
 
 
-def _shades(picture: Timeline) -> list[Any]:
-    from matplotlib import colormaps
-
-    number = len(picture.tracks)
-    if picture.unit is None:
-        return [colormaps["tab10"](place % 10) for place in range(number)]
-    return [colormaps["viridis"](place) for place in np.linspace(0.1, 0.85, number)]
-
-
 def _name_weeks(ax: Any, names: list[str]) -> None:
     every = -(-len(names) // _NAMES)
     shown = np.arange(0, len(names), every)
     ax.set_xticks(shown, [plain(names[week]) for week in shown], rotation=45, ha="right")
-
-
-def _figure(size: tuple[float, float]) -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("matplotlib", extra="plot") from None
-    return Figure(figsize=size, layout="constrained")

@@ -36,20 +36,25 @@ class ResultOptions:
     )
 
 
+SurveyOrRelease = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SURVEY", help="The survey's JSON document (lapwing new); or a release alone."
+    ),
+]
+
+Tallies = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="TALLY",
+        help="The tally (lapwing tally, lapwing merge); with --series one for each week.",
+    ),
+]
+
+
 def decode(
-    survey_file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="SURVEY", help="The survey's JSON document (lapwing new); or a release alone."
-        ),
-    ],
-    tally_files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="TALLY",
-            help="The tally (lapwing tally, lapwing merge); with --series one for each week.",
-        ),
-    ] = None,
+    survey_file: SurveyOrRelease,
+    tally_files: Tallies = None,
     *,
     weeks: SeriesOptions,
     stored: ResultOptions,
@@ -74,22 +79,12 @@ def decode(
     """
     check_level(level)
     output = stored.output
-    tallies = [Path(name) for name in tally_files or ()]
     if weeks.series:
         if given != DecoderOptions():
             raise ArgumentError("a series has its own decoder; leave the options of decoders out")
-        decode_weeks(
-            [str(survey_file), *(tally_files or ())], weeks, table, out,
-            output=output, force=force, level=level,
-        )  # fmt: skip
-        return
-    weeks.check_alone()
-    if len(tallies) > 1:
-        raise ArgumentError(
-            "one tally is decoded at a time: add several up with lapwing merge, or decode weeks "
-            "together with --series"
-        )
-    tally_file = tallies[0] if tallies else None
+        words = [str(survey_file), *(tally_files or ())]
+        return decode_weeks(words, weeks, table, out, output=output, force=force, level=level)
+    tally_file = _only(tally_files, weeks)
     if tally_file is None:
         if output is not None or given != DecoderOptions():
             raise ArgumentError("a release has its own decoder; leave --output and decoders out")
@@ -117,6 +112,17 @@ def decode(
         "output": None if output is None else str(output),
     }
     out.show(document | said, *tables)
+
+
+def _only(tallies: list[str] | None, weeks: SeriesOptions) -> Path | None:
+    """Return the tally that is decoded alone; ArgumentError where there are several."""
+    weeks.check_alone()
+    if tallies and len(tallies) > 1:
+        raise ArgumentError(
+            "one tally is decoded at a time: add several up with lapwing merge, or decode weeks "
+            "together with --series"
+        )
+    return Path(tallies[0]) if tallies else None
 
 
 def _said(

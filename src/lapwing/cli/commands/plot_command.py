@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -57,14 +57,9 @@ def plot(
     if is_series(result_file):
         if segment is not None or named.file is not None:
             raise ArgumentError("a series is drawn by itself, without a segment or a truth")
-        kind = "weeks" if weeks else "timeline"
-        figure = read_series(result_file).plot(kind=kind, title=title, label=label)
-        with out.listening():
-            write_figure(output, figure)
-        out.show(
-            {"command": "plot", "output": str(output), "truth": False},
-            facts({"written": str(output)}),
-        )
+        series = read_series(result_file)
+        figure = series.plot(kind="weeks" if weeks else "timeline", title=title, label=label)
+        _write(output, figure, out, truth=False)
         return
     if weeks:
         raise ArgumentError("--weeks is for a series (lapwing decode --series -o)")
@@ -77,7 +72,12 @@ def plot(
         truth = named.counted(result.domain, out)
         pictures = result.pictures(level=level, truth=truth)
         figure = figure_of(*pictures, title=title, label=label)
+    _write(output, figure, out, truth=named.file is not None)
+
+
+def _write(output: Path, figure: Any, out: Output, *, truth: bool) -> None:
+    """Write the picture and say so."""
     with out.listening():
         write_figure(output, figure)
-    document = {"command": "plot", "output": str(output), "truth": named.file is not None}
+    document = {"command": "plot", "output": str(output), "truth": truth}
     out.show(document, facts({"written": str(output)}))

@@ -12,7 +12,7 @@ from lapwing.cli.outputs import write_text
 from lapwing.cli.reading.stored import read_watch
 from lapwing.cli.reading.week_files import read_weeks
 from lapwing.errors import ArgumentError
-from lapwing.survey.watch import Watch
+from lapwing.survey.watch import Noticed, Watch
 
 
 def watch(
@@ -64,12 +64,17 @@ def watch(
     with out.listening():
         state, noticed = state.look(files.weeks[0], name=called)
     write_text(state_file, state.to_json())
+    _show(state, noticed, state_file, out)
+
+
+def _show(state: Watch, noticed: Noticed, path: Path, out: Output) -> None:
+    """Show what a look noticed."""
     change, domain = noticed.change, state.domain
     words = None if change is None or domain is None else change.shift.in_words(domain)
     document = {
         "command": "watch",
-        "state": str(state_file),
-        "week": called,
+        "state": str(path),
+        "week": noticed.week,
         "weeks": len(state.weeks),
         "gap": noticed.gap,
         "evidence": noticed.evidence,
@@ -78,7 +83,7 @@ def watch(
         "change": None if change is None else {**change.to_document(), "words": words},
         "reported": [each.to_document() for each in state.changes],
     }
-    told = {"week": called, "looked at": f"{len(state.weeks)} weeks"}
+    told = {"week": noticed.week, "looked at": f"{len(state.weeks)} weeks"}
     if noticed.gap is not None:
         told["gap"] = noticed.gap
     if change is None:
