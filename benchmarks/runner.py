@@ -43,7 +43,6 @@ BENCHMARKS = {
     "accuracy/predicted_error": "what recommend predicts, and what is seen (needs the data folder)",
     "accuracy/posterior_coverage": "bands of the spectral prior (needs the data folder)",
     "accuracy/wave_coverage": "the same on one square wave (needs the data folder)",
-    "accuracy/more_bins": "the same people asked at more bins (needs the data folder)",
     "accuracy/own_edges": "bins of one's own beside 256 equal ones (needs the data folder)",
     "accuracy/round_edges": "intervals at round edges of real incomes (needs the data folder)",
     "accuracy/central_figures": "the central model: the default beside the paper's four methods",

@@ -172,13 +172,6 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [4],
         "columns": ["beta52"],
     },
-    "accuracy/more_bins": {
-        "repeats": 2,
-        "coarse": 16,
-        "bins": [32, 64],
-        "epsilons": [4],
-        "columns": ["beta52"],
-    },
     "accuracy/own_edges": {
         "columns": ["beta52"],
         "epsilons": [4],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 
@@ -124,7 +125,9 @@ def _errors(
     randomizer = method.randomizer(lw.Interval(0, 1, bins=bins, circular=turns), epsilon)
     found: Errors = {figure: [] for figure in FIGURES}
     for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, bins, int(method is OURS)])
+        # Every cell has randomness of its own, so that errors of different cells are independent.
+        cell = [crc32(crowd.name.encode()), round(1000 * epsilon), bins, int(method is OURS)]
+        rng = np.random.default_rng([repeat, *cell])
         tally = lw.simulate(randomizer, held, rng=rng)
         with warnings.catch_warnings():
             # Weak answers are part of the comparison.

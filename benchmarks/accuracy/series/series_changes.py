@@ -105,22 +105,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     points = [100 * one["means"][0] for one in covered.values()]
     return "\n\n".join(
         [
-<<<<<<< HEAD
-            f"Of {repeats} series each ({settings['moving']} of drift and of season), "
-            f"{made_up.WEEKS} weeks of {made_up.PEOPLE:,} people, "
-            f"epsilon 1, {made_up.BINS} bins; *jump* has one, of {made_up.JUMP:g} in KS, in week "
-            f"{made_up.JUMP_WEEK + 1}. *Series* is what `decode_series` lists when all weeks are "
-            "known, *watch* the first report at alpha .05. *Drift* and *season* change in every "
-            "week, so a watch is right to report them, and the series to list no jump.",
-            table(["found", *found], rows, texts=1),
-=======
             f"{made_up.WEEKS} weeks of {made_up.PEOPLE:,} people, epsilon 1, {made_up.BINS} bins; "
             f"*jump* has one, of {made_up.JUMP:g} in KS, in week {made_up.JUMP_WEEK + 1}. *Series* "
             "is what `decode_series` lists when all weeks are known, *watch* the first report at "
             "alpha .05. *Drift* and *season* change in every week, so a watch is right to report "
             "them, and a series to list no jump.",
             table(["number of", *found], rows, texts=1),
->>>>>>> series
             f"A jump is found in its week or the next in {seen} of {repeats} (asked: 95 of 100); "
             f"in {false} of {repeats} still series one is listed (asked: at most 5 of 100).",
             "Percent covered by the nominal 95 % bands about each week's own people, over the "
