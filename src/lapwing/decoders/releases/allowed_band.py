@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.stacked import dense
 from lapwing.protocol.release import Release
@@ -122,7 +122,7 @@ def _limit(release: Release, level: float) -> float:
 
 
 def _extremes(
-    matrix: Vector, shares: Vector, limit: float, knots: Vector
+    matrix: Matrix, shares: Vector, limit: float, knots: Whole
 ) -> tuple[Vector, Vector] | None:
     """Return the lowest and highest sums up to each knot; None where no distribution is allowed."""
     from scipy.optimize import linprog  # slow to import
