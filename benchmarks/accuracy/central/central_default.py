@@ -32,7 +32,7 @@ from lapwing.results.band import Kind, Target
 from lapwing.results.distribution import Distribution
 
 TITLE = "The default of the central model"
-FULL: dict[str, Any] = {"repeats": 8, "people": 10_000, "bins": 256, "epsilons": [0.1, 0.5, 1]}
+FULL: dict[str, Any] = {"repeats": 24, "people": 10_000, "bins": 256, "epsilons": [0.1, 0.5, 1]}
 QUICK: dict[str, Any] = {"repeats": 2, "people": 500, "bins": 64, "epsilons": [1]}
 
 DEFAULT = "default"

@@ -213,8 +213,8 @@ def _said_of_sites(cells: Sequence[dict[str, Any]]) -> str:
     return (
         f"The paper: at small ε PP and MP are better than HQ and AQ. In KS at ε = {least:g}, for "
         f"{listed(ours)}: against {PAPER[0]} it {against(PAPER[0])}; against AQ with Laplace "
-        f"noise it {against('AQ 80, Laplace')}, with Gaussian noise it {against('AQ 80')}. The "
-        f"default is {_gains(cells, DEFAULT)} the best valid one of the paper's four in each cell."
+        f"noise it {against('AQ 80, Laplace')}, with Gaussian noise it {against('AQ 80')}. "
+        f"Prefix sums with step pursuit are {_gains(cells, DEFAULT)} the best valid one of the paper's four in each cell."
     )
 
 
@@ -228,7 +228,7 @@ def _said_of_rounds(cells: Sequence[dict[str, Any]]) -> str:
         "The paper: PP is better than MP, both are better than HQ and AQ, at every ε. In KS, PP "
         f"before MP {_verdict(cells, [ours])}. For {listed(ours)}: against {PAPER[0]} it "
         f"{against(PAPER[0])}; against AQ with Laplace noise it {against('AQ 80, Laplace')}, "
-        f"with Gaussian noise it {against('AQ 80')}. Added rounds of the default are "
+        f"with Gaussian noise it {against('AQ 80')}. Added rounds of prefix sums are "
         f"{_gains(cells, DEFAULT)} the best valid one of the paper's four, running ones "
         f"{_gains(cells, RUNNING)}."
     )
