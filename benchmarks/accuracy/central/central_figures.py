@@ -128,8 +128,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "2 Beta(10, 2) - 1, and 7 atoms holding 70 %. The starred method spends the budget as "
             "the paper counts it, which is not what it costs; it is left out of the comparison.",
             *tables,
-            "Prefix sums, with step pursuit, against the best valid one of the paper's four in each "
-            "cell (errors of that one divided by theirs), and in KS against 40 bins with linear "
+            "Prefix sums, with step pursuit, against the best valid one of the paper's four in "
+            "each cell (errors of that one divided by theirs), and in KS against 40 bins with linear "
             "interpolation:",
             table(
                 ["law", "ε", "best of the paper", "KS", "asked", "W1", "energy", "40 bins"],

@@ -214,7 +214,8 @@ def _said_of_sites(cells: Sequence[dict[str, Any]]) -> str:
         f"The paper: at small ε PP and MP are better than HQ and AQ. In KS at ε = {least:g}, for "
         f"{listed(ours)}: against {PAPER[0]} it {against(PAPER[0])}; against AQ with Laplace "
         f"noise it {against('AQ 80, Laplace')}, with Gaussian noise it {against('AQ 80')}. "
-        f"Prefix sums with step pursuit are {_gains(cells, DEFAULT)} the best valid one of the paper's four in each cell."
+        f"Prefix sums with step pursuit are {_gains(cells, DEFAULT)} the best valid one of "
+        "the paper's four in each cell."
     )
 
 
