@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
@@ -131,5 +130,5 @@ def _reported(seen: Vector, moved: Vector, least: float) -> float:
         (size**2 * scores**2 / (1 + size**2 * seen) - np.log1p(size**2 * seen)).sum(axis=1) / 2
         for size in SIZES
     ]
-    evidence = logsumexp(factors, axis=0) - math.log(len(SIZES))
+    evidence = np.logaddexp.reduce(factors, axis=0) - math.log(len(SIZES))
     return float(np.mean(evidence >= least))

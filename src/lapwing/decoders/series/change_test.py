@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from math import log, log1p
 
 import numpy as np
-from scipy.special import logsumexp
 
 from lapwing.decoders.series.random_walk import Look, evidence_of, filtered, smoothed
 from lapwing.linear.arrays import Matrix, Vector
@@ -78,7 +77,7 @@ def verdict(looks: Sequence[Look], shape: Vector) -> Verdict:
         weights.append(-log(begun * (begun + 1)))
     # What may begin later has a factor of 1 so far: the weights that are left, 1 / weeks.
     terms = np.add(factors, weights)
-    evidence = float(np.logaddexp(logsumexp(terms), -log(weeks)))
+    evidence = float(np.logaddexp(np.logaddexp.reduce(terms), -log(weeks)))
     return Verdict(evidence, 1 + int(np.argmax(terms)))
 
 
@@ -88,7 +87,7 @@ def evidence_at(before: Look, after: Look, shape: Vector) -> float:
     pair = (before, after)
     none = evidence_of(pair, level, np.zeros((2, shape.size)))
     moved = [evidence_of(pair, level, np.outer([0.0, size**2], shape)) - none for size in SIZES]
-    return float(logsumexp(moved)) - log(len(SIZES))
+    return float(np.logaddexp.reduce(moved)) - log(len(SIZES))
 
 
 def moved_by(looks: Sequence[Look], begun: int, shape: Vector) -> tuple[Vector, Matrix]:
