@@ -129,8 +129,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "the paper counts it, which is not what it costs; it is left out of the comparison.",
             *tables,
             "Prefix sums, with step pursuit, against the best valid one of the paper's four in "
-            "each cell (errors of that one divided by theirs), and in KS against 40 bins with linear "
-            "interpolation:",
+            "each cell (errors of that one divided by theirs), and in KS against 40 bins with "
+            "linear interpolation:",
             table(
                 ["law", "ε", "best of the paper", "KS", "asked", "W1", "energy", "40 bins"],
                 gains,
