@@ -13,7 +13,7 @@ from benchmarks.markdown import table
 from lapwing.results.band import Kind
 
 TITLE = "Changes and bands of a series"
-FULL: dict[str, Any] = {"repeats": 60, "moving": 6}
+FULL: dict[str, Any] = {"repeats": 100, "moving": 10}
 QUICK: dict[str, Any] = {"repeats": 2, "moving": 1}
 
 NEAR, ELSEWHERE = "series: in its week or the next", "series: elsewhere"
