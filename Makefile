@@ -38,12 +38,14 @@ demo-collector: .venv/.installed-collector  ## a collector, 200,000 real reports
 # One worker for each processor, so one thread for each worker.
 test soak: export OMP_NUM_THREADS := 1
 
-# The package comes second, for its doctests.
+# Tests of one group share a process, and so one Java. The package comes second, for its doctests.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
+
 test: .venv/.installed-test  ## all tests but the long ones; more arguments in PYTEST_ARGS=
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 --doctest-modules tests src/lapwing $(PYTEST_ARGS)
+	$(PYTEST) --doctest-modules tests src/lapwing $(PYTEST_ARGS)
 
 soak: .venv/.installed-test  ## the long tests: faults, fuzzing, band coverage, planted errors
-	$(BIN)/python -m pytest -n auto --maxprocesses 8 -m soak $(PYTEST_ARGS)
+	$(PYTEST) -m soak $(PYTEST_ARGS)
 	$(BIN)/python -m tests.mutation --errors 300 --seed 1 --minutes 60
 
 lint: .venv/.installed-lint typecheck  ## style, format and types

@@ -45,11 +45,20 @@ def kept() -> dict:
     return document("speed/example", {"people": 3}, {"cpu": summaries.summary([1.0, 2.0, 4.0])})
 
 
+# Beside the tests of the same engine, which have a Java or an environment already.
+GROUPS = {
+    name: [pytest.mark.xdist_group(group)]
+    for name, group in {"speed/spark": "spark", "speed/beam_engine": "beam"}.items()
+}
+
+
 class TestEveryBenchmark:
     def test_has_a_tiny_size_here(self):
         assert set(TINY) == set(runner.BENCHMARKS)
 
-    @pytest.mark.parametrize("name", list(TINY))
+    @pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=GROUPS.get(name, [])) for name in TINY]
+    )
     def test_runs_and_is_shown(self, name):
         module = script(name)
         if name == "speed/beam_engine":

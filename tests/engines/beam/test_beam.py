@@ -18,6 +18,7 @@ FILES = ["in_beam_files.py", "in_beam_pipelines.py"]
 
 
 @pytest.mark.service
+@pytest.mark.xdist_group("beam")
 def test_in_an_environment_with_beam() -> None:
     python = beam_python_or_skip()
     # Warnings of Beam and of what it brings are not ours.

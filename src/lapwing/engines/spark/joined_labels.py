@@ -7,8 +7,12 @@ from typing import Any
 from urllib.parse import quote
 
 import numpy as np
+from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of
+
+_WRITTEN = str.maketrans({mark: quote(mark, safe="") for mark in "%/="})
+"""What would be read as part of the form, as in an address; all else stays as it is."""
 
 
 def joined(columns: Sequence[str], labels: Sequence[str | None]) -> str | None:
@@ -23,11 +27,15 @@ def joined(columns: Sequence[str], labels: Sequence[str | None]) -> str | None:
     'country=PT/year='
     >>> joined(["a", "b"], ["x/b=y", "z"])
     'a=x%2Fb%3Dy/b=z'
+    >>> joined(["city", "part"], ["São Paulo", "norte & sul"])
+    'city=São Paulo/part=norte & sul'
     """
     if not any(labels):
         return None
     pairs = zip(columns, labels, strict=True)
-    return "/".join(f"{quote(name, ' ')}={quote(label or '', ' ')}" for name, label in pairs)
+    return "/".join(
+        f"{name.translate(_WRITTEN)}={(label or '').translate(_WRITTEN)}" for name, label in pairs
+    )
 
 
 def with_joined_labels(batch: Any, columns: Sequence[str]) -> Any:
@@ -40,23 +48,20 @@ def with_joined_labels(batch: Any, columns: Sequence[str]) -> Any:
     """
     import pyarrow as pa
 
-    codes = np.zeros(batch.num_rows, dtype=np.int64)
-    names: list[list[str | None]] = []
+    numbers: NDArray[np.int64] = np.zeros(batch.num_rows, dtype=np.int64)
+    chosen: list[tuple[str | None, ...]] = [()]
     for column in columns:
         array = batch.column(column)
         if pa.types.is_dictionary(array.type):
             array = array.dictionary_decode()
         coded = array.dictionary_encode(null_encoding="encode")
         labels = labels_of(coded.dictionary, column=column)
-        names.append([label and (label.strip() or None) for label in labels])
-        codes = codes * max(len(labels), 1) + coded.indices.to_numpy(zero_copy_only=False)
-    different, numbers = np.unique(codes, return_inverse=True)
-    texts = []
-    for code in different.tolist():
-        chosen: list[str | None] = []
-        for labels in reversed(names):
-            code, place = divmod(code, max(len(labels), 1))
-            chosen.append(labels[place])
-        texts.append(joined(columns, chosen[::-1]))
+        names = [label and (label.strip() or None) for label in labels]
+        # Numbered anew after each column: below the square of the rows, however many columns.
+        pairs = numbers * max(len(names), 1) + coded.indices.to_numpy(zero_copy_only=False)
+        different, numbers = np.unique(pairs, return_inverse=True)
+        places = (divmod(pair, max(len(names), 1)) for pair in different.tolist())
+        chosen = [(*chosen[before], names[place]) for before, place in places]
+    texts = [joined(columns, labels) for labels in chosen]
     made = pa.DictionaryArray.from_arrays(pa.array(numbers, pa.int32()), pa.array(texts, "string"))
     return batch.append_column("/".join(columns), made)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import errno
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +16,7 @@ from lapwing.engines.arrow.arrow_files import words_in_footer
 from lapwing.engines.arrow.read_errors import PARQUET, pyarrow_or_error
 from lapwing.engines.arrow.report_tables import KEYS
 from lapwing.engines.arrow.table_reader import Table
-from lapwing.errors import ArgumentError, EngineError
+from lapwing.errors import ArgumentError, EngineError, FormatError
 
 _ASKED_AT_ONCE = 16
 
@@ -49,7 +52,8 @@ class SparkRows:
 
     def select(self, columns: Sequence[str]) -> Any:
         """Return the data frame with these columns only."""
-        return self.df.select([quoted(name) for name in columns])
+        # As expressions: `select` takes no name that has a backtick in it, however it is quoted.
+        return self.df.selectExpr([quoted(name) for name in columns])
 
     def words(self, column: str) -> list[tuple[Path, Mapping[str, str]]]:
         """Return what is said beside a column of reports, in the frame's schema and in each file.
@@ -126,13 +130,61 @@ def required_jvm(session: Any) -> Any:
     return jvm
 
 
+@contextmanager
+def file_errors(name: str) -> Iterator[None]:
+    """Give what Hadoop's files throw as errors for people.
+
+    Parameters
+    ----------
+    name : str
+        Of the file or folder, for messages.
+
+    Raises
+    ------
+    OSError
+        When it is not there, or may not be read.
+    EngineError
+        For all else: a file system that is unknown, or that does not answer.
+    """
+    from py4j.protocol import Py4JError
+
+    known = {"FileNotFoundException": errno.ENOENT, "AccessControlException": errno.EACCES}
+    try:
+        yield
+    except Py4JError as error:
+        thrown = thrown_by(error)
+        if thrown in known:
+            number = known[thrown]
+            raise OSError(number, os.strerror(number), name) from None
+        raise EngineError(
+            f"{name} is in no place that Spark reaches ({thrown}); look at how it is written, and "
+            "at what the cluster is set to"
+        ) from error
+
+
+def thrown_by(error: Exception) -> str:
+    """Return the name of what Java threw, without the package that it is of."""
+    java = getattr(error, "java_exception", None)
+    return type(error).__name__ if java is None else str(java.getClass().getSimpleName())
+
+
 def _footer(jvm: Any, conf: Any, uri: str) -> dict[str, str]:
     """Return what the footer of a Parquet file says about its reports."""
+    from py4j.protocol import Py4JJavaError
+
     hadoop, parquet = jvm.org.apache.hadoop.fs, jvm.org.apache.parquet.hadoop
-    file = parquet.util.HadoopInputFile.fromPath(hadoop.Path(jvm.java.net.URI(uri)), conf)
-    reader = parquet.ParquetFileReader.open(file)
-    try:
-        said = reader.getFooter().getFileMetaData().getKeyValueMetaData()
-        return words_in_footer({key: said.get(key) for key in said})
-    finally:
-        reader.close()
+    with file_errors(file_name(uri)):
+        file = parquet.util.HadoopInputFile.fromPath(hadoop.Path(jvm.java.net.URI(uri)), conf)
+        try:
+            reader = parquet.ParquetFileReader.open(file)
+        except Py4JJavaError as error:
+            if thrown_by(error) != "RuntimeException":
+                raise
+            raise FormatError(
+                f"{file_name(uri)} cannot be read as Parquet; it is damaged, or of another kind"
+            ) from error
+        try:
+            said = reader.getFooter().getFileMetaData().getKeyValueMetaData()
+            return words_in_footer({key: said.get(key) for key in said})
+        finally:
+            reader.close()

@@ -12,11 +12,14 @@ there, and no job writes to a folder that is there.
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from lapwing.engines.spark.spark_rows import required_jvm
+from lapwing.engines.spark.spark_rows import file_errors, required_jvm
 from lapwing.errors import ArgumentError, EngineError
 
 _OWNER_ONLY = 0o700
@@ -42,14 +45,19 @@ def write_once(
     ------
     ArgumentError
         When something is there already.
+    OSError
+        When the folder that it is to stand in is not there, or nothing may be written there.
     EngineError
         When the file system cannot do it.
     """
+    from py4j.protocol import Py4JError
+
     session = frame.sparkSession
     jvm = required_jvm(session)
-    place = _Place.of(jvm, session, output)
-    place.check_absent()
-    staging = place.private_folder()
+    with file_errors(output):
+        place = _Place.of(jvm, session, output)
+        place.check_absent()
+        staging = place.private_folder()
     try:
         attempt = staging.suffix("/reports")
         # Version 2 lets the files of a task stand where they stay before all others are done.
@@ -58,7 +66,9 @@ def write_once(
         check(session.read.parquet(attempt.toString()))
         place.take(attempt)
     finally:
-        place.files.delete(staging, True)
+        # Where Java is gone it cannot be deleted: it stays closed, and the next job does that.
+        with suppress(Py4JError, OSError):
+            place.files.delete(staging, True)
     return session.read.parquet(place.path.toString())
 
 
@@ -104,7 +114,8 @@ class _Place:
         """
         parent = self.path.getParent()
         if not self.files.exists(parent):
-            raise FileNotFoundError(f"the folder of the output, {parent.getName()}, is not there")
+            number = errno.ENOENT
+            raise FileNotFoundError(number, os.strerror(number), parent.toUri().getPath())
         for left in self.files.listStatus(parent):
             if left.getPath().getName().startswith(self._start):
                 self.files.delete(left.getPath(), True)
