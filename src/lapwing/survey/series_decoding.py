@@ -14,7 +14,7 @@ from lapwing.decoders.empirical_bayes.spectral_prior import DENSE
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
 from lapwing.decoders.series.found_changes import found_changes
-from lapwing.decoders.series.label_walk import LabelAnswer, walked_labels
+from lapwing.decoders.series.label_walk import LabelAnswer, walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import METHOD, WalkAnswer, walked, walked_so_far
 from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
@@ -289,10 +289,10 @@ def _joint(
 
 def _of_labels(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
     shares = [_shares(week) for week in read]
-    answer = walked_labels(shares, smooth=smooth)
-    weeks = _weeks(read, answer.masses, answer.uncertainties)
     if not smooth:
-        return Series(weeks, (), False, _made("label-walk"))
+        return Series(_weeks(read, *walked_labels_so_far(shares)), (), False, _made("label-walk"))
+    answer = walked_labels(shares)
+    weeks = _weeks(read, answer.masses, answer.uncertainties)
 
     def joint(earlier: int, later: int) -> Mapping[Kind, Uncertainty]:
         return _label_joint(answer, read, earlier, later)
