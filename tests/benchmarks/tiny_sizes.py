@@ -42,8 +42,8 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [4],
         "groups": {"one column": ["uniform"]},
     },
-    "accuracy/series_errors": {"repeats": 2, "series": ["jump"]},
-    "accuracy/series_changes": {"repeats": 1, "moving": 1},
+    "accuracy/series_errors": {"repeats": 1, "series": ["jump"]},
+    "accuracy/series_changes": {"repeats": 1, "moving": 0},
     "speed/series": {"sizes": [[3, 16]], "repeats": 1},
     "accuracy/square_wave_figures": {
         "repeats": 2,
