@@ -62,6 +62,18 @@ def test_still_weeks_with_a_gap_are_not_reported() -> None:
     assert len(watch.weeks) == 6
 
 
+def test_detail_that_is_not_watched_is_no_change_under_another_epsilon() -> None:
+    domain = lw.Interval(0, 1, bins=64)
+    spikes = np.zeros(64)
+    spikes[[20, 30, 63]] = 0.3, 0.3, 0.4
+    surveys = [lw.Survey("wait", lw.SquareWave(domain, epsilon)) for epsilon in (1, 4)]
+    people = counted([spikes] * 4, people=1_000_000)
+    weeks = [pairs([one], surveys[week % 2])[0] for week, one in enumerate(people)]
+    _, noticed = looked(weeks)
+    # 19 where the 24 lowest waves were watched as if there were nothing else.
+    assert max(found.evidence for found in noticed) < 1
+
+
 def test_labels_and_releases_are_watched() -> None:
     labels = lw.Survey("app", lw.OptimizedUnaryEncoding(lw.Categories(list("abcdef")), 1))
     shares = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
