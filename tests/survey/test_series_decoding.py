@@ -218,6 +218,8 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
         lw.decode_series([weeks[0], weeks[1], weeks[0]])
     with pytest.raises(ArgumentError, match="2026-W01 comes after 2026-W02"):
         lw.decode_series(weeks[:2], names=["2026-W02", "2026-W01"])
+    with pytest.raises(ArgumentError, match="2026-W01 comes after 2026-W02"):
+        lw.decode_series([weeks[0], None, weeks[1]], names=["2026-W02", "gap 2", "2026-W01"])
     with pytest.raises(ArgumentError, match="two weeks are named 'a'"):
         lw.decode_series(weeks[:2], names=["a", "a"])
     with pytest.raises(ArgumentError, match="2 weeks and 1 names"):

@@ -113,8 +113,9 @@ def without_finer(look: Look, watched: int) -> Look:
     """Return what a week says about the first amplitudes, whatever the others are.
 
     The others are integrated out under the prior of a level. With B their information, C that
-    across and d their score: ``A - C (I / 4 + B)^-1 C'`` and ``b - C (I / 4 + B)^-1 d``. So a distribution with more detail
-    than is watched does not look like a change when another randomizer sees it otherwise.
+    across and d their score: ``A - C (I / 4 + B)^-1 C'`` and ``b - C (I / 4 + B)^-1 d``. So a
+    distribution with more detail than is watched does not look like a change when another
+    randomizer sees it otherwise.
     """
     if watched == look.score.size:
         return look
