@@ -82,7 +82,7 @@ def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
     assert len((tmp_path / "synthetic.csv").read_text().split()) == 10_001
 
 
-def test_those_of_series(done: Program, tmp_path: Path) -> None:
+def test_those_of_series(lapwing: Program, done: Program, tmp_path: Path) -> None:
     survey = lw.Survey("minutes", lw.SquareWave(lw.Interval(0, 60, bins=16), 1))
     (tmp_path / "survey.json").write_text(survey.to_json())
     (tmp_path / "weeks").mkdir()
@@ -91,6 +91,9 @@ def test_those_of_series(done: Program, tmp_path: Path) -> None:
         tally = lw.simulate(survey.randomizer, people, rng=week)
         path = tmp_path / "weeks" / f"2026-W{week:02d}.json"
         path.write_text(json.dumps(tally.to_document()))
+    (tmp_path / "weeks" / ".DS_Store").touch()
+    assert "alpha must be in" in lapwing("watch", "new.json", "-", "--alpha", "0").complaint
+    assert not (tmp_path / "new.json").exists()
     shown = commands("series.md")
     assert len(shown) == 6
     for line in shown:

@@ -125,6 +125,19 @@ def test_so_far_knows_nothing_of_later_weeks(jumped: Any) -> None:
         whole.between(0, 1)
 
 
+def test_labels_so_far_know_nothing_of_later_weeks() -> None:
+    survey = lw.Survey("app", lw.OptimizedUnaryEncoding(lw.Categories(6), 1))
+    shares = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
+    weeks = pairs(counted([shares] * 4 + [shares[::-1]] * 3, people=4000), survey)
+    weeks[1] = None
+    whole = lw.decode_series(weeks, smooth=False)
+    for known in (1, 4, 6):
+        part = lw.decode_series(weeks[:known], smooth=False)
+        assert part.weeks == whole.weeks[:known]
+    # Of the last week all is known that its own past tells.
+    assert whole[6] == lw.decode_series(weeks)[6]
+
+
 def test_weeks_may_differ_in_people_survey_and_epsilon() -> None:
     other = lw.Survey("wait, again", lw.OptimizedUnaryEncoding(DOMAIN, 2))
     counts = counted([BEFORE] * 4, people=3000)
@@ -205,6 +218,8 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
         lw.decode_series([weeks[0], weeks[1], weeks[0]])
     with pytest.raises(ArgumentError, match="2026-W01 comes after 2026-W02"):
         lw.decode_series(weeks[:2], names=["2026-W02", "2026-W01"])
+    with pytest.raises(ArgumentError, match="2026-W01 comes after 2026-W02"):
+        lw.decode_series([weeks[0], None, weeks[1]], names=["2026-W02", "gap 2", "2026-W01"])
     with pytest.raises(ArgumentError, match="two weeks are named 'a'"):
         lw.decode_series(weeks[:2], names=["a", "a"])
     with pytest.raises(ArgumentError, match="2 weeks and 1 names"):

@@ -62,6 +62,18 @@ def test_still_weeks_with_a_gap_are_not_reported() -> None:
     assert len(watch.weeks) == 6
 
 
+def test_detail_that_is_not_watched_is_no_change_under_another_epsilon() -> None:
+    domain = lw.Interval(0, 1, bins=64)
+    spikes = np.zeros(64)
+    spikes[[20, 30, 63]] = 0.3, 0.3, 0.4
+    surveys = [lw.Survey("wait", lw.SquareWave(domain, epsilon)) for epsilon in (1, 4)]
+    people = counted([spikes] * 4, people=1_000_000)
+    weeks = [pairs([one], surveys[week % 2])[0] for week, one in enumerate(people)]
+    _, noticed = looked(weeks)
+    # 19 where the 24 lowest waves were watched as if there were nothing else.
+    assert max(found.evidence for found in noticed) < 1
+
+
 def test_labels_and_releases_are_watched() -> None:
     labels = lw.Survey("app", lw.OptimizedUnaryEncoding(lw.Categories(list("abcdef")), 1))
     shares = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
@@ -82,6 +94,7 @@ def test_a_week_twice_out_of_order_or_of_another_domain_is_refused(seen: Any) ->
     with pytest.raises(MismatchError, match="week 4 was looked at before"):
         watch.look(weeks[2], name="4")
     dated, _ = lw.Watch().look(weeks[0], name="2026-W10")
+    dated, _ = dated.look(None)
     with pytest.raises(ArgumentError, match="2026-W09 comes after 2026-W10"):
         dated.look(weeks[1], name="2026-W09")
     other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=24), 1))

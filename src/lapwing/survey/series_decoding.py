@@ -14,7 +14,7 @@ from lapwing.decoders.empirical_bayes.spectral_prior import DENSE
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
 from lapwing.decoders.series.found_changes import found_changes
-from lapwing.decoders.series.label_walk import LabelAnswer, walked_labels
+from lapwing.decoders.series.label_walk import LabelAnswer, walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import METHOD, WalkAnswer, walked, walked_so_far
 from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
@@ -85,7 +85,7 @@ def decode_series(
     weeks : sequence of (Survey, Tally), Release, Publication or None
         In the order of time; None where there is nothing. A tally of nobody is a gap, too.
     names : sequence of str, optional
-        Of the weeks; default 1, 2 and so on. Names that are all dates (2026-03, 2026-W09,
+        Of the weeks; default 1, 2 and so on. Names that are dates (2026-03, 2026-W09,
         2026-03-01) must be in order.
     smooth : bool
         True: each week from all weeks. False: each from those up to it, as it could have been
@@ -227,13 +227,18 @@ def _check_names(names: list[str], weeks: int) -> None:
 
 
 def check_order(names: Sequence[str]) -> None:
-    """Raise ArgumentError when names that are dates of one form are not in order."""
-    dated = all(_DATED.fullmatch(name) for name in names) and len({len(n) for n in names}) == 1
-    if not dated or len({"W" in name for name in names}) > 1:
-        return
-    for before, after in pairwise(names):
-        if after <= before:
-            raise ArgumentError(f"weeks must be in order, and {after} comes after {before}")
+    """Raise ArgumentError when names that are dates of one form are not in order.
+
+    Other names, as those of gaps, stand anywhere between them.
+    """
+    last: dict[tuple[int, bool], str] = {}
+    for name in names:
+        if _DATED.fullmatch(name):
+            form = len(name), "W" in name
+            before = last.get(form)
+            if before is not None and name <= before:
+                raise ArgumentError(f"weeks must be in order, and {name} comes after {before}")
+            last[form] = name
 
 
 def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:
@@ -289,10 +294,10 @@ def _joint(
 
 def _of_labels(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
     shares = [_shares(week) for week in read]
-    answer = walked_labels(shares, smooth=smooth)
-    weeks = _weeks(read, answer.masses, answer.uncertainties)
     if not smooth:
-        return Series(weeks, (), False, _made("label-walk"))
+        return Series(_weeks(read, *walked_labels_so_far(shares)), (), False, _made("label-walk"))
+    answer = walked_labels(shares)
+    weeks = _weeks(read, answer.masses, answer.uncertainties)
 
     def joint(earlier: int, later: int) -> Mapping[Kind, Uncertainty]:
         return _label_joint(answer, read, earlier, later)

@@ -12,7 +12,14 @@ import numpy as np
 
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.series.change_test import WAVES, Verdict, moved_by, needed, verdict
+from lapwing.decoders.series.change_test import (
+    WAVES,
+    Verdict,
+    moved_by,
+    needed,
+    verdict,
+    without_finer,
+)
 from lapwing.decoders.series.random_walk import Look
 from lapwing.decoders.series.walk_decoder import walked
 from lapwing.decoders.unbiased.linear_estimate import compressed
@@ -249,22 +256,38 @@ class Watch:
         if not self.domain.ordered:
             columns = np.diag(np.sqrt(pilot)) - np.outer(pilot, np.sqrt(pilot))
             return columns, np.full(pilot.size, 0.3)
-        scaled = ScaledBasis(self.domain, limit=WAVES)
-        waves = scaled.columns(np.sqrt(scaled.density(pilot)))
-        apart = scaled.taken_from(pilot) * np.sqrt(np.maximum(pilot[scaled.apart], 1e-3))
-        shape = np.append(scaled.basis.frequency**-2.0, np.ones(apart.shape[1]))
-        return np.column_stack([waves, apart]), shape
+        waves, frequency, apart = self._waves()
+        shape = np.append(frequency[:WAVES] ** -2.0, np.ones(apart.shape[1]))
+        return np.column_stack([waves[:, :WAVES], apart]), shape
+
+    def _waves(self) -> tuple[Matrix, Vector, Matrix]:
+        """Return all waves on the scale of the pilot, their frequencies, and what stands apart."""
+        assert self.domain is not None
+        assert self.pilot is not None
+        scaled = ScaledBasis(self.domain)
+        waves = scaled.columns(np.sqrt(scaled.density(self.pilot)))
+        apart = scaled.taken_from(self.pilot) * np.sqrt(np.maximum(self.pilot[scaled.apart], 1e-3))
+        return waves, scaled.basis.frequency, apart
 
     def _look(self, week: ReadWeek) -> Look:
         """Return what a week says about the amplitudes, at the pilot."""
         assert self.pilot is not None
+        assert self.domain is not None
         information, score = quadratic_likelihood(week.channel, week.observed, self.pilot)  # type: ignore[arg-type]
         columns, _ = self._columns()
+        watched = columns.shape[1]
+        if self.domain.ordered:
+            # What is finer is unknown, and integrated out: kept at the pilot it would move what
+            # is watched, by as much in every week only while randomizer and people are the same.
+            columns = np.column_stack([columns, self._waves()[0][:, WAVES:]])
         curved = information @ columns
-        found = columns.T @ curved
+        look = without_finer(
+            Look(columns.T @ curved, score @ columns - self.pilot @ curved), watched
+        )
         # Exactly symmetric, so that a state that was stored goes on as one that was not.
+        found = look.information
         found = np.ascontiguousarray(np.tril(found) + np.tril(found, -1).T)
-        return Look(found, score @ columns - self.pilot @ curved)
+        return Look(found, look.score)
 
     def _looks(self) -> list[tuple[str, Look]]:
         return [(week.name, week.look) for week in self.weeks[self.since :] if week.look]

@@ -121,7 +121,7 @@ def test_labels_walk_as_the_dense_model_does() -> None:
     seen = [None if week == 2 else rng.normal(size=STATE) / 10 + 0.25 for week in range(5)]
     noise = [None if week == 2 else rng.uniform(0.001, 0.01, STATE) for week in range(5)]
     steps = rng.uniform(0.0005, 0.005, size=(5, STATE))
-    found = _walk(seen, noise, steps, smooth=True)
+    found = _walk(seen, noise, steps)
     looked = [
         None if value is None or own is None else Look(np.diag(1 / own), (value - 0.25) / own)
         for value, own in zip(seen, noise, strict=True)

@@ -50,7 +50,10 @@ def watch(
     with a probability of alpha at most. Run it once a week; a week given twice is refused, and the
     state is written only when the look was done.
     """
-    state = read_watch(state_file) if state_file.exists() else Watch(alpha or 0.05)
+    if state_file.exists():
+        state = read_watch(state_file)
+    else:
+        state = Watch() if alpha is None else Watch(alpha)
     if alpha is not None and alpha != state.alpha:
         raise ArgumentError(
             f"this watch was begun with alpha {state.alpha:g}, which stays; leave --alpha out"

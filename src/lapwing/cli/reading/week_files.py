@@ -39,7 +39,7 @@ class WeekFiles:
 def read_weeks(words: Sequence[str]) -> WeekFiles:
     """Return the weeks that words of the command line name, in their order.
 
-    A folder stands for its files by name; a survey is for the tallies after it.
+    A folder stands for its files by name, hidden ones apart; a survey is for the tallies after it.
 
     Raises
     ------
@@ -81,7 +81,8 @@ def _listed(words: Sequence[str]) -> list[Path | None]:
         if word == GAP:
             found.append(None)
         elif path.is_dir():
-            found += sorted(each for each in path.iterdir() if each.is_file())
+            files = (each for each in path.iterdir() if each.is_file())
+            found += sorted(each for each in files if not each.name.startswith("."))
         else:
             found.append(path)
     return found

@@ -109,6 +109,26 @@ def moved_by(looks: Sequence[Look], begun: int, shape: Vector) -> tuple[Vector, 
     return after.mean[1] - after.mean[0], covariance
 
 
+def without_finer(look: Look, watched: int) -> Look:
+    """Return what a week says about the first amplitudes, whatever the others are.
+
+    The others are integrated out under the prior of a level. With B their information, C that
+    across and d their score: ``A - C (I / 4 + B)^-1 C'`` and ``b - C (I / 4 + B)^-1 d``. So a
+    distribution with more detail than is watched does not look like a change when another
+    randomizer sees it otherwise.
+    """
+    if watched == look.score.size:
+        return look
+    across = look.information[watched:, :watched]
+    finer = look.information[watched:, watched:].copy()
+    finer[np.diag_indices_from(finer)] += 1 / _LEVEL
+    told = np.linalg.solve(finer, np.column_stack([across, look.score[watched:]]))
+    return Look(
+        look.information[:watched, :watched] - across.T @ told[:, :-1],
+        look.score[:watched] - across.T @ told[:, -1],
+    )
+
+
 def needed(alpha: float, report: int) -> float:
     """Return the evidence from which the n-th change is reported, n from 1.
 

@@ -40,6 +40,9 @@ _FLAT = 0.25
 
 _SWEEPS = 20
 
+LOOK_BACK = 60
+"""Weeks looked back at where a week is decoded from those before it."""
+
 _NEGLIGIBLE = 1e-6
 """Part of a share below which the variance of a jump counts as none."""
 
@@ -49,7 +52,7 @@ _WIDER, _LEAST = 4.0, 0.01
 
 @dataclass(frozen=True, eq=False)
 class LabelWalk:
-    """The shares of all labels in all weeks, given all weeks or those up to each.
+    """The shares of all labels in all weeks, given all weeks.
 
     Parameters
     ----------
@@ -100,21 +103,46 @@ class LabelAnswer:
         return max(0.0, float(self.gained[week]))
 
 
-def walked_labels(weeks: Sequence[UnbiasedShares | None], *, smooth: bool = True) -> LabelAnswer:
-    """Return the shares of every week given all weeks, or given those up to it.
+def walked_labels(weeks: Sequence[UnbiasedShares | None]) -> LabelAnswer:
+    """Return the shares of every week given all weeks.
 
     Parameters
     ----------
     weeks : sequence of UnbiasedShares or None
         One for each week, over the same labels; None where nobody reported.
-    smooth : bool
-        False: each week's shares are given the weeks up to it, but for the level of the steps,
-        which is learnt from all.
 
     Notes
     -----
     O(weeks * labels).
     """
+    return _walked(weeks, range(len(weeks)))
+
+
+def walked_labels_so_far(
+    weeks: Sequence[UnbiasedShares | None],
+) -> tuple[list[Vector | None], list[Uncertainty | None]]:
+    """Return masses and error laws of every week given the weeks up to it, of which all is learnt.
+
+    At most the last 60 weeks are looked back at. O(weeks * labels), times those that are looked
+    back at.
+    """
+    masses: list[Vector | None] = []
+    laws: list[Uncertainty | None] = []
+    for number in range(len(weeks)):
+        past = weeks[max(0, number + 1 - LOOK_BACK) : number + 1]
+        if past[-1] is None:
+            masses.append(None)
+            laws.append(None)
+            continue
+        # Given the weeks up to it, the last one of them is as the smoother has it.
+        answer = _walked(past, [len(past) - 1])
+        masses.append(answer.masses[-1])
+        laws.append(answer.uncertainties[-1])
+    return masses, laws
+
+
+def _walked(weeks: Sequence[UnbiasedShares | None], chosen: Sequence[int]) -> LabelAnswer:
+    """Return the answer with masses and laws of the chosen weeks."""
     there = [week for week in weeks if week is not None]
     labels = there[0].shares.size
     weight = np.sum([1 / week.empty for week in there], axis=0)
@@ -124,17 +152,15 @@ def walked_labels(weeks: Sequence[UnbiasedShares | None], *, smooth: bool = True
     noise = [None if week is None else week.variance(usual) for week in weeks]
     seen = [None if week is None else week.shares for week in weeks]
     step, jump = _learnt(seen, noise, usual)
-    masses: list[Vector | None] = []
-    laws: list[Uncertainty | None] = []
-    found = _walk(seen, noise, step + jump, smooth=smooth)
-    wide = _walk(seen, noise, _WIDER * (step + jump) + _LEAST**2 * usual, smooth=smooth)
-    for number, week in enumerate(weeks):
-        if week is None:
-            masses.append(None)
-            laws.append(None)
-            continue
-        masses.append(_mass(found.mean[number], found.variance[number], week))
-        laws.append(_law(week, wide.mean[number], wide.variance[number], usual))
+    masses: list[Vector | None] = [None] * len(weeks)
+    laws: list[Uncertainty | None] = [None] * len(weeks)
+    found = _walk(seen, noise, step + jump)
+    wide = _walk(seen, noise, _WIDER * (step + jump) + _LEAST**2 * usual)
+    for number in chosen:
+        week = weeks[number]
+        if week is not None:
+            masses[number] = _mass(found.mean[number], found.variance[number], week)
+            laws[number] = _law(week, wide.mean[number], wide.variance[number], usual)
     gained = _gained(seen, noise, step, jump)
     return LabelAnswer(masses, laws, wide, jump, gained)
 
@@ -222,17 +248,11 @@ def _evidences(
 
 
 def _walk(
-    seen: Sequence[Vector | None],
-    noise: Sequence[Vector | None],
-    steps: Matrix,
-    *,
-    smooth: bool,
+    seen: Sequence[Vector | None], noise: Sequence[Vector | None], steps: Matrix
 ) -> LabelWalk:
-    """Return the filter's answer, or the smoother's."""
+    """Return the smoother's answer."""
     _, ahead, mean, variance, _ = _filtered(seen, noise, steps)
     carried = np.zeros(mean.shape)
-    if not smooth:
-        return LabelWalk(mean, variance, carried)
     mean, variance = mean.copy(), variance.copy()
     for week in reversed(range(mean.shape[0] - 1)):
         part = variance[week] / ahead[week + 1]
