@@ -7,7 +7,7 @@ import numpy as np
 from lapwing import Interval
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import _with_spikes_and_steps
+from lapwing.decoders.empirical_bayes.whole_prior import _likely, _with_spikes_and_steps
 
 SIZE = 256
 SCALED = ScaledBasis(Interval(0, 1, bins=SIZE))
@@ -50,3 +50,15 @@ def test_what_an_atom_holds_is_taken_from_all_others_by_their_shares() -> None:
     mass = found.distribution()
     assert abs(mass[77] / truth[77] - 1) < 0.02
     assert np.abs(np.delete(mass, 77) * SIZE - 0.9).max() < 0.02
+
+
+def test_a_spike_that_is_surer_than_a_number_near_one_can_say_has_a_finite_variance() -> None:
+    sure, unsure = np.full(300, 1e12), np.full(300, 4.0)
+    determined = np.full(300, 0.1)
+    determined[7] = 1 - 1e-9
+    with np.errstate(all="raise", under="ignore"):
+        found = _likely(sure, np.full(300, 1e20), determined)
+        assert np.isfinite(found).all()
+        # All that the score is worth beyond its noise is the spike's.
+        assert np.allclose(found, (sure - (1 - determined)) / 1e20, rtol=1e-6)
+        assert _likely(unsure, np.ones(300), np.zeros(300)).max() == 0

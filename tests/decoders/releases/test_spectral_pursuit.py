@@ -1,5 +1,7 @@
 """Spectral pursuit: exact formulas of its likelihood and of the people, refusals, honest bands."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -53,7 +55,9 @@ def test_the_likelihood_is_that_of_the_noise_and_the_draw(promise) -> None:
     if made.people is None:
         draw = draw + np.outer(pilot, pilot)
     assert np.allclose(draw_of(pilot, PEOPLE, hidden=made.people is None), draw)
-    spread = np.linalg.inv(matrix @ draw @ matrix.T + made.variance * np.eye(matrix.shape[0]))
+    noise = made.variance * np.eye(matrix.shape[0])
+    loose = draw + 1e-4 / PEOPLE * np.outer(pilot, pilot)  # the total, which is known in the end
+    spread = np.linalg.inv(matrix @ loose @ matrix.T + noise)
     said = ReleasedMasses.of(made.channel, made, cells, PEOPLE)
     information, score = said.near(pilot)
     expected = matrix.T @ spread @ matrix
@@ -61,9 +65,22 @@ def test_the_likelihood_is_that_of_the_noise_and_the_draw(promise) -> None:
     right = matrix.T @ spread @ made.answers
     assert np.allclose(score, right, atol=1e-8 * np.abs(right).max())
     # And the people, given that law.
+    spread = np.linalg.inv(matrix @ draw @ matrix.T + noise)
     shown = people_given(made.channel.blocks[0], made, pilot, PEOPLE)
     exact = pilot + draw @ matrix.T @ spread @ (made.answers - matrix @ pilot)
     assert np.allclose(shown, exact / exact.sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["people", "population"])
+def test_releases_that_are_nearly_exact_are_decoded(target) -> None:
+    """The information about the total drowned all other, and no covariance was left."""
+    promise = Promise("replace-one", epsilon=20, delta="1e-6")
+    held, made = released(promise, PrefixSums(smooth=40), people=10**9)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer = SpectralPursuit(target=target, band=False).decode(made.channel, made)
+    away = np.cumsum(answer.mass) - np.cumsum(held.counts) / held.people
+    assert np.abs(away).max() < 1e-5
 
 
 @pytest.mark.parametrize("bins", [64, 1000])

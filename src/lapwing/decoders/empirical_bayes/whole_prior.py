@@ -248,8 +248,9 @@ def _likely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
     alone = np.maximum(strength / (1 - determined), 1.0)
     price = np.log(determined.size / (1 + determined.sum()))
     odds = (alone - 1 - np.log(alone)) / 2 - price
-    kept = (1 - 1 / alone) / (1 + np.exp(-np.clip(odds, -50, 50)))
-    variance = kept / (1 - kept) * (1 - determined) / expected
+    # kept / (1 - kept), where 1 / z^2 or the doubt may be less than numbers near one can tell.
+    doubt = np.exp(-np.clip(odds, -50, 50))
+    variance = (1 - 1 / alone) / (doubt + 1 / alone) * (1 - determined) / expected
     return np.where(alone > _sparsity(determined), variance, 0.0)
 
 

@@ -24,6 +24,9 @@ _CLOSE = 1e-6
 
 _STEP_LIMIT = 500
 
+_LOOSE = 1e-4
+"""Variance of a known total, in units of that of a count of so many."""
+
 
 @dataclass(frozen=True, eq=False)
 class ReleasedMasses:
@@ -72,9 +75,13 @@ class ReleasedMasses:
     def near(self, pilot: Vector) -> tuple[Matrix, Vector]:
         """Return H and s about the population, whose draw of people has the law of the pilot.
 
-        With D the covariance of the draw, ``H = R' (I + R D R')^-1 R``, and the same of z.
+        With D the covariance of the draw, ``H = R' (I + R D R')^-1 R``, and the same of z. A known
+        total is left a hundredth of the draw's deviation: the posterior is taken at a total of one
+        in the end, and information without bounds would drown all other in its rounding.
         """
-        through = self.root @ draw_of(pilot, self.people, hidden=self.hidden)
+        draw = draw_of(pilot, self.people, hidden=self.hidden)
+        draw += np.outer(pilot, pilot) * (_LOOSE / self.people)
+        through = self.root @ draw
         system = through @ self.root.T
         system = (system + system.T) / 2
         system[np.diag_indices_from(system)] += 1
