@@ -388,6 +388,8 @@ def test_the_command_line(
     for words, code, part in (
         (("tally", "survey.json", "x.lwr", "-o", "n"), 2, "x.lwr does not"),
         (("tally", "survey.json", "absent", "-o", "n"), 7, "absent"),
+        (("tally", "survey.json", "no://where/x", "-o", "n"), 7, "x is in no place that Spark"),
+        (("randomize", "survey.json", "in", "-o", "no/out", "-c", "age"), 7, "No such file"),
         (("tally", "survey.json", "in", "-o", "n"), 4, "name the column of reports with --column"),
         (("summarize", "short.csv", "-o", "n", *domain), 7, "Spark could not do the job"),
         (("randomize", "survey.json", "in", "-o", "out", "-c", "age"), 2, "is there already"),

@@ -21,7 +21,7 @@ from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.table_reader import CSV_ENDINGS, csv_table
 from lapwing.engines.arrow.value_jobs import Reading
 from lapwing.engines.spark.job_errors import quietly
-from lapwing.engines.spark.spark_rows import SparkRows, required_jvm, typed_table
+from lapwing.engines.spark.spark_rows import SparkRows, file_errors, required_jvm, typed_table
 from lapwing.engines.spark.spark_tally import tally as tally_rows
 from lapwing.engines.spark.spark_values import randomize as randomize_rows
 from lapwing.engines.spark.spark_values import summarize as summarize_rows
@@ -146,20 +146,21 @@ def _files(spark: Any, path: str) -> list[Any]:
     """Return the files (org.apache.hadoop.fs.Path) that a name stands for."""
     jvm = required_jvm(spark)
     conf = spark._jsparkSession.sessionState().newHadoopConf()
-    place = jvm.org.apache.hadoop.fs.Path(path)
-    system = place.getFileSystem(conf)
     found = []
-    for status in system.globStatus(place) or []:
-        if status.isFile():
-            found.append(status.getPath())
-            continue
-        root = len(status.getPath().toString()) + 1
-        listed = system.listFiles(status.getPath(), True)
-        while listed.hasNext():
-            file = listed.next().getPath()
-            parts = file.toString()[root:].split("/")
-            if not any(part.startswith((".", "_")) for part in parts):
-                found.append(file)
+    with file_errors(path):
+        place = jvm.org.apache.hadoop.fs.Path(path)
+        system = place.getFileSystem(conf)
+        for status in system.globStatus(place) or []:
+            if status.isFile():
+                found.append(status.getPath())
+                continue
+            root = len(status.getPath().toString()) + 1
+            listed = system.listFiles(status.getPath(), True)
+            while listed.hasNext():
+                file = listed.next().getPath()
+                parts = file.toString()[root:].split("/")
+                if not any(part.startswith((".", "_")) for part in parts):
+                    found.append(file)
     if not found:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     return found
@@ -213,11 +214,12 @@ def _of_csv(spark: Any, paths: Sequence[str], first: Any, reading: Reading) -> S
 def _start_of(spark: Any, file: Any) -> bytes:
     """Return the first lines of a file, whole but for the last."""
     conf = spark._jsparkSession.sessionState().newHadoopConf()
-    stream = file.getFileSystem(conf).open(file)
-    try:
-        start = bytes(stream.readNBytes(_START))
-    finally:
-        stream.close()
+    with file_errors(file.getName()):
+        stream = file.getFileSystem(conf).open(file)
+        try:
+            start = bytes(stream.readNBytes(_START))
+        finally:
+            stream.close()
     if file.getName().lower().endswith(".gz"):
         try:
             start = zlib.decompressobj(31).decompress(start)
