@@ -96,6 +96,22 @@ def test_bands_hold_the_weeks_people_and_differences_are_known_better(jumped: An
     assert not series.between(7, 9).confidence_band(kind="simultaneous").leaves_zero
 
 
+def test_tables_and_pictures_show_each_weeks_own_numbers(jumped: Any) -> None:
+    series, _, _ = jumped
+    table, tracks = series.to_dict(level=0.9), series.picture().tracks
+    for number in (5, 6):  # on both sides of the jump
+        week = series[number].distribution
+        assert table["week"][number] == series.names[number]
+        assert table["mean"][number] == week.mean()
+        ends = (table["median_low"][number], table["median_high"][number])
+        assert ends == week.quantile_interval(0.5, level=0.9)
+        for part, track in zip((0.1, 0.25, 0.5, 0.75, 0.9), tracks, strict=True):
+            value = week.quantile(part)
+            shown = table[f"q{100 * part:g}"][number], series.quantile(part)[number]
+            assert (*shown, track.heights[number]) == (value, value, value)
+            assert (track.low[number], track.high[number]) == week.quantile_interval(part)
+
+
 def test_a_still_series_has_no_change_and_a_gap_says_so() -> None:
     counts = counted([BEFORE] * 6, seed=3)
     weeks = pairs(counts)
@@ -212,7 +228,7 @@ def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: 
 def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
     _, counts, weeks = jumped
     other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=BINS), 1))
-    with pytest.raises(MismatchError, match="on another than 1; decode weeks before and after"):
+    with pytest.raises(MismatchError, match="on another than 1 .its high differs"):
         lw.decode_series([weeks[0], *pairs(counts[:1], other)])
     with pytest.raises(MismatchError, match="weeks 1 and 3 hold the same reports"):
         lw.decode_series([weeks[0], weeks[1], weeks[0]])

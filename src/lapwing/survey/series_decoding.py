@@ -243,10 +243,14 @@ def check_order(names: Sequence[str]) -> None:
 
 def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:
     """Raise MismatchError when a week is on another domain than the first."""
-    if domain.to_document() != first.to_document():
+    one, other = domain.to_document(), first.to_document()
+    if one != other:
+        apart = [key for key in other if one.get(key) != other[key]]
+        differ = f" (its {' and '.join(apart)} differ{'s' if len(apart) == 1 else ''})"
         raise MismatchError(
             f"all weeks of a series must be on one domain, and {names[0]} is on another than "
-            f"{names[1]}; decode weeks before and after a change of the question apart"
+            f"{names[1]}{differ if apart else ''}; decode weeks before and after a change of the "
+            "question apart"
         )
 
 
