@@ -72,7 +72,7 @@ def test_the_largest_differences_of_equal_polls_hold_zero(polls: list[Distributi
     assert band is not None
     labels = [int(polls[0].domain.index([row["label"]])[0]) for row in rows]
     narrow = [{"low": band.low[label], "high": band.high[label]} for label in labels]
-    assert covers(narrow, [0.0] * SHARE_LIMIT) < 0.8
+    assert covers(narrow, [0.0] * SHARE_LIMIT) < 0.9
 
 
 def test_pictures_show_the_same(polls: list[Distribution]) -> None:

@@ -191,6 +191,6 @@ def test_a_recommendation_can_be_read() -> None:
     found = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000)
     assert "\n" not in repr(found) and "multiscale-wave with spectral-prior" in repr(found)
     text = str(found)
-    for part in ("100,000", "33 bytes", f"{found.expected_error['wasserstein'].typical:.3g}"):
+    for part in ("100,000", "3 bytes", f"{found.expected_error['wasserstein'].typical:.3g}"):
         assert part in text
     assert found.reason in text and "<table>" in found._repr_html_()

@@ -228,7 +228,7 @@ def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: 
 def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
     _, counts, weeks = jumped
     other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=BINS), 1))
-    with pytest.raises(MismatchError, match=r"on another than 1 .its high differs"):
+    with pytest.raises(MismatchError, match="its high differs"):
         lw.decode_series([weeks[0], *pairs(counts[:1], other)])
     with pytest.raises(MismatchError, match="weeks 1 and 3 hold the same reports"):
         lw.decode_series([weeks[0], weeks[1], weeks[0]])

@@ -177,7 +177,7 @@ def recommend(
     >>> from lapwing.protocol.domains.interval import Interval
     >>> found = recommend(Interval(0, 100, bins=256), epsilon=1, users=100_000)
     >>> found.randomizer.name, found.decoder.name, found.report_bytes
-    ('multiscale-wave', 'spectral-prior', 33)
+    ('multiscale-wave', 'spectral-prior', 3)
     """
     require_domain(domain)
     epsilon = exact_epsilon(epsilon)

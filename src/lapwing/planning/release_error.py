@@ -127,7 +127,7 @@ def expected_release_error(
     >>> error = expected_release_error(Interval(0, 100, bins=128), users=20_000,
     ...                                neighbours="replace-one", epsilon=1, delta=1e-6)
     >>> round(error.deviation, 5), error.noise < error.sampling < error.together
-    (0.00061, True)
+    (0.00064, True)
     """
     require_domain(domain)
     promise = Promise(neighbours, epsilon=epsilon, delta=delta, mu=mu, rho=rho)

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 from lapwing.documents import nearest
 from lapwing.engines.arrow.arrow_files import ArrowFile, texts_of_metadata
+from lapwing.engines.arrow.parquet_files import parquet_file
 from lapwing.engines.arrow.read_errors import (
     ARROW,
     CSV_BLOCK,
@@ -209,7 +210,7 @@ class Table:
             yield 0, None
             return
         with reading(self.path):
-            about = _parquet_file(self.path).metadata
+            about = parquet_file(self.path).metadata
             sizes = [about.row_group(group).num_rows for group in range(about.num_row_groups)]
         first, groups, waiting = 0, [], 0
         for group, size in enumerate(sizes):
@@ -244,7 +245,7 @@ class Table:
         if self.held is not None:
             return self.held.schema
         with reading(self.path):
-            return _parquet_file(self.path).schema_arrow
+            return parquet_file(self.path).schema_arrow
 
     def empty(self, column: str) -> Any:
         """Return a typed column without its rows."""
@@ -254,7 +255,7 @@ class Table:
 
     def _parquet(self, columns: list[str], groups: list[int] | None, rows: int) -> Iterator[Any]:
         # One thread: several files or parts are read beside each other by whoever asks for that.
-        yield from _parquet_file(self.path).iter_batches(
+        yield from parquet_file(self.path).iter_batches(
             rows, row_groups=groups, columns=columns, use_threads=False
         )
 
@@ -408,7 +409,7 @@ def open_table(path: Path, *, header: bool = True, decimal: Decimal | None = Non
         raise ArgumentError(f"--no-header is for CSV; the columns of {path.name} have names")
     with reading(path, header=header):
         if name.endswith(PARQUET):
-            file = _parquet_file(path)
+            file = parquet_file(path)
             names, rows = tuple(file.schema_arrow.names), file.metadata.num_rows
             said = texts_of_metadata(file.schema_arrow)
             return Table(path, names, rows, typed=True, decimal=decimal, metadata=said)
@@ -486,19 +487,6 @@ def _delimiter(first: str, *, header: bool, decimal: Decimal | None) -> str:
     found = max(";\t", key=first.count)
     # Names with commas between may stand above numbers in quotes; rows may not.
     return "," if header and "," in first and found not in first else found
-
-
-def _parquet_file(path: Path) -> Any:
-    from pyarrow import parquet
-
-    # Without pre-buffering, a column of a row group is read in pieces and not as a whole.
-    return parquet.ParquetFile(
-        str(path),
-        pre_buffer=False,
-        buffer_size=2**20,
-        page_checksum_verification=True,
-        coerce_int96_timestamp_unit="us",  # else far dates overflow
-    )
 
 
 def _looks_like_a_value(name: str) -> bool:
