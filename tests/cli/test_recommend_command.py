@@ -42,6 +42,23 @@ def test_people_needed(done: Program) -> None:
     assert f"people needed     {found.users:,}" in done("recommend", *ASK, "--error", "0.005").out
 
 
+def test_people_a_week_who_notice_a_change(done: Program, lapwing: Program) -> None:
+    asked = ("--bounds", "0", "60", "--bins", "32", "--epsilon", "1", "--change", "0.1")
+    found = lw.recommend(lw.Interval(0, 60, bins=32), epsilon=1, users=1)
+    for weeks in (2, 4):
+        people = lw.people_to_notice(found.randomizer, change=0.1, weeks=weeks)
+        document = done("recommend", *asked, "--weeks", str(weeks), "--json").document
+        assert document["users"] == document["noticing"]["people"] == people
+        assert document["noticing"]["weeks"] == weeks
+    shown = done("recommend", *asked).out
+    assert f"{done('recommend', *asked, '--json').document['users']:,}" in shown
+    assert "people a week" in shown and "within 2 weeks" in shown
+    assert "--users" in lapwing("recommend", *asked, "--users", "9").err
+    assert "--change" in lapwing("recommend", *ASK, "--weeks", "2").err
+    labels = ("--categories", "a,b,c", "--epsilon", "1", "--change", "0.1")
+    assert "numbers only" in lapwing("recommend", *labels).err
+
+
 @pytest.mark.parametrize(("epsilon", "bins"), [("1", 256), ("2", 1024)])
 def test_without_bins_an_interval_gets_those_that_suit_epsilon(
     done: Program, epsilon: str, bins: int

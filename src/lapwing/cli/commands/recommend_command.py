@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,10 +15,13 @@ from lapwing.cli.reading.domain_options import SurveyDomainOptions
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, domain_text
+from lapwing.errors import ArgumentError
 from lapwing.planning.expected_error import ExpectedError
+from lapwing.planning.people_to_notice import people_to_notice
 from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.planning.recommendation import recommended_bins
 from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.protocol.domains.domain import Domain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,6 +35,12 @@ class GoalOptions:
     error: float | None = option(
         "Instead of --users: the error to be reached, and how many people it needs.", "SHARE"
     )
+    change: float | None = option(
+        "Instead of --users: how many people a week notice a change of this size, the largest gap "
+        "of two CDFs, in a survey of numbers that is asked every week and watched.",
+        "SHARE",
+    )
+    weeks: int | None = option("With --change: weeks until it is reported, 2 if not given.", "N")
     distance: str | None = option(
         "What is to be small: wasserstein (default) or kolmogorov-smirnov; of "
         "categories l1 (default), mean-squared-error or detectable-share.",
@@ -71,10 +81,13 @@ def recommend(
     written.check(inputs=[], force=force)
     domain = asked.domain(bins=recommended_bins(promise))
     with out.listening():
+        noticing = (
+            None if goal.change is None and goal.weeks is None else _noticing(domain, promise, goal)
+        )
         found = recommendation(
             domain,
             epsilon=promise,
-            users=goal.users,
+            users=goal.users if noticing is None else noticing["people"],
             error=goal.error,
             distance=None if goal.distance is None else goal.distance.replace("-", "_"),
             kind=goal.kind,
@@ -88,10 +101,16 @@ def recommend(
         "decoder": found.decoder.name,
         "promise": str(found.randomizer.guarantee),
         "bytes per report": str(found.report_bytes),
-        "people" if goal.error is None else "people needed": count_text(found.users),
+        _people(goal): count_text(found.users),
         "reason": found.reason,
     }
     document = {"command": "recommend", **found.to_document()}
+    if noticing is not None:
+        rows["noticed"] = (
+            f"a change of {noticing['change']:g}, within {count_text(noticing['weeks'])} weeks, in "
+            f"{noticing['power']:.0%} of cases, at alpha {noticing['alpha']:g}"
+        )
+        document["noticing"] = noticing
     errors = found.expected_error
     kinds = _kinds(errors)
     written.write(
@@ -101,6 +120,30 @@ def recommend(
         ]
     )
     out.show(document, facts(rows), _errors(found.expected_error, found.predicted_by))
+
+
+def _people(goal: GoalOptions) -> str:
+    if goal.change is not None:
+        return "people a week"
+    return "people" if goal.error is None else "people needed"
+
+
+def _noticing(domain: Domain, epsilon: Fraction, goal: GoalOptions) -> dict[str, Any] | None:
+    """Return how many people a week notice a change, and what that means; None if not asked."""
+    if goal.change is None and goal.weeks is None:
+        return None
+    if goal.change is None:
+        raise ArgumentError("--weeks says until when a change is noticed: say how large, --change")
+    if goal.users is not None or goal.error is not None:
+        raise ArgumentError("--change asks how many people: leave out --users and --error")
+    # The randomizer of numbers is the same for any number of people.
+    pair = recommendation(domain, epsilon=epsilon, users=1)
+    meant: dict[str, Any] = {
+        "change": goal.change,
+        "weeks": 2 if goal.weeks is None else goal.weeks,
+    }
+    meant |= {"alpha": 0.05, "power": 0.95}
+    return {"people": people_to_notice(pair.randomizer, **meant), **meant}
 
 
 def _kinds(expected: Mapping[str, ExpectedError]) -> list[str]:
