@@ -81,9 +81,7 @@ def recommend(
     written.check(inputs=[], force=force)
     domain = asked.domain(bins=recommended_bins(promise))
     with out.listening():
-        noticing = (
-            None if goal.change is None and goal.weeks is None else _noticing(domain, promise, goal)
-        )
+        noticing = _noticing(domain, promise, goal)
         found = recommendation(
             domain,
             epsilon=promise,
@@ -106,10 +104,7 @@ def recommend(
     }
     document = {"command": "recommend", **found.to_document()}
     if noticing is not None:
-        rows["noticed"] = (
-            f"a change of {noticing['change']:g}, within {count_text(noticing['weeks'])} weeks, in "
-            f"{noticing['power']:.0%} of cases, at alpha {noticing['alpha']:g}"
-        )
+        rows["noticed"] = _noticed(**noticing)
         document["noticing"] = noticing
     errors = found.expected_error
     kinds = _kinds(errors)
@@ -144,6 +139,12 @@ def _noticing(domain: Domain, epsilon: Fraction, goal: GoalOptions) -> dict[str,
     }
     meant |= {"alpha": 0.05, "power": 0.95}
     return {"people": people_to_notice(pair.randomizer, **meant), **meant}
+
+
+def _noticed(*, change: float, weeks: int, alpha: float, power: float, people: int) -> str:
+    del people  # stands in a row of its own
+    until = f"{weeks:,} week{'s' if weeks != 1 else ''}"
+    return f"a change of {change:g}, within {until}, in {power:.0%} of cases, at alpha {alpha:g}"
 
 
 def _kinds(expected: Mapping[str, ExpectedError]) -> list[str]:

@@ -92,10 +92,7 @@ def tally(
     if cluster is None:
         check_distinct(files, what="reports", allow_equal=counting.allow_equal)
     survey = read_survey(survey_file)
-    if counting.by is not None and counting.salvage:
-        raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
-    if counting.by is None and counting.minimum is not None:
-        raise ArgumentError("--minimum is the least size of a segment; name the segments with --by")
+    _check(counting)
     threads, progress = work.workers(), work.progress(output)
     if cluster is None:
         counted = _counted(paths, survey, counting, threads, progress, out)
@@ -123,6 +120,13 @@ def tally(
         )
     if progress is not None:
         finished(progress)
+
+
+def _check(counting: CountingOptions) -> None:
+    if counting.by is not None and counting.salvage:
+        raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
+    if counting.by is None and counting.minimum is not None:
+        raise ArgumentError("--minimum is the least size of a segment; name the segments with --by")
 
 
 def _counted(
