@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -100,26 +101,22 @@ def tally(
         counted = _counted_elsewhere(cluster, reports, survey, counting, work, out)
     if counted.total == 0:
         raise no_reports(reports)
-    if counted.refused:
-        rows = "1 row holds" if counted.refused == 1 else f"{counted.refused:,} rows hold"
-        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
+    _warn(counted.refused, out)
     if counting.by is None:
         write_text(output, tally_text(counted.tally))
         _show(out, survey, counted, output)
     else:
         minimum = MINIMUM if counting.minimum is None else counting.minimum
-        write_groups(
-            survey,
-            counted,
-            output,
-            out,
-            by=counting.by,
-            minimum=minimum,
-            inputs=inputs,
-            force=force,
-        )
+        write = partial(write_groups, by=counting.by, minimum=minimum, inputs=inputs, force=force)
+        write(survey, counted, output, out)
     if progress is not None:
         finished(progress)
+
+
+def _warn(refused: int, out: Output) -> None:
+    if refused:
+        rows = "1 row holds" if refused == 1 else f"{refused:,} rows hold"
+        out.warn(f"{rows} no report of this survey, counted apart (--skip-bad)")
 
 
 def _check(counting: CountingOptions) -> None:
