@@ -112,7 +112,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "one is empty", (*NEW[:-1], "unary-encoding", "--epsilon", "1", "--categories", "a,,b")),
     (2, "not for categories", (*NEW[:-1], "unary-encoding", "--epsilon", "1", "--categories",
                                "a,b", "--outside", "refuse")),
-    (2, "must end in .lwr, .parquet or .csv", (*RANDOMIZE, "ages.csv", "-o", "out.txt")),
+    (2, "must end in .lwr, .parquet, .arrow, .feather or .csv", (*RANDOMIZE, "ages.csv", "-o", "out.txt")),
     (2, "a table must end in", (*RANDOMIZE, "survey.json", "-o", "out.lwr")),
     (2, "must name one of the columns", (*RANDOMIZE, "ages.parquet", "-o", "out.lwr")),
     (2, "it has: age, row", (*RANDOMIZE, "ages.parquet", "-c", "agee", "-o", "out.lwr")),

@@ -140,7 +140,7 @@ def test_groups_may_be_numbers_or_days_but_no_fractions(
     ("arguments", "complaint"),
     [
         (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region", "-o", "r.lwr"),
-         "must end in .parquet or .csv"),
+         "must end in .parquet, .arrow, .feather or .csv"),
         (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "age", "-o", "r.csv"),
          "another column"),
         (("randomize", "survey.json", "people.csv", "-c", "age", "--by", "x", "-o", "r.csv"),

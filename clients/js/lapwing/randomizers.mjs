@@ -326,7 +326,7 @@ function fieldProduct(a, b, bits) {
   return product;
 }
 
-/** The name of a set {x : a x + b < members} of elements of a field, with or without the own one. */
+/** The name of a set {x : a x + b < members} of a field, with or without the own element. */
 export class AffineSubsetSelection {
   constructor(derived, odds, points, members) {
     this.fieldBits = bitLength(points - 1);
