@@ -37,6 +37,10 @@ _LOG_REPORTS = 2**22
 """Reports of a log that a task holds before it hands them on."""
 
 
+_BYTES_TOGETHER = 2**20
+"""Bytes of small batches that are counted at once."""
+
+
 def partition() -> int:
     """Return the number of the partition at hand."""
     from pyspark import TaskContext
@@ -53,8 +57,17 @@ class _Handed:
     given: Batches
 
     def batches(self, columns: list[str]) -> Batches:
+        """Yield some columns, as fewer batches: Spark hands 10,000 rows at a time, each a call."""
+        import pyarrow as pa
+
+        waiting: list[Any] = []
         for batch in self.given:
-            yield batch.select(columns)
+            waiting.append(batch.select(columns))
+            if sum(one.nbytes for one in waiting) >= _BYTES_TOGETHER:
+                yield pa.concat_batches(waiting)
+                waiting = []
+        if waiting:
+            yield pa.concat_batches(waiting)
 
 
 def _table(given: Given, batches: Batches) -> Table | None:
