@@ -27,7 +27,7 @@ TITLE = "The Spark engine"
 FULL: dict[str, Any] = {
     "sizes": [[20_000_000, 4], [20_000_000, 16], [20_000_000, 64], [100_000_000, 16]],
     "bins": 1024,
-    "rounds": 5,
+    "rounds": 3,
 }
 QUICK: dict[str, Any] = {"sizes": [[2_000_000, 2], [2_000_000, 8]], "bins": 1024, "rounds": 2}
 
