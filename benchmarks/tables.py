@@ -37,8 +37,13 @@ _TITLES = {
     "accuracy/labels": "Accuracy: labels, from reports",
     "accuracy/series": "Accuracy: weeks decoded together",
     "accuracy/promises": "Accuracy: what is said beforehand",
-    "accuracy/papers": "The papers' figures: reports",
-    "accuracy/central": "The central model, and its paper's figures",
+    "accuracy/central": "Accuracy: the central model",
+    "accuracy/papers": "The papers' figures",
+    "accuracy/papers/square_wave": "The square-wave paper",
+    "accuracy/papers/wavelet": "The wavelet paper",
+    "accuracy/papers/convolution": "The convolution paper",
+    "accuracy/papers/compressive": "The compressive-privatization paper",
+    "accuracy/papers/functional_approximation": "The functional-approximation paper",
     "speed": "Speed and memory",
     "service": "Service and clients",
 }
@@ -58,7 +63,7 @@ def page(folder: str) -> str:
         f"`{folder.partition('/')[0]}/results`; do not edit.",
         _OPENINGS[folder.partition("/")[0]],
     ]
-    families = [name for name in _TITLES if name.startswith(folder + "/")]
+    families = [name for name in _TITLES if name.rpartition("/")[0] == folder]
     parts += [_contents(family) for family in families]
     parts += [section(name, results.read(name)) for name in _on_page(folder)]
     return "\n\n".join(parts) + "\n"
@@ -70,9 +75,11 @@ def _on_page(folder: str) -> list[str]:
 
 def _contents(family: str) -> str:
     """Return the heading of a family's page with what stands on it."""
-    name = family.partition("/")[2]
-    titles = "\n".join(f"- {script(one).TITLE}" for one in _on_page(family))
-    return f"## [{_TITLES[family]}]({name}/README.md)\n\n{titles}"
+    name = family.rpartition("/")[2]
+    below = [one for one in _TITLES if one.rpartition("/")[0] == family]
+    titles = [f"- {script(one).TITLE}" for one in _on_page(family)]
+    titles += [f"- [{_TITLES[one]}]({one.removeprefix(family)[1:]}/README.md)" for one in below]
+    return f"## [{_TITLES[family]}]({name}/README.md)\n\n" + "\n".join(titles)
 
 
 def section(name: str, document: dict[str, Any] | None) -> str:

@@ -8,10 +8,20 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from benchmarks.accuracy.central import central_pictures
-from benchmarks.accuracy.central.central_columns import People, people_of, without_noise
-from benchmarks.accuracy.central.central_methods import METHODS, Method, distances
-from benchmarks.accuracy.central.central_protocols import (
+from benchmarks.accuracy.papers.functional_approximation import (
+    functional_approximation_pictures as pictures,
+)
+from benchmarks.accuracy.papers.functional_approximation.central_columns import (
+    People,
+    people_of,
+    without_noise,
+)
+from benchmarks.accuracy.papers.functional_approximation.central_methods import (
+    METHODS,
+    Method,
+    distances,
+)
+from benchmarks.accuracy.papers.functional_approximation.central_protocols import (
     after_rounds,
     from_sites,
     methods_of,
@@ -113,10 +123,10 @@ class TestPictures:
     def test_are_drawn_from_laws_alone(self, column, tmp_path):
         small = {"people": 500}
         for name, figure, lines in (
-            ("stages", central_pictures.stages(column, **small), 8),
-            ("curves", central_pictures.curves([column], **small), 16),
-            ("dictionaries", central_pictures.dictionaries([column], terms=3, **small), 12),
-            ("bases", central_pictures.bases(column, **small), 32),
+            ("stages", pictures.stages(column, **small), 8),
+            ("curves", pictures.curves([column], **small), 16),
+            ("dictionaries", pictures.dictionaries([column], terms=3, **small), 12),
+            ("bases", pictures.bases(column, **small), 32),
         ):
             assert sum(len(ax.lines) for ax in figure.axes) == lines, name
             figure.savefig(tmp_path / f"{name}.png")
@@ -127,6 +137,6 @@ class TestPictures:
             script(f"accuracy/central_{name}").measure(**TINY[f"accuracy/central_{name}"])
             for name in ("projection", "pursuit")
         ]
-        figure = central_pictures.sweeps(*sweeps)
+        figure = pictures.sweeps(*sweeps)
         assert [len(ax.lines) for ax in figure.axes] == [3, 4]
         figure.savefig(tmp_path / "sweeps.png")

@@ -10,7 +10,8 @@ import pytest
 
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
-from benchmarks.accuracy.papers import convolution_columns, figure_columns, figure_runs, splits
+from benchmarks.accuracy.papers import figure_columns, figure_runs, splits
+from benchmarks.accuracy.papers.convolution import convolution_columns
 
 
 def figure(mean: float, error: float = 0.0) -> dict[str, float]:

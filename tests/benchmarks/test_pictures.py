@@ -7,34 +7,49 @@ import re
 
 import pytest
 
-from benchmarks.accuracy.papers import pictures
+from benchmarks.accuracy.papers import drawing
 from benchmarks.accuracy.papers.figure_columns import beta52, blocks
+from benchmarks.accuracy.papers.square_wave import square_wave_pictures
 from benchmarks.isolated import script
 from tests.benchmarks.test_runner import TINY
 
+DRAWN = [
+    ("square_wave", "figure-2"),
+    ("wavelet", "figures-2-and-4"),
+    ("convolution", "figures-6-and-7"),
+]
 
-@pytest.mark.parametrize("name", list(pictures.PICTURES))
-def test_a_picture_is_drawn_from_what_its_benchmark_measures(name, tmp_path):
-    benchmark, draw = pictures.PICTURES[name]
+
+@pytest.mark.parametrize(("paper", "name"), DRAWN)
+def test_a_picture_is_drawn_from_what_its_benchmark_measures(paper, name, tmp_path):
+    picture = drawing.pictures(paper)[name]
+    benchmark = picture.benchmark
     measured = json.loads(json.dumps(script(benchmark).measure(**TINY[benchmark])))
-    figure = draw(measured)
+    figure = picture.draw(measured)
     assert sum(len(ax.lines) for ax in figure.axes) >= 8
-    assert f"(../figures/{name}.png)" in script(benchmark).section(measured, TINY[benchmark])
+    assert f"(figures/{name}.png)" in script(benchmark).section(measured, TINY[benchmark])
     figure.savefig(tmp_path / "picture.png")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_every_picture_that_a_page_shows_is_there():
     shown = {}
-    for page in pictures.FOLDER.parent.rglob("README.md"):
+    for page in drawing.FOLDER.rglob("README.md"):
         names = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", page.read_text(encoding="utf-8"))
-        shown |= {name: page.parent / name for name in names}
-    assert [name for name, path in shown.items() if not path.is_file()] == []
-    assert "../figures/columns.png" in shown  # the pattern finds what is there
+        shown |= {page.parent / name: page for name in names}
+    assert [path for path in shown if not path.is_file()] == []
+    there = set(drawing.FOLDER.rglob("*.png"))
+    assert there == set(shown)  # and no picture lies there that no page shows
+    made = {
+        drawing.FOLDER / paper / "figures" / f"{name}.png"
+        for paper in drawing.PAPERS
+        for name in drawing.pictures(paper)
+    }
+    assert made == there
 
 
 def test_columns_are_drawn(tmp_path):
-    figure = pictures.columns([(beta52(), 16), (blocks(4), 32)], (beta52(), 64))
+    figure = square_wave_pictures.columns([(beta52(), 16), (blocks(4), 32)], (beta52(), 64))
     assert [len(ax.collections) for ax in figure.axes[:2]] == [1, 1]
     assert len(figure.axes[2].lines) == 1
     figure.savefig(tmp_path / "columns.png")

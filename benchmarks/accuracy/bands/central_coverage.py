@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.central.central_methods import SYMBOLS, empirical, laws, summarized
+from benchmarks.accuracy.papers.functional_approximation.central_methods import (
+    SYMBOLS,
+    empirical,
+    laws,
+    summarized,
+)
 from benchmarks.markdown import table
 from lapwing.central.prefix_sums import PrefixSums
 from lapwing.decoders.releases.step_pursuit import StepPursuit

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.central.central_methods import (
+from benchmarks.accuracy.papers.functional_approximation.central_methods import (
     METHODS,
     PAPER,
     SYMBOLS,

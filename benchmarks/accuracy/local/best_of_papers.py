@@ -11,7 +11,8 @@ from benchmarks.accuracy.local import paired_errors as paired
 from benchmarks.accuracy.local.methods import Method
 from benchmarks.accuracy.local.mixture import FULL as MIXTURE
 from benchmarks.accuracy.local.paired_errors import FIGURES, OURS, Crowd
-from benchmarks.accuracy.papers import square_wave_figures, wavelet_figures
+from benchmarks.accuracy.papers.square_wave import square_wave_figures
+from benchmarks.accuracy.papers.wavelet import wavelet_figures
 from benchmarks.markdown import listed, table, uncertain
 from benchmarks.summaries import mean_and_error
 from lapwing.local.numerical.binning import least_variance_randomizer

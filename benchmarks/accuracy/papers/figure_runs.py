@@ -83,6 +83,17 @@ def figures(samples: Samples) -> dict[str, dict[str, Figure]]:
     }
 
 
+def kept_figures(samples: Samples) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the same with every repeat in `values`, to five digits, so it can be judged again."""
+    return {
+        method: {
+            name: {**mean_and_error(kept), "values": [float(f"{one:.5g}") for one in kept]}
+            for name, kept in by_figure.items()
+        }
+        for method, by_figure in samples.items()
+    }
+
+
 def cell(figure: Figure | None, *, scale: float, places: int = 1) -> str:
     """Return a figure with its standard error as text; a dash where a method is not judged."""
     if figure is None:

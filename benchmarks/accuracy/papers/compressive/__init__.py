@@ -1,0 +1,1 @@
+"""The compressive-privatization paper: what is claimed, what is seen."""

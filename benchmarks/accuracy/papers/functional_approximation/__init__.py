@@ -1,0 +1,1 @@
+"""The functional-approximation paper of the central model: what is claimed, what is seen."""

@@ -1,0 +1,127 @@
+"""The people of the central model's figures: drawn from laws, or rows of real columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.accuracy.papers.functional_approximation.central_methods import (
+    SYMBOLS,
+    Law,
+    Vector,
+    empirical,
+    laws,
+)
+from benchmarks.datasets import Column, load
+from lapwing.central.adaptive_quantiles import AdaptiveQuantiles, noisy_answers
+from lapwing.central.histogram_query import HistogramQuery
+from lapwing.central.matching_pursuit import MatchingPursuit, pursue
+from lapwing.central.polynomial_projection import PolynomialProjection
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.release import Release
+
+SMOOTH = ("normal", "lognormal", "beta")
+REAL = ("airbnb_us", "airbnb_nyc", "kitti_yaw")
+DRAWN = {"airbnb_nyc": 22_603, "kitti_yaw": 31_909}
+"""Rows that the paper draws of its own files."""
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Where people come from, on a fixed domain.
+
+    Parameters
+    ----------
+    name : str
+    law : Law or None
+        None: a real column.
+    column : Column or None
+        None: a law.
+    bins : int
+        Of the domain; the 366 days of an Airbnb year are their own symbols.
+    """
+
+    name: str
+    law: Law | None
+    column: Column | None
+    bins: int = SYMBOLS
+
+    @cached_property
+    def domain(self) -> Domain:
+        """The domain, as a curator uses it."""
+        if self.column is None:
+            return for_curator(Interval(-1, 1, bins=self.bins))
+        if self.column.values is not None and self.column.values.dtype.kind == "i":
+            return for_curator(Integers(int(self.column.low), int(self.column.high) - 1))
+        return for_curator(Interval(self.column.low, self.column.high, bins=self.bins))
+
+    @property
+    def kept(self) -> int | None:
+        """Rows of a real column that a figure uses: the paper's number, or all there are."""
+        if self.column is None:
+            return None
+        return min(DRAWN.get(self.name, self.column.kept), self.column.kept)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Functions of PP, terms of MP and atoms to choose from: the paper's, appendix C-B."""
+        return (10, 20, 80) if "yaw" in self.name else (6, 6, 40)
+
+    def draw(self, people: int, *, seed: Sequence[int]) -> NDArray[Any]:
+        """Return so many people: from the law, or different rows of the column."""
+        rng = np.random.default_rng(list(seed))
+        if self.law is not None:
+            return self.law.draw(people, rng)
+        assert self.column is not None and self.column.values is not None
+        return rng.choice(self.column.values, people, replace=False)
+
+    def summarized(self, people: int, *, seed: Sequence[int]) -> Summary:
+        """Return the summary of so many people."""
+        return Summary.of_values(self.draw(people, seed=seed), self.domain)
+
+    def cdf(self, summary: Summary) -> Vector:
+        """Return what distances are taken to: the law, or the people themselves."""
+        if self.law is None:
+            return empirical(summary)
+        step = SYMBOLS // self.bins
+        return self.law.cdf[step - 1 :: step]
+
+
+def people_of(names: Sequence[str], *, bins: int = SYMBOLS) -> list[People]:
+    """Return laws by their name, and real columns by the name under which they are loaded."""
+    known = laws()
+    return [
+        People(name, known[name], None, bins)
+        if name in known
+        else People(name, None, load(name), bins)
+        for name in names
+    ]
+
+
+def without_noise(release: Release, summary: Summary) -> Release:
+    """Return a release's mechanism run without noise, for reference curves: no privacy at all."""
+    mechanism = release.mechanism
+    if isinstance(mechanism, MatchingPursuit):
+        dictionary = mechanism.curves(summary.domain)
+        exact = dictionary.products @ summary.counts
+        chosen, answers = pursue(exact, dictionary, terms=mechanism.terms)
+        return replace(release, answers=np.array(answers), choices={"atoms": chosen})
+    if isinstance(mechanism, AdaptiveQuantiles):
+        below = np.append(0, np.cumsum(summary.counts[: summary.domain.left.size]))
+        steps = np.zeros(mechanism.steps, dtype=np.int64)
+        found = noisy_answers(below, steps, people=summary.people, guarded=mechanism.guarded)
+        return replace(release, answers=np.array(found))
+    if isinstance(mechanism, HistogramQuery):
+        exact = mechanism.strategy_for(summary.domain, "replace-one").answers(summary.counts)
+    else:
+        assert isinstance(mechanism, PolynomialProjection)
+        exact = mechanism.strategy_for(summary.domain, "replace-one").answers(summary.counts)
+    return replace(release, answers=exact)

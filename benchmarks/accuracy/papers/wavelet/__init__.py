@@ -1,0 +1,1 @@
+"""The Haar wavelet expansion's paper: what is claimed, what is seen."""

@@ -1,0 +1,199 @@
+"""Whether what a paper says holds here: one rule for every claim.
+
+A claim speaks of cells, say one column at one epsilon each. In a cell it says that one number is
+less than others; the repeats measured all of them on the same people, so the cell is judged by the
+mean of the paired differences in units of its own standard error (as many standard errors of a
+normal law as Student's law gives the same chance, for a few repeats err more than many).
+
+=============  =====================================================================================
+contradicted   a cell fails it by more than 2 standard errors, raised so that a claim of many
+               comparisons is wrongly contradicted as seldom as one of a single comparison
+               (Bonferroni); a claim about *most* cells: half of them or more fail it by 2
+holds          no cell fails it by 2 standard errors, and more than half of them meet it by 2;
+               a claim about *most* cells: more than half meet it by 2
+undecided      the rest
+=============  =====================================================================================
+
+What is no comparison of two means ("the best width does not fall") is judged by repeats drawn anew
+from those measured (the bootstrap): the share of draws in which it fails takes the place of the
+chance that Student's law gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
+NOT_MEASURED = "not measured"
+
+LIMIT = 2.0
+"""Standard errors beyond which a difference is one."""
+
+DRAWS = 2000
+"""Bootstrap draws of a statement that is no comparison of two means."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one cell says of a claim.
+
+    Parameters
+    ----------
+    toward : float
+        Standard errors by which the claim is met; negative, by which it fails. May be infinite,
+        where nothing is left to chance.
+    comparisons : int
+        Of how many comparisons `toward` is the least.
+    """
+
+    toward: float
+    comparisons: int = 1
+
+    @property
+    def met(self) -> bool:
+        """Whether the claim is met beyond the limit."""
+        return self.toward > LIMIT
+
+    @property
+    def failed(self) -> bool:
+        """Whether it fails beyond the limit, for one look at one cell."""
+        return self.toward < -_raised(self.comparisons)
+
+
+def less(ours: Sequence[float], theirs: Iterable[Sequence[float]], *, factor: float = 1.0) -> Cell:
+    """Return whether the mean of some repeats is less than `factor` times that of each of others.
+
+    Parameters
+    ----------
+    ours, theirs : sequences of float
+        One number per repeat, in the same order of repeats.
+
+    Raises
+    ------
+    ValueError
+        With nothing to compare with, or with series of another length.
+    """
+    own = np.asarray(ours, dtype=float)
+    others = [np.asarray(other, dtype=float) for other in theirs]
+    if any(other.shape != own.shape for other in others):
+        raise ValueError("what is compared must have one number for each of the same repeats")
+    towards = [_standard_errors(factor * other - own) for other in others]
+    if not towards:
+        raise ValueError("there is nothing to compare with")
+    return Cell(min(towards), len(towards))
+
+
+def near(ours: Sequence[float], value: float, *, tolerance: float) -> Cell:
+    """Return whether the mean of some repeats is within a tolerance of a value."""
+    own = np.asarray(ours, dtype=float)
+    above, below = (
+        _standard_errors(value + tolerance - own),
+        _standard_errors(own - value + tolerance),
+    )
+    return Cell(min(above, below), 2)
+
+
+def resampled(
+    holds: Callable[[Mapping[str, float]], bool], series: Mapping[str, Sequence[float]]
+) -> Cell:
+    """Return whether a statement about means holds, from draws of the measured repeats.
+
+    Parameters
+    ----------
+    holds : callable
+        Takes the mean of every series, says yes or no.
+    series : mapping
+        Name -> one number per repeat. Series of one length are of the same people and are drawn
+        together.
+    """
+    rng = np.random.default_rng(1)
+    values = {name: np.asarray(kept, dtype=float) for name, kept in series.items()}
+    chosen = {
+        size: rng.integers(size, size=(DRAWS, size))
+        for size in sorted({v.size for v in values.values()})
+    }
+    means = {name: kept[chosen[kept.size]].mean(axis=1) for name, kept in values.items()}
+    yes = sum(
+        bool(holds({name: float(drawn[i]) for name, drawn in means.items()})) for i in range(DRAWS)
+    )
+    # Half a draw is added to each side: from 2000 draws nothing is known for certain.
+    return Cell(float(stats.norm.ppf((yes + 0.5) / (DRAWS + 1))))
+
+
+def certain(holds: bool) -> Cell:
+    """Return the cell of a statement about numbers without any noise."""
+    return Cell(math.inf if holds else -math.inf)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of a paper and the cells that speak of it.
+
+    Parameters
+    ----------
+    text : str
+        The sentence, in the paper's sense.
+    cells : sequence of Cell
+    evidence : str
+        The numbers behind it, for a reader.
+    most : bool
+        Whether it is said of most cells ("generally", "in most cases") and not of every one.
+    where : str
+        The place in the paper: "figure 2", "section 6.2".
+    """
+
+    text: str
+    cells: Sequence[Cell]
+    evidence: str = ""
+    most: bool = False
+    where: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """Return `HOLDS`, `CONTRADICTED`, `UNDECIDED`, or `NOT_MEASURED` without cells."""
+        if not self.cells:
+            return NOT_MEASURED
+        met = sum(cell.met for cell in self.cells)
+        failed = sum(cell.failed for cell in self.cells)
+        if self.most:
+            if 2 * failed >= len(self.cells):
+                return CONTRADICTED
+            return HOLDS if 2 * met > len(self.cells) else UNDECIDED
+        bound = _raised(sum(cell.comparisons for cell in self.cells))
+        if any(cell.toward < -bound for cell in self.cells):
+            return CONTRADICTED
+        return HOLDS if not failed and 2 * met > len(self.cells) else UNDECIDED
+
+    def line(self) -> str:
+        """Return the sentence, its verdict and the count of cells, as a line of a list."""
+        if not self.cells:
+            return f"- *{self.text}* **Not measured.** {self.evidence}".rstrip()
+        met = sum(cell.met for cell in self.cells)
+        failed = sum(cell.failed for cell in self.cells)
+        counts = f"met in {met} of {len(self.cells)} cells, failed in {failed}"
+        return (
+            f"- *{self.text}* **{self.verdict.capitalize()}** ({counts}). {self.evidence}".rstrip()
+        )
+
+
+def _raised(comparisons: int) -> float:
+    """Return the limit at which so many comparisons together err as seldom as one at `LIMIT`."""
+    return float(stats.norm.isf(stats.norm.sf(LIMIT) / comparisons))
+
+
+def _standard_errors(differences: np.ndarray) -> float:
+    """Return the mean of differences in its standard errors, as of a normal law."""
+    repeats, mean = differences.size, float(differences.mean())
+    if repeats < 2:
+        return 0.0  # one repeat says nothing of its own error
+    error = float(differences.std(ddof=1)) / math.sqrt(repeats)
+    if error <= 1e-12 * abs(mean) or error == 0:
+        return math.copysign(math.inf, mean) if mean else 0.0
+    student = mean / error
+    chance = stats.t.sf(abs(student), repeats - 1)
+    return math.copysign(float(stats.norm.isf(chance)) if chance else math.inf, student)

@@ -1,0 +1,134 @@
+"""The rule that judges the papers' claims, on inputs whose right verdict is known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from benchmarks import verdicts
+from benchmarks.verdicts import CONTRADICTED, HOLDS, UNDECIDED, Cell, Claim
+
+
+def cells(seed: int, gains: list[float], *, repeats: int = 40) -> list[Cell]:
+    """Return cells in which ours is better by so many standard errors of the difference.
+
+    Both series carry the people's own luck, forty times the size of what is compared.
+    """
+    rng = np.random.default_rng(seed)
+    found = []
+    for gain in gains:
+        luck = 40 * rng.standard_normal(repeats)
+        theirs = luck + rng.standard_normal(repeats) + gain / math.sqrt(repeats)
+        found.append(verdicts.less(luck, [theirs]))
+    return found
+
+
+class TestLess:
+    def test_pairs_cancel_what_both_share(self):
+        luck = np.array([1.0, 50.0, 900.0, 3.0, 77.0])
+        cell = verdicts.less(luck, [luck + np.array([0.9, 1.1, 1.0, 1.2, 0.8])])
+        assert cell.met
+        shuffled = verdicts.less(luck, [(luck + 1)[::-1]])
+        assert not shuffled.met and not shuffled.failed
+
+    def test_by_hand(self):
+        # Differences 1, 2, 3: mean 2, error 1/sqrt(3); Student's law of 2 degrees of freedom says
+        # P(T > 3.4641) = .0371, and so does the normal law at 1.785.
+        cell = verdicts.less([0, 0, 0], [[1, 2, 3]])
+        assert cell.toward == pytest.approx(1.785, abs=2e-3)
+
+    def test_the_nearest_of_several_decides(self):
+        cell = verdicts.less([0, 0, 0, 0], [[9, 9, 8, 9], [-1, -2, -1, -1]])
+        assert cell.failed and cell.comparisons == 2
+
+    def test_a_factor_moves_the_bound(self):
+        ours, theirs = [1.2, 1.21, 1.19, 1.2], [1.0, 1.0, 1.01, 0.99]
+        assert verdicts.less(ours, [theirs], factor=1.25).met
+        assert verdicts.less(ours, [theirs]).failed
+
+    def test_what_has_no_error_is_certain_and_one_repeat_is_nothing(self):
+        assert verdicts.less([1, 1], [[2, 2]]).toward == math.inf
+        assert verdicts.less([2, 2], [[1, 1]]).toward == -math.inf
+        assert verdicts.less([1, 1], [[1, 1]]).toward == 0
+        assert verdicts.less([1], [[2]]).toward == 0
+
+    def test_series_that_do_not_match_are_refused(self):
+        with pytest.raises(ValueError, match="same repeats"):
+            verdicts.less([1, 2], [[3]])
+        with pytest.raises(ValueError, match="nothing to compare"):
+            verdicts.less([1, 2], [])
+
+
+class TestNear:
+    def test_inside_outside_and_on_the_edge(self):
+        kept = [1.01, 0.99, 1.0, 1.02, 0.98]
+        assert verdicts.near(kept, 1.0, tolerance=0.1).met
+        assert verdicts.near(kept, 1.5, tolerance=0.1).failed
+        edge = verdicts.near(kept, 1.1, tolerance=0.1)
+        assert not edge.met and not edge.failed
+
+
+class TestResampled:
+    def test_a_clear_order_an_unclear_one_and_a_false_one(self):
+        rng = np.random.default_rng(5)
+        series = {"16": rng.normal(1, 0.1, 50), "32": rng.normal(2, 0.1, 50)}
+        series["also 16"] = series["16"] + rng.normal(0, 0.5, 50)
+        assert verdicts.resampled(lambda m: m["16"] < m["32"], series).met
+        assert verdicts.resampled(lambda m: m["16"] > m["32"], series).failed
+        open_ = verdicts.resampled(lambda m: m["16"] < m["also 16"], series)
+        assert not open_.met and not open_.failed
+
+    def test_series_of_one_length_are_drawn_together(self):
+        luck = 100 * np.random.default_rng(6).standard_normal(30)
+        assert verdicts.resampled(lambda m: m["a"] < m["b"], {"a": luck, "b": luck + 0.1}).met
+
+
+class TestClaim:
+    @pytest.mark.parametrize(
+        ("gains", "most", "right"),
+        [
+            ([9] * 20, False, HOLDS),
+            ([9] * 19 + [-9], False, CONTRADICTED),
+            ([9] * 15 + [0.5] * 5, False, HOLDS),
+            ([0.0] * 20, False, UNDECIDED),
+            ([-9] * 20, False, CONTRADICTED),
+            ([9] * 11 + [-9] * 9, True, HOLDS),
+            ([9] * 9 + [-9] * 11, True, CONTRADICTED),
+            ([9] * 9 + [0.0] * 11, True, UNDECIDED),
+            ([9], False, HOLDS),
+            ([0.0], False, UNDECIDED),
+        ],
+    )
+    def test_the_right_verdict_at_any_seed(self, gains, most, right):
+        found = [Claim("x", cells(seed, gains), most=most).verdict for seed in range(20)]
+        # Of no difference at all 2 in 100 are a false alarm, so 1 or 2 of 20 may be.
+        assert found.count(right) >= 18
+        assert {HOLDS: CONTRADICTED, CONTRADICTED: HOLDS}.get(right) not in found
+
+    def test_a_true_claim_of_many_cells_is_seldom_contradicted(self):
+        """100 claims of 40 cells without any difference: 2.3 of them in the mean.
+
+        Binomial(100, .0228): more than 9 with a chance of 2e-4. Without the raised limit it is
+        60 of them.
+        """
+        wrong = [Claim("x", cells(seed, [0.0] * 40)).verdict for seed in range(100)]
+        assert wrong.count(CONTRADICTED) <= 9
+        assert wrong.count(HOLDS) == 0
+
+    def test_the_direction_counts(self):
+        met, failed = Cell(3.0), Cell(-9.0)
+        assert Claim("x", [met]).verdict == HOLDS
+        assert Claim("x", [failed]).verdict == CONTRADICTED
+        assert Claim("x", [Cell(2.0)]).verdict == UNDECIDED  # exactly two is not beyond
+
+    def test_certain_statements_and_none(self):
+        assert Claim("x", [verdicts.certain(True)]).verdict == HOLDS
+        assert Claim("x", [verdicts.certain(True), verdicts.certain(False)]).verdict == CONTRADICTED
+        assert Claim("x", []).verdict == verdicts.NOT_MEASURED
+        assert Claim("x", []).line() == "- *x* **Not measured.**"
+
+    def test_the_line_counts_what_it_judges(self):
+        line = Claim("It is less.", [Cell(3.0), Cell(3.0), Cell(-9.0)], "By .5.").line()
+        assert line == "- *It is less.* **Contradicted** (met in 2 of 3 cells, failed in 1). By .5."
