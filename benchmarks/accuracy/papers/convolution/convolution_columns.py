@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 import lapwing as lw
-from benchmarks.accuracy.local.methods import UNBIASED, Method
+from benchmarks.accuracy.local.methods import Method
 from benchmarks.accuracy.papers.figure_columns import (
     Counts,
     Population,
     Vector,
     beta52,
+    interval,
     items,
     permuted,
     smoothed,
     stand_in,
 )
-from benchmarks.accuracy.papers.figure_runs import Judge
+from benchmarks.accuracy.papers.figure_runs import Judge, kept_figures
+from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure as digits
 from benchmarks.markdown import table
 from lapwing.decoders.decoder import Decoder
+from lapwing.errors import LapwingWarning
 from lapwing.protocol.randomizer import Randomizer
 
 TRIPS, CLICKS = 2_834_264, 8_019_015
@@ -85,7 +89,7 @@ def positives(threshold: float, right: bool, answer: Any, known: Known) -> float
     return float(np.count_nonzero(found & (above == right)))
 
 
-def populations(column: str, labels: str, size: int) -> dict[str, Population]:
+def populations(column: str, labels: str, size: int, seed: int) -> dict[str, Population]:
     """Return the paper's columns, or their stand-ins, by name.
 
     Parameters
@@ -96,6 +100,8 @@ def populations(column: str, labels: str, size: int) -> dict[str, Population]:
         A count table of the data folder, or "beta52" again.
     size : int
         Labels of the last.
+    seed : int
+        Of the order of the permuted column.
     """
     if column == "beta52":
         smooth = rough = beta52(TRIPS)
@@ -104,10 +110,33 @@ def populations(column: str, labels: str, size: int) -> dict[str, Population]:
         rough = stand_in(column, TRIPS)
     return {
         SMOOTH: smooth,
-        PERMUTED: permuted(smooth, seed=0),
+        PERMUTED: permuted(smooth, seed=seed),
         ITEMS: beta52(CLICKS) if labels == "beta52" else items(labels, CLICKS, size=size),
         ROUGH: rough,
     }
+
+
+@dataclass(frozen=True)
+class Shares:
+    """An estimate that is no distribution: float64 [bins], of any sign and any total."""
+
+    mass: Vector
+
+
+class EachAlone:
+    """Equation 1: the unbiased share of every value on its own, whatever they add up to.
+
+    `LeastSquares(simplex=False)` is the same with the known total of one imposed, which takes
+    1 / d of the variance away; the paper's figures, and its DW, start from these shares.
+    """
+
+    def decode(self, channel: Any, tally: Any) -> Shares:
+        """Return (counts / people - q*) / (p* - q*)."""
+        own, other = channel.blocks[0].operator.compound
+        return Shares((tally.blocks[0] / tally.total - other) / (own - other))
+
+
+EACH_ALONE: Any = EachAlone()
 
 
 def _wiener(**knobs: Any) -> lw.Wiener:
@@ -119,7 +148,7 @@ def _gaussian(sigma: float, *, wiener: bool = False) -> lw.GaussianSmoothing:
 
 
 ON_SMOOTH: dict[str, Decoder] = {
-    "": UNBIASED,
+    "": EACH_ALONE,
     "smoothing": lw.BinomialSmoothing(simplex=False),
     "DW": _wiener(method="direct"),
     "IIW": _wiener(method="iterative"),
@@ -130,7 +159,7 @@ ON_SMOOTH: dict[str, Decoder] = {
     "GF3-DW": _gaussian(3, wiener=True),
 }
 ON_ROUGH: dict[str, Decoder] = {
-    "": UNBIASED,
+    "": EACH_ALONE,
     "DW": _wiener(method="direct"),
     "DW-AMRP": _wiener(method="permuted"),
     "DW, 100 kept": _wiener(method="direct", keep_largest=100),
@@ -158,6 +187,49 @@ def judges_of(name: str) -> dict[str, Judge]:
     return wanted
 
 
+def run(
+    column: str,
+    population: Population,
+    chosen: Sequence[Method],
+    judges: Mapping[str, Judge],
+    *,
+    figure: str,
+    bins: int,
+    epsilon: float,
+    repeats: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Return method -> judge -> mean, standard error and every repeat of one cell of a figure.
+
+    Every repeat draws new people, or new reports of the same people; methods of one randomizer get
+    the same reports, two randomizers meet the same people. No other cell shares random numbers.
+    """
+    samples: dict[str, dict[str, list[float]]] = {
+        method.name: {name: [] for name in judges} for method in chosen
+    }
+    made = {method.randomizer: method.randomizer(interval(bins), epsilon) for method in chosen}
+    for repeat in range(repeats):
+        cell = (figure, column, f"{bins} values", f"epsilon {epsilon:g}", repeat)
+        counts = population.draw(bins, stream(seed, *cell))
+        known = Known.of(counts)
+        tallies = {
+            which: lw.simulate(one, counts, rng=stream(seed, *cell, one.name))
+            for which, one in made.items()
+        }
+        for method in chosen:
+            decoder = method.decoder
+            if isinstance(decoder, lw.Wiener) and decoder.method == "permuted":
+                decoder = replace(decoder, seed=int(stream(seed, *cell, "orders").integers(2**31)))
+            with warnings.catch_warnings():
+                # Weak answers and the paper's own bad settings are part of the comparison.
+                warnings.simplefilter("ignore", LapwingWarning)
+                channel, tally = made[method.randomizer].channel, tallies[method.randomizer]
+                answer = decoder.decode(channel, tally)
+            for name, kept in samples[method.name].items():
+                kept.append(judges[name](answer, known))
+    return kept_figures(samples)
+
+
 def significance(oracle: str, epsilon: float, *, bins: int, people: int, divided: bool) -> float:
     """Return the count above which an unbiased estimate is significant: equation 6 times people.
 
@@ -170,6 +242,64 @@ def significance(oracle: str, epsilon: float, *, bins: int, people: int, divided
     own, other = (e / (e + bins - 1), 1 / (e + bins - 1)) if oracle == "KRR" else (0.5, 1 / (e + 1))
     deviation = math.sqrt(people * other * (1 - other)) / (own - other)
     return float(norm.isf(ALPHA / bins if divided else ALPHA)) * deviation
+
+
+def drawn_from(one: Population, bins: int) -> dict[str, Any]:
+    """Return what a table's head says of a column."""
+    return {"people": one.people, "rule": one.rule, "bins": bins}
+
+
+def on_rows(columns: Mapping[str, Population]) -> list[tuple[str, Population]]:
+    """Return the columns of times of day in their own order, smoothed and as they are."""
+    return [(name, columns[name]) for name in (SMOOTH, ROUGH) if name in columns]
+
+
+def head(columns: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """Return what is said above the tables of a script: whose rows, how many, how often."""
+    told = "; ".join(
+        f"**{name}**: {one['people']:,} people, {one['bins']:,} values, {one['rule']}"
+        for name, one in columns.items()
+        if name != PERMUTED
+    )
+    about = (
+        "A stand-in's rows are so few that their histogram has the roughness of a sample, which a "
+        "filter cannot tell from noise: the smooth column is that histogram smoothed over "
+        f"{MINUTES} minutes ({MINUTES / 1440 * settings['bins']:.1f} of {settings['bins']} values, "
+        "which suits the Gaussian filters), from which the paper's number of people is drawn; the "
+        "rows as they are stand beside it, and what is said of the smooth column is judged on both."
+    )
+    return (
+        f"Fang et al. 2023. {told}; **{PERMUTED}**: the first in a random order of its values."
+        + (f" {about}" if ROUGH in columns else "")
+        + f" {settings['repeats']} repeats ({settings['repeats_of_items']} on {ITEMS}), 10 in the "
+        f"paper, seed {settings['seed']}; squared errors ×10⁹ ± standard error, no projection "
+        "unless named. Without a filter a share is equation 1, each value on its own; the filters "
+        "also know that frequency 0 is one, which the paper's do not (a part 1/d of the error)."
+    )
+
+
+def values(row: Mapping[str, Any], method: str, key: str = "mse") -> list[float]:
+    """Return every repeat of a method in a row."""
+    kept: list[float] = row["methods"][method][key]["values"]
+    return kept
+
+
+def mean_of(row: Mapping[str, Any], method: str, key: str = "mse") -> float:
+    """Return the mean of a method in a row."""
+    return float(row["methods"][method][key]["mean"])
+
+
+def ratio(row: Mapping[str, Any], ours: str, theirs: str, key: str = "mse") -> float:
+    """Return mean over mean of two methods in a row."""
+    return mean_of(row, ours, key) / mean_of(row, theirs, key)
+
+
+def quotients(
+    row: Mapping[str, Any], ours: str, theirs: str, key: str = "mse"
+) -> list[float]:
+    """Return the quotients of two methods in a row, repeat by repeat."""
+    pairs = zip(values(row, ours, key), values(row, theirs, key), strict=True)
+    return [a / b for a, b in pairs]
 
 
 def squared_cell(found: Mapping[str, Any], key: str) -> str:

@@ -1,32 +1,36 @@
-"""The convolution paper's figures 3 to 5, and appendix B: noise, convergence, unknown channels."""
+"""The convolution paper's figures 2 to 5, and appendix B: noise, convergence, unknown channels."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 import lapwing as lw
-from benchmarks.accuracy.local.methods import UNBIASED, Method
+from benchmarks.accuracy.local.methods import Method
+from benchmarks.accuracy.papers.convolution.convergence_claims import claims, uniform_error
 from benchmarks.accuracy.papers.convolution.convolution_columns import (
+    EACH_ALONE,
     ITEMS,
     MAIN,
     ORACLES,
-    PERMUTED,
-    ROUGH,
     SMOOTH,
     Known,
+    drawn_from,
+    head,
     mse,
+    on_rows,
     populations,
+    run,
     squared_cell,
 )
 from benchmarks.accuracy.papers.figure_columns import Population, interval
-from benchmarks.accuracy.papers.figure_runs import best, claim, compare, figures, less
+from benchmarks.accuracy.papers.figure_runs import best, kept_figures
+from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure as digits
-from benchmarks.markdown import listed, table
-from benchmarks.summaries import mean_and_error
+from benchmarks.markdown import table
 from lapwing.decoders.deconvolution.channel_identification import (
     channel_from_one_input,
     channel_from_support,
@@ -34,38 +38,48 @@ from lapwing.decoders.deconvolution.channel_identification import (
 )
 from lapwing.decoders.deconvolution.wiener import noise_spectrum
 
-TITLE = "The convolution paper: figures 3 to 5, and unknown channels"
+__all__ = ["FULL", "QUICK", "TITLE", "claims", "measure", "section"]
+
+TITLE = "The convolution paper: figures 2 to 5, and unknown channels"
 FULL: dict[str, Any] = {
-    "repeats": 20,
-    "repeats_of_items": 4,
+    "seed": 0,
+    "repeats": 30,
+    "repeats_of_items": 10,
     "bins": 1000,
     "column": "taxi",
     "labels": "kosarak",
     "items": 41_270,
-    "iterations": [0, 1, 2, 5, 10, 20, 30, 50, 100, 200],
+    "iterations": [0, 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100, 200],
     "epsilons": [1, 2, 3, 4],
 }
 QUICK: dict[str, Any] = {
+    "seed": 0,
     "repeats": 2,
-    "repeats_of_items": 1,
+    "repeats_of_items": 2,
     "bins": 100,
     "column": "beta52",
     "labels": "beta52",
     "items": 1_000,
-    "iterations": [0, 5, 30],
+    "iterations": [0, 5, 10, 30],
     "epsilons": [4],
 }
 
 OF_ONE_INPUT = 1_000_000
 """Reports that the first way of appendix B asks of one known input."""
 
-
 MEASURED_RUNS = 50
 """Simulated tallies whose mean power is the measured noise spectrum."""
+
+RUNS = 10
+"""Runs whose mean spectrum figure 3 shows beside that of one."""
+
+DRAWN = 250
+"""Points of a drawn spectrum or column, at most."""
 
 
 def measure(
     *,
+    seed: int,
     repeats: int,
     repeats_of_items: int,
     bins: int,
@@ -75,16 +89,20 @@ def measure(
     iterations: Sequence[int],
     epsilons: Sequence[float],
 ) -> dict[str, Any]:
-    """Return spectra, errors by iteration, and errors with a channel that had to be guessed."""
-    columns = populations(column, labels, items)
-    del columns[ROUGH]
-    smooth = next(iter(columns.values()))
+    """Return columns, spectra, errors by iteration, and errors with a guessed channel."""
+    columns = populations(column, labels, items, seed)
+    smooth = columns[SMOOTH]
     shape = {
         name: (items, repeats_of_items) if name == ITEMS else (bins, repeats) for name in columns
     }
     return {
+        "columns": {name: drawn_from(one, shape[name][0]) for name, one in columns.items()},
+        "data": {
+            name: _shown(one.law(shape[name][0]), ranked=name == ITEMS)
+            for name, one in columns.items()
+        },
         "spectra": [
-            {"column": name, "oracle": oracle, **_spectrum(one, oracle, *shape[name])}
+            {"column": name, "oracle": oracle, **_spectrum(name, one, oracle, *shape[name], seed)}
             for oracle in ORACLES
             for name, one in columns.items()
         ],
@@ -93,19 +111,27 @@ def measure(
                 "column": name,
                 "oracle": oracle,
                 "epsilon": MAIN,
-                **_converge(one, oracle, "iterative", MAIN, iterations, *shape[name]),
+                **_converge(
+                    "figure 4", name, one, oracle, "iterative", MAIN, iterations, *shape[name], seed
+                ),
             }
             for oracle in ORACLES
             for name, one in columns.items()
         ],
         "by_epsilon": [
             {
+                "column": name,
                 "method": label,
                 "oracle": oracle,
                 "epsilon": epsilon,
-                "noise": bins * math.sqrt(_variance(oracle, epsilon, bins, smooth.people)),
-                **_converge(smooth, oracle, method, epsilon, iterations, bins, repeats),
+                "noise": bins * math.sqrt(_variance(oracle, epsilon, bins, one.people)),
+                "uniform": uniform_error(one.law(bins)),
+                **_converge(
+                    *("figure 5", name, one, oracle, method, epsilon, iterations, bins),
+                    *(repeats, seed),
+                ),
             }
+            for name, one in on_rows(columns)
             for oracle, method, label in (
                 ("KRR", "iterative", "KRR-IIW"),
                 ("KRR", "iterative-from-reports", "KRR-IIW-G"),
@@ -113,45 +139,82 @@ def measure(
             )
             for epsilon in epsilons
         ],
-        "uniform": _uniform(smooth, bins),
         "sources": [
             {
                 "oracle": oracle,
                 "epsilon": epsilon,
-                **_sources(smooth, oracle, bins, epsilon, repeats),
+                "methods": _sources(smooth, oracle, bins, epsilon, repeats, seed),
             }
             for oracle in ORACLES
             for epsilon in epsilons
         ],
-        "blind": [_blind(smooth, bins, epsilon, repeats) for epsilon in epsilons],
+        "blind": [_blind(smooth, bins, epsilon, repeats, seed) for epsilon in epsilons],
     }
 
 
-def _spectrum(one: Population, oracle: str, bins: int, repeats: int) -> dict[str, Any]:
-    """Return measured noise power over the analytic one: off frequency 0, and at it."""
+def _shown(law: Any, *, ranked: bool) -> dict[str, Any]:
+    """Return what figure 2 draws, and the shares of the most and the tenth most frequent value."""
+    step = max(1, law.size // DRAWN) if ranked else 1
+    high = np.sort(law)[::-1]
+    tops = [float(law[start : start + step].max()) for start in range(0, law.size, step)]
+    return {
+        "step": step,
+        "shares": [float(f"{share:.3g}") for share in tops],
+        "largest": float(high[0]),
+        "tenth": float(high[9]),
+    }
+
+
+def _spectrum(
+    name: str, one: Population, oracle: str, bins: int, repeats: int, seed: int
+) -> dict[str, Any]:
+    """Return the noise power of one run and of the mean of ten, over the analytic power."""
     randomizer = ORACLES[oracle](interval(bins), MAIN)
     block = randomizer.channel.blocks[0]
     analytic = noise_spectrum(block, one.people)
-    printed = _equation_20(oracle, MAIN, bins, one.people)
-    off, at_zero = [], []
+    off: dict[str, list[float]] = {"measured": [], "one": [], "ten": [], "zero": []}
+    drawn: dict[str, list[float]] = {}
     for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, bins, len(one.name), 3])
-        counts = one.draw(bins, rng)
-        tally = lw.simulate(randomizer, counts, rng=rng)
-        noise = tally.blocks[0] / one.people - block.mean(counts / one.people)
-        power = np.abs(np.fft.fft(noise)) ** 2
-        off.append(float((power[1:] / analytic[1:]).mean()))
-        at_zero.append(float(power[0] / analytic[1:].mean()))
+        powers = []
+        for number in range(RUNS):
+            rng = stream(seed, "figure 3", name, oracle, f"{bins} values", repeat, number)
+            counts = one.draw(bins, rng)
+            tally = lw.simulate(randomizer, counts, rng=rng)
+            noise = tally.blocks[0] / one.people - block.mean(counts / one.people)
+            powers.append(np.abs(np.fft.fft(noise)) ** 2)
+        first, mean = powers[0], np.mean(powers, axis=0)
+        off["measured"].append(float((mean[1:] / analytic[1:]).mean()))
+        off["one"].append(_far(first, analytic))
+        off["ten"].append(_far(mean, analytic))
+        off["zero"].append(float(mean[0] / analytic[1:].mean()))
+        if not repeat:
+            step = max(1, bins // 2 // DRAWN)
+            drawn = {
+                "frequencies": list(range(1, bins // 2, step)),
+                "one": _rounded(first[1 : bins // 2 : step]),
+                "ten": _rounded(mean[1 : bins // 2 : step]),
+                "analytic": _rounded(analytic[1 : bins // 2 : step]),
+            }
+    exact = float(analytic[1:].mean())
     return {
-        "measured": mean_and_error(off),
-        "zero": mean_and_error(at_zero),
-        "analytic_zero": float(analytic[0] / analytic[1:].mean()),
-        "printed": float(printed / analytic[1:].mean()),
+        "methods": kept_figures({"power": off}),
+        "drawn": drawn,
+        "analytic_zero": float(analytic[0]) / exact,
+        "printed": _equation_20(oracle, MAIN, bins, one.people) / exact,
     }
 
 
+def _far(power: Any, analytic: Any) -> float:
+    """Return the root mean square distance of a spectrum from the analytic one, in parts of it."""
+    return float(np.sqrt(((power[1:] / analytic[1:] - 1) ** 2).mean()))
+
+
+def _rounded(numbers: Any) -> list[float]:
+    return [float(f"{number:.3g}") for number in numbers]
+
+
 def _sources(
-    one: Population, oracle: str, bins: int, epsilon: float, repeats: int
+    one: Population, oracle: str, bins: int, epsilon: float, repeats: int, seed: int
 ) -> dict[str, Any]:
     """Return errors of DW by where its spectra come from; the methods get the same reports."""
     randomizer = ORACLES[oracle](interval(bins), epsilon)
@@ -162,7 +225,8 @@ def _sources(
         # Of people nobody meets again: everybody at the first value.
         people = np.zeros(bins, dtype=np.int64)
         people[0] = one.people
-        tally = lw.simulate(randomizer, people, rng=np.random.default_rng([repeat, bins, 5]))
+        rng = stream(seed, "measured spectrum", oracle, f"epsilon {epsilon:g}", repeat)
+        tally = lw.simulate(randomizer, people, rng=rng)
         difference = tally.blocks[0] / one.people - block.mean(people / one.people)
         noise += np.abs(np.fft.fft(difference)) ** 2 / MEASURED_RUNS
     direct: dict[str, Any] = {"method": "direct", "simplex": False, "band": False}
@@ -172,16 +236,17 @@ def _sources(
         "measured": lw.Wiener(**direct, noise=tuple(noise.tolist())),
         "true signal": lw.Wiener(**direct, signal=tuple(signal.tolist())),
     }
-    samples = compare(
-        [Method(name, ORACLES[oracle], decoder) for name, decoder in decoders.items()],
+    return run(
+        SMOOTH,
         one,
+        [Method(name, ORACLES[oracle], decoder) for name, decoder in decoders.items()],
         {"mse": mse},
+        figure=f"sources, {oracle}",
         bins=bins,
         epsilon=epsilon,
         repeats=repeats,
-        known=Known.of,
+        seed=seed,
     )
-    return {"methods": figures(samples)}
 
 
 def _chances(oracle: str, epsilon: float, bins: int) -> tuple[float, float]:
@@ -202,6 +267,8 @@ def _variance(oracle: str, epsilon: float, bins: int, people: int) -> float:
 
 
 def _converge(
+    figure: str,
+    name: str,
     one: Population,
     oracle: str,
     method: Any,
@@ -209,7 +276,9 @@ def _converge(
     iterations: Sequence[int],
     bins: int,
     repeats: int,
+    seed: int,
 ) -> dict[str, Any]:
+    """Return errors by iteration; IIW and IIW-G of one oracle meet the same reports."""
     methods = [
         Method(
             str(number),
@@ -218,121 +287,160 @@ def _converge(
         )
         for number in iterations
     ]
-    samples = compare(
-        methods,
-        one,
-        {"mse": mse},
+    found = run(
+        *(name, one, methods, {"mse": mse}),
+        figure=figure,
         bins=bins,
         epsilon=epsilon,
         repeats=repeats,
-        known=Known.of,
+        seed=seed,
     )
-    return {"methods": figures(samples)}
+    return {"methods": found}
 
 
-def _uniform(one: Population, bins: int) -> float:
-    """Return the squared error of the answer 1 / bins everywhere."""
-    return float(((one.law(bins) - 1 / bins) ** 2).mean())
-
-
-def _blind(one: Population, bins: int, epsilon: float, repeats: int) -> dict[str, Any]:
+def _blind(
+    one: Population, bins: int, epsilon: float, repeats: int, seed: int
+) -> dict[str, Any]:
     """Return squared errors with the guessed channel over those with the known one."""
     domain = interval(bins)
     response, bits = (oracle(domain, epsilon) for oracle in ORACLES.values())
-    guesses, support, first = [], [], []
+    found: dict[str, list[float]] = {"guess": [], "support": [], "one_input": []}
     for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, round(1000 * epsilon), 36])
+        rng = stream(seed, "appendix B", f"epsilon {epsilon:g}", repeat)
         counts = one.draw(bins, rng)
         known = Known.of(counts)
+
+        def over(guessed: Any, channel: Any, tally: Any, known: Known = known) -> float:
+            return mse(EACH_ALONE.decode(guessed, tally), known) / mse(
+                EACH_ALONE.decode(channel, tally), known
+            )
+
         tally = lw.simulate(bits, counts, rng=rng)
-        guesses.append(epsilon_from_support(tally, protocol="optimized-unary-encoding"))
+        found["guess"].append(epsilon_from_support(tally, protocol="optimized-unary-encoding"))
         guessed = channel_from_support(domain, tally, protocol="optimized-unary-encoding")
-        support.append(
-            mse(UNBIASED.decode(guessed, tally), known)
-            / mse(UNBIASED.decode(bits.channel, tally), known)
-        )
+        found["support"].append(over(guessed, bits.channel, tally))
         probe = np.zeros(bins, dtype=np.int64)
         probe[0] = OF_ONE_INPUT
         learnt = channel_from_one_input(
             domain, lw.simulate(response, probe, rng=rng), value=domain.low
         )
-        tally = lw.simulate(response, counts, rng=rng)
-        first.append(
-            mse(UNBIASED.decode(learnt, tally), known)
-            / mse(UNBIASED.decode(response.channel, tally), known)
+        found["one_input"].append(
+            over(learnt, response.channel, lw.simulate(response, counts, rng=rng))
         )
-    return {
-        "epsilon": epsilon,
-        "guess": mean_and_error(guesses),
-        "support": mean_and_error(support),
-        "one_input": mean_and_error(first),
-    }
+    return {"epsilon": epsilon, **kept_figures({"blind": found})["blind"]}
+
+
+# The page.
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return the tables of figures 3 to 5 and what they say."""
-    columns = measured["by_column"]
-    rows = measured["by_epsilon"]
-    return "\n\n".join(
-        [
-            "Fang et al. 2023, section V-B and appendix B. The columns are those of the next "
-            f"section; {settings['repeats']} repeats ({settings['repeats_of_items']} on {ITEMS}); "
-            "squared errors ×10⁹ ± standard error, no projection.",
-            "### Figure 3, spectrum of the noise",
-            f"ε = {MAIN:g}. Power of the noise of counts / reports, over the analytic power off "
-            "frequency 0: its mean over all frequencies but 0, at frequency 0 (measured, "
-            "analytic), and equation 20.",
-            table(
-                ["oracle", "column", "measured", "measured at 0", "analytic at 0", "equation 20"],
+    """Return the tables of figures 2 to 5 and what they say."""
+    said: dict[str, list[str]] = {}
+    for one in claims(measured):
+        said.setdefault(one.where, []).append(one.line())
+
+    def of(where: str) -> str:
+        return "\n".join(said.pop(where))
+
+    parts = [
+        head(measured["columns"], settings),
+        "### Figure 1, the framework",
+        "![Figure 1: reports as a convolution with noise](figures/figure-1.png)",
+        "A pure protocol's mean counts are the shares convolved with (p*, q*, ..., q*), and the "
+        "counts carry noise (theorem 1); a Wiener filter takes the place of equation 1.",
+        "### Figure 2, the columns",
+        "![Figure 2: the columns](figures/figure-2.png)",
+        _data_table(measured),
+        of("section V-A"),
+        "### Figure 3, spectrum of the noise",
+        "![Figure 3: spectra of the noise](figures/figure-3.png)",
+        f"ε = {MAIN:g}. Power of the noise of counts / reports, over the analytic power off "
+        f"frequency 0: the mean over all frequencies but 0 of the mean of {RUNS} runs; the root "
+        f"mean square distance from the analytic spectrum of one run and of the mean of {RUNS}; at "
+        "frequency 0 (measured, analytic); and equation 20.",
+        _spectra_table(measured["spectra"]),
+        of("figure 3"),
+        "### Figure 4, convergence of IIW",
+        "![Figure 4: error by iteration](figures/figure-4.png)",
+        f"ε = {MAIN:g}. Iteration 0 is DW, which the paper counts as the first. The least of a row "
+        "is bold.",
+        _iterations(measured["by_column"], ["oracle", "column"]),
+        of("figure 4"),
+        "### Figure 5, IIW and IIW-G by ε",
+        "![Figure 5: IIW and IIW-G by iteration](figures/figure-5.png)",
+        "Noise: d√Var*, the standard deviation of a share over the mean share.",
+        *(
+            _iterations(
+                [row for row in measured["by_epsilon"] if row["column"] == name],
+                ["column", "method", "epsilon", "noise"],
+            )
+            for name in dict.fromkeys(row["column"] for row in measured["by_epsilon"])
+        ),
+        of("figure 5"),
+        "### Sources of the spectra",
+        f"DW on {SMOOTH}, with the noise spectrum from the block's covariance, from equation "
+        f"20, or measured in {MEASURED_RUNS} simulated tallies; and with the true spectrum of "
+        "the signal.",
+        _sources_table(measured["sources"]),
+        of("section IV-C"),
+        "### Channels that must be guessed (appendix B)",
+        f"On {SMOOTH}: ε as the number of set bits of all reports shows it (OUE), and the "
+        "squared error of the unbiased estimate with the guessed channel over that with the "
+        f"known one: OUE by its support, KRR by {OF_ONE_INPUT:,} reports of one known input.",
+        table(
+            ["ε", "guessed ε", "ratio, by support", "ratio, by one input"],
+            [
                 [
-                    [
-                        row["oracle"],
-                        row["column"],
-                        _number(row["measured"]),
-                        f"{row['zero']['mean']:.2g} ± {row['zero']['standard_error']:.1g}",
-                        f"{row['analytic_zero']:.2g}",
-                        f"{row['printed']:.4f}",
-                    ]
-                    for row in measured["spectra"]
-                ],
-                texts=2,
-            ),
-            _spectra_say(measured["spectra"]),
-            "### Figure 4, convergence of IIW",
-            f"ε = {MAIN:g}. Iteration 0 is DW.",
-            _iterations(columns, ["oracle", "column"]),
-            "\n".join(_columns_say(columns)),
-            "### Figure 5, IIW and IIW-G by ε",
-            f"On {SMOOTH}. Noise: d√Var*, the standard deviation of a share over the mean share.",
-            _iterations(rows, ["method", "epsilon", "noise"]),
-            "\n".join(_rows_say(rows, measured["uniform"])),
-            "### Sources of the spectra",
-            f"DW on {SMOOTH}, with the noise spectrum from the block's covariance, from equation "
-            f"20, or measured in {MEASURED_RUNS} simulated tallies; and with the true spectrum of "
-            "the signal.",
-            _sources_table(measured["sources"]),
-            _sources_say(measured["sources"]),
-            "### Channels that must be guessed (appendix B)",
-            f"On {SMOOTH}: ε as the number of set bits of all reports shows it (OUE), and the "
-            "squared error of the unbiased estimate with the guessed channel over that with the "
-            f"known one: OUE by its support, KRR by {OF_ONE_INPUT:,} reports of one known input.",
-            table(
-                ["ε", "guessed ε", "ratio, by support", "ratio, by one input"],
-                [
-                    [
-                        f"{row['epsilon']:g}",
-                        f"{row['guess']['mean']:.4f} ± {row['guess']['standard_error']:.4f}",
-                        _number(row["support"]),
-                        _number(row["one_input"]),
-                    ]
-                    for row in measured["blind"]
-                ],
-            ),
-        ]
-    )
+                    f"{row['epsilon']:g}",
+                    f"{row['guess']['mean']:.4f} ± {row['guess']['standard_error']:.4f}",
+                    _number(row["support"]),
+                    _number(row["one_input"]),
+                ]
+                for row in measured["blind"]
+            ],
+        ),
+        of("appendix B"),
+    ]
+    return "\n\n".join(parts)
 
 
-def _number(found: dict[str, float]) -> str:
+def _data_table(measured: Mapping[str, Any]) -> str:
+    rows = []
+    for name, one in measured["data"].items():
+        about = measured["columns"][name]
+        rows.append(
+            [
+                name,
+                f"{about['people']:,}",
+                f"{about['bins']:,}",
+                f"{about['people'] * one['largest']:,.0f}",
+                f"{about['people'] * one['tenth']:,.0f}",
+            ]
+        )
+    rows.append(["the paper's Taxi, RP Taxi", "2,834,264", "100 to 1,000", "–", "–"])
+    rows.append(["the paper's Kosarak", "8,019,015", "41,270", "601,374", "65,412"])
+    return table(["column", "people", "values", "of the largest", "of the tenth largest"], rows)
+
+
+def _spectra_table(rows: Sequence[Mapping[str, Any]]) -> str:
+    lines = []
+    for row in rows:
+        power = row["methods"]["power"]
+        lines.append(
+            [
+                row["oracle"],
+                row["column"],
+                *(_number(power[key]) for key in ("measured", "one", "ten")),
+                f"{power['zero']['mean']:.2g} ± {power['zero']['standard_error']:.1g}",
+                f"{row['analytic_zero']:.2g}",
+                f"{row['printed']:.5f}",
+            ]
+        )
+    titles = ["measured", "one run off by", f"mean of {RUNS} off by", "at 0", "analytic at 0"]
+    return table(["oracle", "column", *titles, "equation 20"], lines, texts=2)
+
+
+def _number(found: Mapping[str, Any]) -> str:
     return f"{digits(found['mean'])} ± {digits(found['standard_error'], digits=2)}"
 
 
@@ -345,8 +453,8 @@ def _iterations(rows: list[dict[str, Any]], starts: list[str]) -> str:
         least = names.index(best(row["methods"], "mse"))
         cells[least] = f"**{cells[least]}**"
         lines.append([*start, *cells])
-    head = ["ε" if key == "epsilon" else key for key in starts]
-    return table([*head, *names], lines, texts=len(starts))
+    titles = ["ε" if key == "epsilon" else key for key in starts]
+    return table([*titles, *names], lines, texts=len(starts))
 
 
 def _sources_table(rows: list[dict[str, Any]]) -> str:
@@ -363,135 +471,3 @@ def _sources_table(rows: list[dict[str, Any]]) -> str:
         ],
         texts=2,
     )
-
-
-def _sources_say(rows: list[dict[str, Any]]) -> str:
-    def over(name: str) -> list[float]:
-        return [
-            row["methods"][name]["mse"]["mean"] / row["methods"]["analytic"]["mse"]["mean"]
-            for row in rows
-        ]
-
-    same = over("equation 20") + over("measured")
-    return claim(
-        "DW is greatly improved by knowledge of the true spectrum of the signal.",
-        [less(row, "mse", "true signal", ["analytic"]) for row in rows],
-        f"Its error falls to {min(over('true signal')):.2g} to {max(over('true signal')):.2g} of "
-        f"that with the estimated one. The other sources of the noise spectrum give "
-        f"{min(same):.3f} to {max(same):.3f} times the error with the analytic one.",
-    )
-
-
-def _error(row: dict[str, Any], iterations: int) -> float:
-    return float(row["methods"][str(iterations)]["mse"]["mean"])
-
-
-def _last(row: dict[str, Any]) -> int:
-    return max(int(name) for name in row["methods"])
-
-
-def _spectra_say(rows: list[dict[str, Any]]) -> str:
-    close = [
-        (
-            abs(row["measured"]["mean"] - 1) < 0.05,
-            abs(row["measured"]["mean"] - 1) > 2 * row["measured"]["standard_error"],
-        )
-        for row in rows
-    ]
-    zeros = [row["zero"]["mean"] for row in rows if row["oracle"] == "KRR"]
-    printed = [row["printed"] for row in rows if row["oracle"] == "KRR"]
-    sizes = listed([f"{value:.5f}" for value in printed])
-    return "\n".join(
-        [
-            claim(
-                "The analytic power spectrum matches the measured one.",
-                close,
-                "Counted within 5 %, off frequency 0.",
-            ),
-            f"- *For KRR the power at frequency 0 is zero.* Measured: at most {max(zeros):.1g} of "
-            f"the others. Elsewhere equation 20 gives {sizes} of the exact power for KRR, because "
-            "it takes the counts for independent.",
-        ]
-    )
-
-
-def _columns_say(rows: list[dict[str, Any]]) -> list[str]:
-    found = []
-    for oracle, least in (("KRR", 5), ("OUE", 30)):
-        here = [row for row in rows if row["oracle"] == oracle]
-        if str(least) in here[0]["methods"]:
-            ends = [_error(row, least) / _error(row, _last(row)) for row in here]
-            told = listed(
-                [f"{end:.2f} on {row['column']}" for end, row in zip(ends, here, strict=True)]
-            )
-            found.append(
-                claim(
-                    f"IIW converges within {'a few' if least == 5 else least} iterations "
-                    f"({oracle}).",
-                    [abs(end - 1) < 0.05 for end in ends],
-                    f"Counted where the error after {least} is within 5 % of that after "
-                    f"{_last(here[0])}; it is {told} times it.",
-                )
-            )
-    if "30" in rows[0]["methods"]:
-        gains = {
-            name: [
-                f"{_error(row, 30) / _error(row, 0):.2f} ({row['oracle']})"
-                for row in rows
-                if row["column"] == name
-            ]
-            for name in (SMOOTH, PERMUTED, ITEMS)
-        }
-        told = "; ".join(f"{name} {listed(gain)}" for name, gain in gains.items())
-        found.append(
-            "- *IIW significantly improves DW on the smooth column, and may worsen it on the "
-            f"others.* Error after 30 iterations over that of DW: {told}."
-        )
-    return found
-
-
-def _rows_say(rows: list[dict[str, Any]], uniform: float) -> list[str]:
-    krr = {row["epsilon"]: row for row in rows if row["method"] == "KRR-IIW"}
-    started = {row["epsilon"]: row for row in rows if row["method"] == "KRR-IIW-G"}
-    bits = {row["epsilon"]: row for row in rows if row["method"] == "OUE-IIW"}
-    noise = listed([f"{row['noise']:.2f} at {epsilon:g}" for epsilon, row in started.items()])
-    found = []
-    if 1 in started:
-        first = started[1]
-        moved = _error(first, _last(first)) / _error(first, 0)
-        found.append(
-            "- *At ε = 1 KRR-IIW-G is stuck at its start even after 200 iterations.* Its error "
-            f"after {_last(first)} iterations is {moved:.2f} times that at the start, which is "
-            f"{_error(first, 0) / uniform:.2f} times that of the answer 1/d everywhere "
-            f"({1e9 * uniform:.0f})."
-        )
-    lowest = {
-        epsilon: min(one["mse"]["mean"] for one in row["methods"].values())
-        for epsilon, row in started.items()
-        if epsilon >= 2
-    }
-    if lowest:
-        found.append(
-            claim(
-                "From ε = 2 on it passes through a much lower error than KRR-IIW, even OUE-IIW.",
-                [
-                    least < min(_error(krr[e], _last(krr[e])), _error(bits[e], _last(bits[e])))
-                    for e, least in lowest.items()
-                ],
-                "Its least error over the iterations, against both after "
-                f"{_last(rows[0])}: "
-                + listed(
-                    [
-                        f"{least / _error(krr[e], _last(krr[e])):.2f} and "
-                        f"{least / _error(bits[e], _last(bits[e])):.2f} at {e:g}"
-                        for e, least in lowest.items()
-                    ]
-                )
-                + ".",
-            )
-        )
-    found.append(
-        "- *It may be used where d√Var* is below 1.* Here: "
-        f"{noise}; the paper prints 10.93, 2.95, 0.99 and 0.36 at 1 to 4 for KRR."
-    )
-    return found
