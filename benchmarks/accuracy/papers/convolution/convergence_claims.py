@@ -224,7 +224,7 @@ def _by_epsilon(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
     printed = {e: noise[e] for e in PRINTED_NOISE if e in noise}
     found.append(
         Claim(
-            "d√Var* is 10.93, 2.95, .99 and .36 at ε = 1 to 4 for KRR.",
+            "d√Var is 10.93, 2.95, .99 and .36 at ε = 1 to 4 for KRR.",
             [verdicts.certain(abs(printed[e] / PRINTED_NOISE[e] - 1) < 0.02) for e in printed],
             f"Here {listed([f'{printed[e]:.4g} at {e:g}' for e in printed])}; counted within 2 %."
             if printed
@@ -317,7 +317,7 @@ def _of_column(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
             f"For at least one ε; its least over OUE-IIW's after 30: {over['OUE-IIW']}.",
         ),
         claim(
-            "Where d√Var* is below 1, about 10 iterations of KRR-IIW-G reach a desirable error.",
+            "Where d√Var is below 1, about 10 iterations of KRR-IIW-G reach a desirable error.",
             [
                 verdicts.less(values(started[e], "10"), [values(by["KRR-IIW"][e], "30")])
                 for e in low
@@ -350,10 +350,7 @@ def _blind(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
         Claim(
             "Once the type of protocol is known, ε can be estimated from the number of supported "
             "inputs.",
-            [
-                verdicts.near(row["guess"]["values"], row["epsilon"], tolerance=0.01)
-                for row in rows
-            ],
+            [verdicts.near(row["guess"]["values"], row["epsilon"], tolerance=0.01) for row in rows],
             "Counted within .01.",
             where="appendix B",
         ),

@@ -20,6 +20,7 @@ from benchmarks.accuracy.papers.figure_columns import (
     beta52,
     interval,
     items,
+    paper_column,
     permuted,
     smoothed,
     stand_in,
@@ -34,6 +35,9 @@ from lapwing.protocol.randomizer import Randomizer
 
 TRIPS, CLICKS = 2_834_264, 8_019_015
 """Values in the paper's taxi and Kosarak columns."""
+
+OWN_TRIPS, OWN_CLICKS = "taxi_2021_06", "kosarak_fimi"
+"""The paper's files by their names in the data catalogue."""
 
 SMOOTH, ROUGH, PERMUTED, ITEMS = "taxi", "taxi, rows as they are", "taxi, permuted", "kosarak"
 MINUTES = 5
@@ -90,7 +94,7 @@ def positives(threshold: float, right: bool, answer: Any, known: Known) -> float
 
 
 def populations(column: str, labels: str, size: int, seed: int) -> dict[str, Population]:
-    """Return the paper's columns, or their stand-ins, by name.
+    """Return the paper's columns by name: its own files where the user has them, or stand-ins.
 
     Parameters
     ----------
@@ -104,16 +108,17 @@ def populations(column: str, labels: str, size: int, seed: int) -> dict[str, Pop
         Of the order of the permuted column.
     """
     if column == "beta52":
-        smooth = rough = beta52(TRIPS)
+        smooth, rough, clicks = beta52(TRIPS), beta52(TRIPS), beta52(CLICKS)
     else:
-        smooth = smoothed(column, TRIPS, width=MINUTES / 1440)
-        rough = stand_in(column, TRIPS)
-    return {
-        SMOOTH: smooth,
-        PERMUTED: permuted(smooth, seed=seed),
-        ITEMS: beta52(CLICKS) if labels == "beta52" else items(labels, CLICKS, size=size),
-        ROUGH: rough,
-    }
+        by_sampling = partial(smoothed, column, TRIPS, width=MINUTES / 1440)
+        smooth = paper_column(SMOOTH, OWN_TRIPS, by_sampling)
+        clicks = paper_column(
+            ITEMS, OWN_CLICKS, partial(items, labels, CLICKS, size=size), size=size
+        )
+        rough = None if smooth.own_file else stand_in(column, TRIPS)
+    found = {SMOOTH: smooth, PERMUTED: permuted(smooth, seed=seed), ITEMS: clicks}
+    # The paper's own rows are as they are: there is nothing else to show beside them.
+    return found if rough is None else {**found, ROUGH: rough}
 
 
 @dataclass(frozen=True)
@@ -294,9 +299,7 @@ def ratio(row: Mapping[str, Any], ours: str, theirs: str, key: str = "mse") -> f
     return mean_of(row, ours, key) / mean_of(row, theirs, key)
 
 
-def quotients(
-    row: Mapping[str, Any], ours: str, theirs: str, key: str = "mse"
-) -> list[float]:
+def quotients(row: Mapping[str, Any], ours: str, theirs: str, key: str = "mse") -> list[float]:
     """Return the quotients of two methods in a row, repeat by repeat."""
     pairs = zip(values(row, ours, key), values(row, theirs, key), strict=True)
     return [a / b for a, b in pairs]

@@ -60,7 +60,7 @@ QUICK: dict[str, Any] = {
     "column": "beta52",
     "labels": "beta52",
     "items": 1_000,
-    "iterations": [0, 5, 10, 30],
+    "iterations": [0, 10, 30, 50],
     "epsilons": [4],
 }
 
@@ -298,9 +298,7 @@ def _converge(
     return {"methods": found}
 
 
-def _blind(
-    one: Population, bins: int, epsilon: float, repeats: int, seed: int
-) -> dict[str, Any]:
+def _blind(one: Population, bins: int, epsilon: float, repeats: int, seed: int) -> dict[str, Any]:
     """Return squared errors with the guessed channel over those with the known one."""
     domain = interval(bins)
     response, bits = (oracle(domain, epsilon) for oracle in ORACLES.values())
@@ -368,7 +366,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         of("figure 4"),
         "### Figure 5, IIW and IIW-G by ε",
         "![Figure 5: IIW and IIW-G by iteration](figures/figure-5.png)",
-        "Noise: d√Var*, the standard deviation of a share over the mean share.",
+        "Noise: d√Var, the standard deviation of a share over the mean share.",
         *(
             _iterations(
                 [row for row in measured["by_epsilon"] if row["column"] == name],
