@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -286,7 +287,7 @@ def _of_column(name: str, rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
                 verdicts.less(
                     quotients(started[large], "10", "0"), [quotients(started[small], "10", "0")]
                 )
-                for small, large in zip(epsilons, epsilons[1:], strict=False)
+                for small, large in itertools.pairwise(epsilons)
             ],
             "Error after 10 iterations in parts of that at the start: "
             + listed([f"{ratio(started[e], '10', '0'):.3f} at {e:g}" for e in epsilons])

@@ -149,8 +149,8 @@ def _other_tops(rows: Mapping[str, Row]) -> list[Claim]:
                 for o in ORACLES
                 for top in TOPS
             ],
-            "With the 100 largest estimates left unfiltered; counted below half of DW's error. Over "
-            f"no filter: {min(kept):.2f} to {max(kept):.2f}.",
+            "With the 100 largest estimates left unfiltered; counted below half of DW's error. "
+            f"Over no filter: {min(kept):.2f} to {max(kept):.2f}.",
             where="figure 8",
         ),
     ]
