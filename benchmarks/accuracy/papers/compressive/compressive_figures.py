@@ -21,6 +21,7 @@ from benchmarks.accuracy.papers.compressive.compressive_claims import (
     same_knowledge,
 )
 from benchmarks.accuracy.papers.figure_runs import kept_figures
+from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.sparse_populations import POPULATIONS, drawn, errors, tail_mass
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure, table
@@ -28,9 +29,16 @@ from lapwing.decoders.structured.compressive_estimate import CompressiveEstimate
 from lapwing.decoders.unbiased.normalization import clipped
 from lapwing.local.categorical.hadamard_response import published_blocks
 
-__all__ = ["FULL", "QUICK", "TITLE", "claims", "measure", "section"]
+__all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 
 TITLE = "The compressive paper: figures 2 and 3"
+INDEX = (
+    Entry("figure 1", "Figure 1, how the data flow", "figure-1"),
+    Entry("figure 2", "Figure 2, errors by number of people", "figure-2"),
+    Entry("figure 3", "Figure 3, errors by ε and the last step", "figure-3"),
+    Entry("lemmas 2.1 and 4.1", "What the matrices promise"),
+)
+
 FULL: dict[str, Any] = {
     "seed": 0,
     "repeats": 10,

@@ -19,15 +19,21 @@ from benchmarks.accuracy.papers.compressive.theorem_claims import (
     exponent,
 )
 from benchmarks.accuracy.papers.figure_runs import kept_figures
+from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.sparse_populations import POPULATIONS, drawn, errors, even
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure, table
 from lapwing.local.categorical.compressive_matrix import recommended_outputs
 from lapwing.local.categorical.hadamard_response import published_blocks
 
-__all__ = ["FULL", "QUICK", "TITLE", "claims", "measure", "section"]
+__all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 
 TITLE = "The compressive paper: theorem 1.1 and table 1, our rule for m, `recommend`"
+INDEX = (
+    Entry("theorem 1.1", "Theorem 1.1, along every letter", "theorem-1-1"),
+    Entry("table 1", "Table 1, people needed and bits of a report"),
+)
+
 FULL: dict[str, Any] = {
     "seed": 0,
     "repeats": 10,

@@ -32,12 +32,19 @@ from benchmarks.accuracy.papers.convolution.convolution_columns import (
 from benchmarks.accuracy.papers.convolution.error_claims import claims
 from benchmarks.accuracy.papers.figure_columns import Population
 from benchmarks.accuracy.papers.figure_runs import cell
+from benchmarks.accuracy.papers.index import Entry
 from benchmarks.summaries import geometric
 from lapwing.decoders.decoder import Decoder
 
-__all__ = ["FULL", "QUICK", "TITLE", "claims", "measure", "section"]
+__all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 
 TITLE = "The convolution paper: figures 6, 7 and 10"
+INDEX = (
+    Entry("figure 6", "Figure 6, errors by ε", "figure-6"),
+    Entry("figure 7", "Figure 7, errors by number of values", "figure-7"),
+    Entry("figure 10", "Figure 10, wider smoothing", "figure-10"),
+)
+
 FULL: dict[str, Any] = {
     "seed": 0,
     "repeats": 30,

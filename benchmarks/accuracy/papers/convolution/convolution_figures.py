@@ -28,6 +28,7 @@ from benchmarks.accuracy.papers.convolution.convolution_columns import (
 )
 from benchmarks.accuracy.papers.figure_columns import Population, interval
 from benchmarks.accuracy.papers.figure_runs import best, kept_figures
+from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure as digits
 from benchmarks.markdown import table
@@ -38,9 +39,19 @@ from lapwing.decoders.deconvolution.channel_identification import (
 )
 from lapwing.decoders.deconvolution.wiener import noise_spectrum
 
-__all__ = ["FULL", "QUICK", "TITLE", "claims", "measure", "section"]
+__all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 
 TITLE = "The convolution paper: figures 2 to 5, and unknown channels"
+INDEX = (
+    Entry("figure 1", "Figure 1, the framework", "figure-1"),
+    Entry("section V-A", "Figure 2, the columns", "figure-2"),
+    Entry("figure 3", "Figure 3, spectrum of the noise", "figure-3"),
+    Entry("figure 4", "Figure 4, convergence of IIW", "figure-4"),
+    Entry("figure 5", "Figure 5, IIW and IIW-G by ε", "figure-5"),
+    Entry("section IV-C", "Sources of the spectra"),
+    Entry("appendix B", "Channels that must be guessed (appendix B)"),
+)
+
 FULL: dict[str, Any] = {
     "seed": 0,
     "repeats": 30,

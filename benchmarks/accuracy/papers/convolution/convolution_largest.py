@@ -27,10 +27,16 @@ from benchmarks.accuracy.papers.convolution.convolution_columns import (
 )
 from benchmarks.accuracy.papers.convolution.largest_claims import claims
 from benchmarks.accuracy.papers.figure_runs import cell
+from benchmarks.accuracy.papers.index import Entry
 
-__all__ = ["FULL", "QUICK", "TITLE", "claims", "measure", "section"]
+__all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 
 TITLE = "The convolution paper: figures 8 and 9, and the most frequent values of figure 10"
+INDEX = (
+    Entry("figure 8", "Figure 8, the most frequent values", "figure-8"),
+    Entry("figure 9", "Figure 9, true and false positives", "figure-9"),
+)
+
 FULL: dict[str, Any] = {
     "seed": 0,
     "repeats": 30,
@@ -105,6 +111,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "![Figure 8: errors of the most frequent values](figures/figure-8.png)",
             *(_tops(row) for row in rows.values()),
             "\n".join(said["figure 8"]),
+            "Figure 10 (c, f): wider smoothing, in the same tables.",
+            "![Figure 10: the most frequent values](figures/figure-10-largest.png)",
             "### Figure 9, true and false positives",
             "![Figure 9: true and false positives](figures/figure-9.png)",
             "Values estimated above a count of people that truly are above it, and those that are "
