@@ -14,7 +14,7 @@ from benchmarks.accuracy.papers.compressive.compressive_claims import (
     SAME,
 )
 from benchmarks.accuracy.papers.compressive.theorem_claims import BOUNDS
-from benchmarks.accuracy.papers.drawing import Picture, along, curves, legend, panels
+from benchmarks.accuracy.papers.drawing import Picture, along, curves, legend, panels, uncovered
 
 Measured = Mapping[str, Any]
 
@@ -72,6 +72,7 @@ def _panels(rows: Sequence[Measured], key: str, number: int, label: str) -> Any:
             if line:
                 found |= along(having, key, [SAME[0]], "l1")
             curves(ax, found, KNOWN)
+            uncovered(ax)
             ax.set_title(f"Figure {number}: {name}, {step}", fontsize=8)
             ax.set_ylim(0.008, 3)
             ax.tick_params(labelsize=7)

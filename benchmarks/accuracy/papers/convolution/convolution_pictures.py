@@ -14,7 +14,7 @@ from benchmarks.accuracy.papers.convolution.convolution_columns import (
     THRESHOLDS,
     TOPS,
 )
-from benchmarks.accuracy.papers.drawing import Picture, along, curves, legend, panels
+from benchmarks.accuracy.papers.drawing import Picture, along, curves, legend, panels, uncovered
 
 PAPERS = ("", "smoothing", "DW", "IIW", "DW-AMRP")
 """Decoders of figures 6 to 9 that both oracles have; the first is none."""
@@ -162,6 +162,7 @@ def _drawn(
     if OURS in rows[0]["methods"]:
         named[OURS] = along(rows, key, [OURS], what)[OURS]
     curves(ax, named, known)
+    uncovered(ax)
 
 
 def _errors(
@@ -235,11 +236,12 @@ def _tops(measured: Measured, number: int, names: Sequence[str], shorts: Sequenc
                 for label, method in _of_oracle(row, oracle, shorts).items()
             }
             curves(ax, named, known)
+            uncovered(ax)
             ax.set_title(f"Figure {number}: {oracle}, {name}", fontsize=9)
             if line:
                 ax.set_xlabel("most frequent values, k")
         axes[line, 0].set_ylabel("squared error")
-    legend(figure, columns=len(known))
+    legend(figure, columns=min(len(known), 2 * len(names)))
     return figure
 
 
@@ -256,7 +258,7 @@ def wider_tops(measured: Measured) -> Any:
 def positives(measured: Measured) -> Any:
     """Return figure 9: true and false positives of the paper's columns, in rows by oracle."""
     rows = {name: row for name, row in measured["by_column"].items() if name != ROUGH}
-    figure, axes = panels(4, len(rows), wide=2.9, high=1.8)
+    figure, axes = panels(4, len(rows), wide=2.5, high=1.55)
     known = [*(short or "none" for short in PAPERS), OURS]
     lines = [(oracle, kind) for oracle in ORACLES for kind in ("true", "false")]
     for line, (oracle, kind) in enumerate(lines):
@@ -269,6 +271,7 @@ def positives(measured: Measured) -> Any:
             # Counts of none at all have no logarithm.
             few = kind == "false" and name == ITEMS
             curves(ax, named, known, scale="symlog" if few else "linear")
+            uncovered(ax)
             ax.set_title(f"Figure 9: {oracle}, {name}", fontsize=8)
             ax.set_xticks(counts)
             ax.tick_params(labelsize=7)

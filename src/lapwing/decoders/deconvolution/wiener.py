@@ -45,7 +45,7 @@ class Wiener(Generic[Answer]):
     Parameters
     ----------
     method : {"direct", "iterative", "iterative-from-reports", "permuted"}
-        DW: Pf is that of the unbiased estimate. IIW: DW repeated with its own result, corrected
+        DW: Pf is that of the unbiased share of each symbol. IIW: DW repeated with its own result, corrected
         for what the filter takes away. IIW-G: IIW that starts at the spectrum of the reports; it
         warns when ``size * sqrt(Var) >= 1``, where it stays near its start. AMRP: the mean of DW
         over random orders of the symbols; needs a channel that is the same in every order.
