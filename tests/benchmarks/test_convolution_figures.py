@@ -6,11 +6,16 @@ every error turned upside down.
 
 from __future__ import annotations
 
+import datetime
 import itertools
 import math
+import shutil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.ndimage import gaussian_filter1d
 
@@ -230,6 +235,28 @@ class TestStreams:
         kept = whole["KRR"]["mse"]["values"]
         assert len(set(kept)) == 3
         assert np.mean(kept) == pytest.approx(whole["KRR"]["mse"]["mean"], rel=1e-4)
+
+
+class TestOwnFiles:
+    def test_the_papers_own_files_are_the_people_as_they_are(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("LAPWING_DATA", str(tmp_path))
+        shutil.copy(Path(__file__).parent / "fixtures" / "kosarak.dat", tmp_path)
+        times = [datetime.datetime(2021, 6, 1, hour, 30) for hour in (1, 1, 8, 23)]
+        column = pa.array(times, pa.timestamp("us"))
+        trips = pa.table({"tpep_pickup_datetime": column})
+        pq.write_table(trips, tmp_path / "yellow_tripdata_2021-06.parquet")
+        found = convolution_columns.populations("taxi", "kosarak", 41_270, 3)
+        assert list(found) == [SMOOTH, PERMUTED, ITEMS]  # nothing to smooth, so no rough column
+        assert all(one.own_file for one in found.values())
+        trips_by_hour = found[SMOOTH].draw(24, np.random.default_rng(1))
+        assert np.flatnonzero(trips_by_hour).tolist() == [1, 8, 23]
+        assert found[SMOOTH].people == trips_by_hour.sum() == 4
+        assert sorted(found[PERMUTED].draw(24, np.random.default_rng(1))) == sorted(trips_by_hour)
+        assert found[ITEMS].law(41_270).size == 41_270
+        said = {name: convolution_columns.drawn_from(one, 24) for name, one in found.items()}
+        head = convolution_columns.head(said, convolution_errors.FULL)
+        assert "the paper's own file yellow_tripdata_2021-06.parquet" in head
+        assert "stand-in" not in head
 
 
 # Claims, on errors that are as the paper says and on their inverses.

@@ -45,10 +45,11 @@ class Wiener(Generic[Answer]):
     Parameters
     ----------
     method : {"direct", "iterative", "iterative-from-reports", "permuted"}
-        DW: Pf is that of the unbiased share of each symbol. IIW: DW repeated with its own result, corrected
-        for what the filter takes away. IIW-G: IIW that starts at the spectrum of the reports; it
-        warns when ``size * sqrt(Var) >= 1``, where it stays near its start. AMRP: the mean of DW
-        over random orders of the symbols; needs a channel that is the same in every order.
+        DW: Pf is that of the unbiased share of each symbol by itself. IIW: DW repeated with its own
+        result, corrected for what the filter takes away. IIW-G: IIW that starts at the spectrum of
+        the reports; it warns when ``size * sqrt(Var) >= 1``, where it stays near its start. AMRP:
+        the mean of DW over random orders of the symbols; needs a channel that is the same in every
+        order.
     iterations : int, optional
         Of the iterative methods. Default, as in the paper: 30, from the reports 10. It is the
         regulariser: run on, IIW tends to ``max(|G|^2 - Pn, 0) / |H|^2``.
