@@ -46,6 +46,7 @@ TINY: dict[str, dict[str, Any]] = {
     "accuracy/series_changes": {"repeats": 1, "moving": 0},
     "speed/series": {"sizes": [[3, 16]], "repeats": 1},
     "accuracy/square_wave_figures": {
+        "seed": 0,
         "repeats": 2,
         "bins": 64,
         "epsilons": [1, 4],
