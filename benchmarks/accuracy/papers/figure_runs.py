@@ -34,6 +34,7 @@ def compare(
     allowed: Mapping[str, Sequence[str]] | None = None,
     known: Callable[[Counts], Any] = truth,
     seed: int = 0,
+    factors: Sequence[str] = (),
 ) -> Samples:
     """Return method -> figure -> one number per repeat.
 
@@ -49,12 +50,14 @@ def compare(
         What the judges know of the people, from their counts.
     seed : int
         Another one gives other people and other reports in every cell.
+    factors : sequence of str
+        What tells this call from others beyond column, bins and epsilon, such as the figure.
 
     Notes
     -----
     Every repeat draws new people. Methods of one randomizer get the same reports. People and
-    reports of two calls have nothing in common unless column, bins, epsilon and seed agree; then
-    they are the same people.
+    reports of two calls have nothing in common unless column, bins, epsilon, factors and seed
+    agree; then they are the same people.
     """
     domain = interval(bins)
     made = {method.name: method.randomizer(domain, epsilon) for method in methods}
@@ -63,7 +66,7 @@ def compare(
         for method in methods
     }
     for repeat in range(repeats):
-        rng = stream(seed, population.name, bins, f"{epsilon:g}", repeat)
+        rng = stream(seed, population.name, bins, f"{epsilon:g}", repeat, *factors)
         counts = population.draw(bins, rng)
         target = known(counts)
         tallies: dict[str, lw.Counts] = {}
