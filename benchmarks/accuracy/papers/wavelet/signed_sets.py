@@ -18,7 +18,7 @@ from lapwing.local.numerical.signed_subset_selection import SignedSubsetSelectio
 TITLE = "The wavelet paper: signed sets beside plain ones"
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 300,
+    "repeats": 100,
     "coordinates": [4, 16, 64],
     "epsilons": [0.5, 1, 2, 4],
 }
