@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import results
+from benchmarks.accuracy.papers.index import Entry, index
 from benchmarks.isolated import place, script
 from benchmarks.runner import BENCHMARKS
+from benchmarks.verdicts import Claim
 
 FOLDER = Path(__file__).resolve().parent
 _OPENINGS = {
@@ -65,12 +67,25 @@ def page(folder: str) -> str:
     ]
     families = [name for name in _TITLES if name.rpartition("/")[0] == folder]
     parts += [_contents(family) for family in families]
+    parts += _index(folder)
     parts += [section(name, results.read(name)) for name in _on_page(folder)]
     return "\n\n".join(parts) + "\n"
 
 
 def _on_page(folder: str) -> list[str]:
     return [name for name in BENCHMARKS if place(name).rpartition("/")[0] == folder]
+
+
+def _index(folder: str) -> list[str]:
+    """Return what a paper's page starts with, from the scripts on it that have an INDEX."""
+    entries: list[Entry] = []
+    claims: list[Claim] = []
+    for name in _on_page(folder):
+        module, document = script(name), results.read(name)
+        entries += getattr(module, "INDEX", ())
+        if document is not None and hasattr(module, "claims"):
+            claims += module.claims(document["measured"])
+    return [index(entries, claims)] if entries else []
 
 
 def _contents(family: str) -> str:
