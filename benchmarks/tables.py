@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import results
+from benchmarks.accuracy.papers.index import Entry, index
 from benchmarks.accuracy.papers.judged import in_text, overview
 from benchmarks.isolated import place, script
 from benchmarks.runner import BENCHMARKS
+from benchmarks.verdicts import Claim
 
 FOLDER = Path(__file__).resolve().parent
 METHODS = FOLDER.parent / "docs" / "methods.md"
@@ -72,12 +74,25 @@ def page(folder: str) -> str:
     if folder == "accuracy/papers":
         parts.append(overview({name.rpartition("/")[2]: _TITLES[name] for name in families}))
     parts += [_contents(family) for family in families]
+    parts += _index(folder)
     parts += [section(name, results.read(name)) for name in _on_page(folder)]
     return "\n\n".join(parts) + "\n"
 
 
 def _on_page(folder: str) -> list[str]:
     return [name for name in BENCHMARKS if place(name).rpartition("/")[0] == folder]
+
+
+def _index(folder: str) -> list[str]:
+    """Return what a paper's page starts with, from the scripts on it that have an INDEX."""
+    entries: list[Entry] = []
+    claims: list[Claim] = []
+    for name in _on_page(folder):
+        module, document = script(name), results.read(name)
+        entries += getattr(module, "INDEX", ())
+        if document is not None and hasattr(module, "claims"):
+            claims += module.claims(document["measured"])
+    return [index(entries, claims)] if entries else []
 
 
 def _contents(family: str) -> str:
