@@ -45,7 +45,7 @@ FULL: dict[str, Any] = {
     "symbols": 10_000,
     "outputs": 500,
     "people": list(range(50_000, 1_050_000, 50_000)),
-    "people_of_ours": [50_000, 100_000, 200_000, 500_000, 1_000_000],
+    "people_of_ours": [50_000, 200_000, 1_000_000],
     "people_of_figure_3": 200_000,
     "epsilons": [1, 2, 3, 4],
     "populations": list(POPULATIONS),

@@ -47,7 +47,7 @@ INDEX = (
 
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 30,
+    "repeats": 20,
     "repeats_of_items": 10,
     "bins": 1000,
     "sizes": [100, 200, 400, 600, 800, 1000],

@@ -258,7 +258,7 @@ def wider_tops(measured: Measured) -> Any:
 def positives(measured: Measured) -> Any:
     """Return figure 9: true and false positives of the paper's columns, in rows by oracle."""
     rows = {name: row for name, row in measured["by_column"].items() if name != ROUGH}
-    figure, axes = panels(4, len(rows), wide=2.5, high=1.55)
+    figure, axes = panels(4, len(rows), wide=2.4, high=1.5)
     known = [*(short or "none" for short in PAPERS), OURS]
     lines = [(oracle, kind) for oracle in ORACLES for kind in ("true", "false")]
     for line, (oracle, kind) in enumerate(lines):
