@@ -146,6 +146,15 @@ def _row(one: Population, epsilon: float, samples: Samples) -> dict[str, Any]:
     return {"column": one.name, "epsilon": epsilon, "methods": kept_figures(samples)}
 
 
+def trees(branchings: Sequence[int]) -> list[Method]:
+    """Return HH and HH-ADMM with every branching."""
+    return [
+        Method(f"{name} {number}", partial(lw.Hierarchical, branching=number), decoder)
+        for name, decoder in ((HH, PLAIN), (ADMM, BY_ADMM))
+        for number in branchings
+    ]
+
+
 def branching(
     one: Population,
     bins: int,
@@ -155,14 +164,10 @@ def branching(
     seed: int,
 ) -> Samples:
     """Return errors of HH and HH-ADMM by branching."""
-    trees = [
-        Method(f"{name} {number}", partial(lw.Hierarchical, branching=number), decoder)
-        for name, decoder in ((HH, PLAIN), (ADMM, BY_ADMM))
-        for number in branchings
-    ]
-    allowed = {method.name: [ASKED[method.name.split()[0]]] for method in trees}
+    methods = trees(branchings)
+    allowed = {method.name: [ASKED[method.name.split()[0]]] for method in methods}
     return compare(
-        trees,
+        methods,
         one,
         JUDGES,
         bins=bins,
