@@ -7,7 +7,6 @@ where it says 95 %).
 
 from __future__ import annotations
 
-import base64
 import math
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -23,15 +22,14 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.results.band import Band, Kind, Target, check_kind, normal_critical_value
 from lapwing.results.independent_errors import independent_critical_values
+from lapwing.results.spread_law import Spread, SpreadLaw
+from lapwing.results.stored_arrays import SHORT, decoded, encoded, factor_kind
 
 _VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
 """The names that documents have for the fields of Variants."""
 
 _DRAWS = 1000
 """Simulated suprema behind a simultaneous band; its critical value is then within about 2 %."""
-
-_EXACT_LIMIT = 8
-"""Columns up to which a file holds a factor in double precision."""
 
 _NOBODY = 1e-9
 """A sum of shares below this is rounding."""
@@ -106,6 +104,8 @@ class Uncertainty:
         Laplace noise in it, 0 where all is normal. What holds for all masses at once then follows
         from what holds for one, without simulation. Of a difference of two: the variance of one
         Laplace error of the same kurtosis.
+    of_cells : SpreadLaw, optional
+        Where `centre` and `noise` are spread over the symbols from cells; a file then holds those.
     """
 
     centre: Vector
@@ -117,6 +117,17 @@ class Uncertainty:
     variants: Variants = Variants()
     tails: float = 0.0
     laplace: float | None = None
+    of_cells: SpreadLaw | None = None
+
+    @classmethod
+    def spread(
+        cls, law: SpreadLaw, remainder: Vector, plug_in: Vector, reports: int, method: str
+    ) -> Uncertainty:
+        """Return the error law of symbols from that of their cells."""
+        centre = law.spread.over_symbols(law.centre)
+        factor = law.spread.over_symbols(law.factor)
+        noise = Covariance(np.zeros(centre.size), factor, np.ones(factor.shape[1]))
+        return cls(centre, noise, remainder, plug_in, reports, method, of_cells=law)
 
     def covariance(self, target: Target) -> Covariance:
         """Return the covariance of the masses about the target."""
@@ -137,7 +148,8 @@ class Uncertainty:
         variant = self.variants.answering(kind, target)
         if variant is not None:
             return variant
-        return replace(self, noise=self.covariance(target), variants=Variants())
+        noise = self.covariance(target)
+        return replace(self, noise=noise, variants=Variants(), of_cells=None)
 
     def cdf_deviation(self, target: Target) -> Vector:
         """Return the standard deviation of the cumulative sums: float64 [symbols]."""
@@ -330,65 +342,110 @@ class Uncertainty:
         """Return the JSON form; arrays as base64 of little-endian floats.
 
         They have 64 bits, but for factors of many columns, which have 32. The key `tails` is there
-        only where errors are not normal.
+        only where errors are not normal, `cells` where the law is spread from cells.
         """
+        listed = self.variants.listed()
+        spread = None if self.of_cells is None else self.of_cells.spread
+        # Where one beside it is of other cells, or of symbols, all hold a number for each symbol.
+        by_cell = spread is not None and all(
+            one.of_cells is not None and one.of_cells.spread.equals(spread)
+            for one in listed.values()
+        )
+        document = self._own_document(by_cell=by_cell)
+        variants = {name: one._own_document(by_cell=by_cell) for name, one in listed.items()}
+        if by_cell and spread is not None:
+            document["cells"] = spread.to_document()
+            for name, one in listed.items():
+                if np.array_equal(one.plug_in, self.plug_in):
+                    del variants[name]["plug_in"]
+        document["variants"] = {name.replace("_", " "): one for name, one in variants.items()}
+        return document
+
+    def _own_document(self, *, by_cell: bool) -> dict[str, Any]:
+        """Return the JSON form without variants; arrays of cells where they are held by cell."""
+        law: SpreadLaw | Uncertainty = self
+        factor, diagonal = self.noise.factor, {"diagonal": encoded(self.noise.diagonal)}
+        if by_cell and self.of_cells is not None:
+            law, factor, diagonal = self.of_cells, self.of_cells.factor, {}
         document = {
-            "centre": _encode(self.centre),
-            "diagonal": _encode(self.noise.diagonal),
-            "factor": _encode(self.noise.factor.T, kind=_factor_kind(self.noise.signs.size)),
-            "signs": _encode(self.noise.signs),
-            "remainder": _encode(self.remainder),
-            "plug_in": _encode(self.plug_in),
+            "centre": encoded(law.centre),
+            **diagonal,
+            "factor": encoded(factor.T, kind=factor_kind(self.noise.signs.size)),
+            "signs": encoded(self.noise.signs),
+            "remainder": encoded(self.remainder, kind=SHORT if by_cell else "<f8"),
+            "plug_in": encoded(self.plug_in),
             "reports": self.reports,
             "method": self.method,
-            "variants": {
-                name.replace("_", " "): variant.to_document()
-                for name, variant in self.variants.listed().items()
-            },
+            "variants": {},
         }
         more = {"tails": self.tails} if self.tails else {}
         return document | more | ({} if self.laplace is None else {"laplace": self.laplace})
 
     @classmethod
-    def from_document(cls, document: dict[str, Any], *, symbols: int) -> Uncertainty:
-        """Return the error law that :meth:`to_document` wrote; FormatError when damaged."""
-        keys = {"centre", "diagonal", "factor", "signs", "remainder", "plug_in"}
-        all_keys = keys | {"reports", "method", "variants"}
-        require(document, all_keys, name="an uncertainty", optional=("tails", "laplace"))
+    def from_document(
+        cls, document: dict[str, Any], *, symbols: int, outer: Uncertainty | None = None
+    ) -> Uncertainty:
+        """Return the error law that :meth:`to_document` wrote; FormatError when damaged.
+
+        Parameters
+        ----------
+        document : dict
+        symbols : int
+        outer : Uncertainty, optional
+            The error law of which it is a variant: of the same cells, and with the same `plug_in`
+            where it has none.
+        """
+        spread = None
+        if outer is not None and outer.of_cells is not None:
+            spread = outer.of_cells.spread
+        elif isinstance(document, dict) and outer is None and "cells" in document:
+            spread = Spread.from_document(document["cells"], symbols=symbols)
+        keys = {"centre", "factor", "signs", "remainder", "plug_in"}
+        keys |= {"diagonal"} if spread is None else set()
+        optional = {"tails", "laplace"}
+        if spread is not None:
+            optional |= {"cells"} if outer is None else {"plug_in"}
+        all_keys = (keys | {"reports", "method", "variants"}) - optional
+        require(document, all_keys, name="an uncertainty", optional=tuple(sorted(optional)))
         variants, laplace = document["variants"], document.get("laplace")
         if "laplace" in document and not (type(laplace) is float and 0 <= laplace < np.inf):
             raise FormatError("the uncertainty of this distribution is damaged")
         if not isinstance(variants, dict) or not set(variants) <= _VARIANTS:
             raise FormatError("the uncertainty of this distribution is damaged")
-        if any(isinstance(one, dict) and one.get("variants") for one in variants.values()):
+        if outer is not None and variants:
             raise FormatError("a variant of an uncertainty must not have variants itself")
-        arrays = {key: _decode(document[key]) for key in keys - {"factor"}}
+        kinds = {} if spread is None else {"remainder": SHORT}
+        arrays = {
+            key: decoded(document[key], kind=kinds.get(key, "<f8"))
+            for key in (keys - {"factor"}) & set(document)
+        }
+        if outer is not None and "plug_in" not in arrays:
+            arrays["plug_in"] = outer.plug_in
         rank = arrays["signs"].size
-        arrays["factor"] = _decode(document["factor"], kind=_factor_kind(rank))
-        sizes = {key: symbols for key in keys} | {"signs": rank, "factor": rank * symbols}
+        arrays["factor"] = decoded(document["factor"], kind=factor_kind(rank))
+        rows = symbols if spread is None else spread.start.size
+        sizes = dict.fromkeys(keys, symbols)
+        sizes |= {"centre": rows, "signs": rank, "factor": rank * rows}
         reports = document["reports"]
         tails = document.get("tails", 0.0)
         whole = type(reports) is int and reports >= 1
         whole = whole and type(tails) in (int, float) and 0 <= tails <= _MOST_TAILS
+        whole = whole and (spread is None or bool((arrays["signs"] == 1).all()))
         if any(arrays[key].size != sizes[key] for key in keys) or not whole:
             raise FormatError("the uncertainty of this distribution is damaged")
-        factor = arrays["factor"].reshape(rank, symbols).T
-        return cls(
-            arrays["centre"],
-            Covariance(arrays["diagonal"], factor, arrays["signs"]),
-            arrays["remainder"],
-            arrays["plug_in"],
-            reports,
-            str(document["method"]),
-            Variants(
-                **{
-                    name.replace(" ", "_"): cls.from_document(variant, symbols=symbols)
-                    for name, variant in variants.items()
-                }
-            ),
-            float(tails),
-            laplace,
-        )
+        centre, factor = arrays["centre"], arrays["factor"].reshape(rank, rows).T
+        parts = arrays["remainder"], arrays["plug_in"], reports, str(document["method"])
+        if spread is None:
+            noise = Covariance(arrays["diagonal"], factor, arrays["signs"])
+            found = cls(centre, noise, *parts)
+        else:
+            found = cls.spread(SpreadLaw(spread, centre, factor), *parts)
+        found = replace(found, tails=float(tails), laplace=laplace)
+        listed = {
+            name.replace(" ", "_"): cls.from_document(variant, symbols=symbols, outer=found)
+            for name, variant in variants.items()
+        }
+        return replace(found, variants=Variants(**listed))
 
 
 def with_tails(critical: float, tails: float) -> float:
@@ -404,22 +461,3 @@ def _column(numbers: Vector, divisor: float) -> Matrix:
     """Return one column of a factor, whose square is divided by a number: [symbols, 1]."""
     column: Matrix = (numbers / np.sqrt(divisor))[:, None]
     return column
-
-
-def _factor_kind(rank: int) -> str:
-    # A few columns stand beside a diagonal from which they are subtracted: they need every bit.
-    return "<f8" if rank <= _EXACT_LIMIT else "<f4"
-
-
-def _encode(array: Vector, *, kind: str = "<f8") -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype=kind).tobytes()).decode()
-
-
-def _decode(text: Any, *, kind: str = "<f8") -> Vector:
-    try:
-        numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype=kind)
-    except (ValueError, TypeError):
-        raise FormatError("the uncertainty of this distribution is damaged") from None
-    if not np.isfinite(numbers).all():
-        raise FormatError("the uncertainty of this distribution holds numbers that are not finite")
-    return numbers.astype(np.float64)

@@ -97,6 +97,21 @@ def test_many_equal_shares_stay_together() -> None:
     assert ours < 0.2 * np.sum((found.shares - held)[:100] ** 2)
 
 
+def test_few_labels_have_no_head() -> None:
+    """Of equal ones the largest is significant by chance: it kept all of its noise."""
+    counts = np.full(24, 100_000 // 24)
+    held = counts / counts.sum()
+    squares: dict[str, float] = {"ours": 0.0, "plain": 0.0}
+    for seed in range(10):
+        found = tallied(counts, epsilon=0.5, seed=seed)
+        mixture = learnt(found)
+        free = np.empty(24)
+        mixture.read(mixture.posterior @ mixture.grid, found.shares, free)
+        for name, mass in {"ours": shrunk(found).mass, "plain": simplex(free)}.items():
+            squares[name] += float(np.sum((mass - held) ** 2))
+    assert squares["ours"] < 1.02 * squares["plain"]
+
+
 def test_the_price_is_what_all_pay_and_the_head_gains_by_it() -> None:
     found = tallied(heavy_tailed(60_000), epsilon=2, seed=5)
     mixture = learnt(found)

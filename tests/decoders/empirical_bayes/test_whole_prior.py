@@ -7,7 +7,12 @@ import numpy as np
 from lapwing import Interval
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import _likely, _with_spikes_and_steps
+from lapwing.decoders.empirical_bayes.whole_prior import (
+    _elsewhere,
+    _likely,
+    _with_spikes_and_steps,
+    learnt_answer,
+)
 
 SIZE = 256
 SCALED = ScaledBasis(Interval(0, 1, bins=SIZE))
@@ -62,3 +67,49 @@ def test_a_spike_that_is_surer_than_a_number_near_one_can_say_has_a_finite_varia
         # All that the score is worth beyond its noise is the spike's.
         assert np.allclose(found, (sure - (1 - determined)) / 1e20, rtol=1e-6)
         assert _likely(unsure, np.ones(300), np.zeros(300)).max() == 0
+
+
+def test_a_band_knows_of_spikes_that_the_answer_has_not() -> None:
+    """Odds of three deviations in one of 256 cells are seven to one against a spike."""
+    deviations = np.zeros(SIZE)
+    deviations[40] = 3.2
+    score = INFORMATION @ EVEN + np.sqrt(np.diag(INFORMATION)) * deviations
+    prior = _prior(score)
+    assert prior.doubtful is not None
+    chance = 1 / (1 + SIZE * np.exp(-(3.2**2 - 1 - np.log(3.2**2)) / 2))
+    held = prior.doubtful * INFORMATION[0, 0]
+    np.testing.assert_allclose(held[40], chance * (3.2**2 - 1), rtol=0.1)
+    assert np.delete(held, 40).max() < 0.02 * held[40]
+    beyond = prior.allowed() - prior.covariance
+    np.testing.assert_allclose(np.diag(beyond), prior.doubtful, atol=1e-12)
+
+
+def test_a_spike_that_one_pass_saw_is_doubtful_after_the_next() -> None:
+    deviations = np.zeros(SIZE)
+    deviations[40] = 3.2
+    seen = INFORMATION @ EVEN + np.sqrt(np.diag(INFORMATION)) * deviations
+    scores = iter([seen, INFORMATION @ EVEN])
+    found = learnt_answer(lambda _: (INFORMATION, next(scores)), SCALED, reports=10_000, passes=2)
+    assert found.prior.doubtful is not None
+    assert found.prior.doubtful[40] * INFORMATION[0, 0] > 0.5
+
+
+def test_a_spike_may_be_in_any_cell_that_the_reports_cannot_tell_from_its_own() -> None:
+    """Cells 0 and 1 are one to the reports, 2 is like them by half, and 3 is another matter."""
+    half = np.sqrt(0.5)
+    seen = np.array([[1, 0, 0], [1, 0, 0], [half, half, 0], [0, 0, 1.0]])
+    information, score = 100 * seen @ seen.T, 100 * seen @ np.array([0.5, 0, 0.01])
+    variance = 0.2
+    prior = np.diag([variance, 0, 0, 0])
+    posterior = np.linalg.solve(np.eye(4) + prior @ information, prior)
+    residual = score - information @ posterior @ score
+    left = information - information @ posterior @ information
+    values, directions = np.linalg.eigh(left)
+    whitened = (directions * np.sqrt(np.maximum(values, 0.0))).T
+    found = _elsewhere(0, variance, residual, whitened)
+    # z^2 is 25 in both, 12.5 in the third.
+    worth = np.exp((np.array([25, 25, 12.5]) - np.log([25, 25, 12.5])) / 2)
+    chance = worth / worth.sum()
+    assert found[0] == 0 and found[3] < 1e-6
+    np.testing.assert_allclose(found[1], chance[1] * 24 / 100, rtol=1e-3)
+    np.testing.assert_allclose(found[2], chance[2] * 11.5 / 100, rtol=1e-3)

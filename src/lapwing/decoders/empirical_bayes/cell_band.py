@@ -22,8 +22,8 @@ from lapwing.decoders.empirical_bayes.widened_band import (
 )
 from lapwing.decoders.unbiased.linear_estimate import RANK, as_stored, triangular
 from lapwing.linear.arrays import Vector
-from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import running_sums
+from lapwing.results.spread_law import Spread, SpreadLaw
 from lapwing.results.uncertainty import Uncertainty, Variants
 
 _FREE = 256
@@ -54,15 +54,13 @@ def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertai
     for one in widened_posteriors(answer.whole.evidence, answer.whole.prior, floor):
         # How a cell's mass is spread is a bridge between its ends.
         bridge = 1 / (1 / (one.floor * single) + inner)
-        kept = carried_back(one, cells, bridge)
-        laws[one.name] = Uncertainty(*kept, answer.pilot, reports, METHOD)
+        law, remainder = carried_back(one, cells, bridge)
+        laws[one.name] = Uncertainty.spread(law, remainder, answer.pilot, reports, METHOD)
     return replace(laws.pop("empirical_pointwise"), variants=Variants(**laws))
 
 
-def carried_back(
-    one: WidenedPosterior, cells: Cells, bridge: Vector
-) -> tuple[Vector, Covariance, Vector]:
-    """Return centre, noise and remainder of the symbols, given the posterior of the cells.
+def carried_back(one: WidenedPosterior, cells: Cells, bridge: Vector) -> tuple[SpreadLaw, Vector]:
+    """Return centre and noise of the cells, spread over the symbols, and what is left of the sums.
 
     Parameters
     ----------
@@ -73,7 +71,8 @@ def carried_back(
     """
     sums = running_sums(running_sums(one.covariance).T)
     heights = np.diff(triangular((sums + sums.T) / 2, limit=RANK), axis=0, prepend=0.0)
-    factor = as_stored(cells.share[:, None] * heights[cells.cell])
+    law = SpreadLaw(Spread(cells.start, cells.share), one.centre, as_stored(heights))
+    factor = law.spread.over_symbols(law.factor)
     explained = (running_sums(factor) ** 2).sum(axis=1)
     # Of the sum at a place within a cell, by the sums at both of its ends.
     along = cells.along()
@@ -82,6 +81,4 @@ def carried_back(
     both = np.append(0.0, np.diag(sums, -1))[cells.cell]
     variance = (1 - along) ** 2 * left + along**2 * right + 2 * along * (1 - along) * both
     variance += bridge[cells.cell] * along * (1 - along)
-    remainder = np.maximum(variance - explained, 0.0)
-    noise = Covariance(np.zeros(cells.cell.size), factor, np.ones(factor.shape[1]))
-    return cells.share * one.centre[cells.cell], noise, remainder
+    return law, as_stored(np.maximum(variance - explained, 0.0))

@@ -37,6 +37,9 @@ _SOFT = 0.25
 _OWN = 2.0
 """Squared standard deviations of shrinkage that are an accident, as James and Stein's n - 2."""
 
+_NO_HEAD, _HEAD = 2, 10
+"""Labels to each of the head: from so few nothing is a head of them, and from so many it is."""
+
 _HALVINGS = 40
 
 _FAR = 50.0
@@ -97,6 +100,10 @@ class Head:
 
        With Laplace noise, for which that argument does not hold, the mean stays.
 
+    Neither step is for a hundred labels or fewer, most of which would be the head: of equal ones
+    some are significant by chance, and kept their noise. Half of either is taken at 300 labels,
+    the whole from 500 on.
+
     Source: own. James and Stein 1961, the positive part; Efron and Morris 1972 limit how far an
     estimate is moved, too.
     """
@@ -121,14 +128,15 @@ class Head:
         large = np.asarray(learnt.grid_steps >= _SHOWN * reach, dtype=np.float64)
         dear = large * _largest(learnt, HEAD - certain)
         shown = certain + float(learnt.bins.sum() * (learnt.weights @ large))
-        price = PRICE * min(1.0, shown / HEAD) ** 2
+        rare = min(max((symbols / HEAD - _NO_HEAD) / (_HEAD - _NO_HEAD), 0.0), 1.0)
+        price = rare * PRICE * min(1.0, shown / HEAD) ** 2
         means, costs = _dearer_head(learnt, dear, price)
         if tails == "laplace":
             return cls(means, costs)
         # Part of the head given the estimate, under the prior that the costs amount to.
         real = 1 - (1 - learnt.posterior @ large) / costs
         far = np.clip((learnt.steps - reach) / _SOFT, -_FAR, _FAR)
-        return cls(_stayed(learnt, means, real / (1 + np.exp(-far))), costs)
+        return cls(_stayed(learnt, means, rare * real / (1 + np.exp(-far))), costs)
 
 
 def significant_steps(symbols: int, tails: Tails) -> float:

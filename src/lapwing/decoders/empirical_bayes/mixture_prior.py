@@ -58,9 +58,10 @@ class MixturePrior(Generic[Answer]):
     and on Kosarak's clicks, see the league in `benchmarks/accuracy`, and there, too, how far the
     50 largest of 16,000 labels are from the unbiased estimate: near it where the smallest of them
     is six standard deviations or more above zero, up to three times its squared error where that
-    cannot be told from the noise of thousands. Where all labels have exactly one share the error is
-    up to twice what the posterior mean's would be, a small part of the noise. Order of the symbols
-    is not used: a smooth column is better decoded by :class:`SpectralPrior`.
+    cannot be told from the noise of thousands. Up to 100 labels it is the
+    posterior mean. Where 500 and more have exactly one share the error is up to 1.5 times that
+    mean's, which is a hundredth of the noise. Order of the symbols is not used: a smooth column is
+    better decoded by :class:`SpectralPrior`.
 
     Cost
     ----

@@ -30,10 +30,21 @@ class NormalPrior:
         float64 [size].
     covariance : numpy.ndarray
         float64 [size, size].
+    doubtful : numpy.ndarray, optional
+        float64 [size], variances of what may be there beside, too improbable for the answer but
+        not for a band.
     """
 
     mean: Vector
     covariance: Matrix
+    doubtful: Vector | None = None
+
+    def allowed(self) -> Matrix:
+        """Return the covariance with what is doubtful, as a new array: float64 [size, size]."""
+        covariance = self.covariance.copy()
+        if self.doubtful is not None:
+            covariance[np.diag_indices_from(covariance)] += self.doubtful
+        return covariance
 
 
 @dataclass(frozen=True, eq=False)

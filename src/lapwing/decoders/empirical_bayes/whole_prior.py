@@ -10,7 +10,7 @@ last pass is drawn in `widened_band.py`. Above 512 symbols the last pass is the 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cholesky
@@ -108,11 +108,15 @@ def learnt_answer(
         float64 [size], an answer to begin with; without one the first pass knows nothing.
     """
     answer = start
+    doubtful = np.zeros(scaled.size)
     for _ in range(passes):
         pilot = pilot_of(scaled.uniform if answer is None else answer, scaled.uniform)
         found = answer_near(Evidence(*near(pilot), pilot, reports), scaled, answer)
         answer = found.mass
-    return found
+        # A spike that one pass saw may be hidden in the next by waves that follow the answer.
+        if found.prior.doubtful is not None:
+            doubtful = np.maximum(doubtful, found.prior.doubtful)
+    return replace(found, prior=replace(found.prior, doubtful=doubtful))
 
 
 def pilot_of(answer: Vector, uniform: Vector) -> Vector:
@@ -153,7 +157,7 @@ def learnt_prior(
     inner, slope = marginal(information, score, apart)
     smooth, heavy = smooth_part(inner, slope, scaled, answer)
     prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
-    return NormalPrior(prior.mean, prior.covariance + FREE * apart @ apart.T)
+    return replace(prior, covariance=prior.covariance + FREE * apart @ apart.T)
 
 
 def apart_columns(scaled: ScaledBasis, answer: Vector | None) -> Matrix:
@@ -225,11 +229,17 @@ def _with_spikes_and_steps(
             update = single * (strength / _sparsity(determined)) ** (2 - determined)
         else:
             update = _likely(strength, expected, determined)
+        before = single
         single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
         single[scaled.apart] = 0
         if not scaled.circular:
             jump = _refitted_steps(jump, residual, whitened, scaled)
-    return NormalPrior(smooth.mean, _summed(free, _steps(jump, scaled), single))
+    doubtful = np.where(single > 1e-16, 0.0, _unlikely(strength, expected, determined))
+    for spike in np.flatnonzero((single > 1e-16) & (known == 0)).tolist():
+        elsewhere = _elsewhere(spike, float(before[spike]), residual, whitened)
+        doubtful = np.maximum(doubtful, elsewhere)
+    doubtful[scaled.apart] = 0
+    return NormalPrior(smooth.mean, _summed(free, _steps(jump, scaled), single), doubtful)
 
 
 def _likely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
@@ -245,13 +255,67 @@ def _likely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
         float64 [size]: the squared score of each spike in its variances, that variance, and which
         part of the spike the reports determine, in [0, 1).
     """
+    alone, doubt = _alone(strength, determined)
+    # kept / (1 - kept), where 1 / z^2 or the doubt may be less than numbers near one can tell.
+    variance = (1 - 1 / alone) / (doubt + 1 / alone) * (1 - determined) / expected
+    return np.where(alone > _sparsity(determined), variance, 0.0)
+
+
+def _unlikely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
+    """Return variances of spikes that may be there though the answer has none.
+
+    What such a spike would hold, squared, times the probability that it is there: a heavy symbol
+    whose score is by bad luck what the strongest of chance may have is missed by the answer, and
+    a band that knew no spike there would be sure of that.
+
+    Parameters
+    ----------
+    strength, expected, determined : numpy.ndarray
+        As :func:`_likely`.
+    """
+    alone, doubt = _alone(strength, determined)
+    variance: Vector = (alone - 1) / (1 + doubt) * (1 - determined) / expected
+    return variance
+
+
+def _elsewhere(spike: int, variance: float, residual: Vector, whitened: Matrix) -> Vector:
+    """Return variances of one spike in other cells, which may hold it instead.
+
+    What it would hold in each, squared, times the probability that it is there rather than where
+    it was found.
+
+    Parameters
+    ----------
+    spike : int
+        Its cell.
+    variance : float
+        Its prior variance, with which the residual was found.
+    residual : numpy.ndarray
+        float64 [size], the score at the posterior.
+    whitened : numpy.ndarray
+        float64 [size, size], of :func:`whitener`.
+    """
+    column = whitened.T @ whitened[:, spike]
+    # The residual and its variances as they would be without the spike.
+    factor = variance / max(1 - variance * float(column[spike]), 1e-9)
+    expected = np.einsum("ij,ij->j", whitened, whitened) + factor * column**2
+    expected = np.maximum(expected, 1e-300)
+    score = residual + factor * float(residual[spike]) * column
+    alone = np.maximum(score**2 / expected, 1.0)
+    worth = (alone - np.log(alone)) / 2
+    chance = np.exp(worth - worth.max())
+    chance /= chance.sum()
+    moved: Vector = chance * (alone - 1) / expected
+    moved[spike] = 0.0
+    return moved
+
+
+def _alone(strength: Vector, determined: Vector) -> tuple[Vector, Vector]:
+    """Return squared scores without the spikes' own variances, and the odds that none is there."""
     alone = np.maximum(strength / (1 - determined), 1.0)
     price = np.log(determined.size / (1 + determined.sum()))
     odds = (alone - 1 - np.log(alone)) / 2 - price
-    # kept / (1 - kept), where 1 / z^2 or the doubt may be less than numbers near one can tell.
-    doubt = np.exp(-np.clip(odds, -50, 50))
-    variance = (1 - 1 / alone) / (doubt + 1 / alone) * (1 - determined) / expected
-    return np.where(alone > _sparsity(determined), variance, 0.0)
+    return alone, np.exp(-np.clip(odds, -50, 50))
 
 
 def _sparsity(determined: Vector) -> float:

@@ -57,7 +57,8 @@ def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Unce
     ----------
     evidence : Evidence
     fitted : NormalPrior
-        The prior that was learnt.
+        The prior that was learnt, with what is doubtful: a heavy symbol that the answer has missed
+        or put beside its place.
     floor : numpy.ndarray
         float64 [size, size], what is always allowed; see :func:`always_allowed`.
     """
@@ -84,7 +85,7 @@ def widened_posteriors(
     """
     found = []
     for kind, (amplify, share) in (("pointwise", POINTWISE), ("simultaneous", SIMULTANEOUS)):
-        prior = amplify * fitted.covariance + share * floor
+        prior = amplify * fitted.allowed() + share * floor
         along = prior.sum(axis=1)
         prior -= np.outer(along, along) / along.sum()
         for target, (centre, covariance) in _error_laws(evidence, fitted.mean, prior).items():

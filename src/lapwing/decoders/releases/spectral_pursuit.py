@@ -185,7 +185,7 @@ def _uncertainty(
         bridge = 1 / (1 / (one.floor * single) + inner)
         if one.name.startswith("population"):
             bridge += pilot / people
-        kept = carried_back(one, cells, bridge)
-        plug_in = cells.share * pilot[cells.cell]
-        laws[one.name] = Uncertainty(*kept, plug_in, people, METHOD)
+        law, remainder = carried_back(one, cells, bridge)
+        plug_in = law.spread.over_symbols(pilot)
+        laws[one.name] = Uncertainty.spread(law, remainder, plug_in, people, METHOD)
     return replace(laws.pop("empirical_pointwise"), variants=Variants(**laws))
