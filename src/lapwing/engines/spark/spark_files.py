@@ -20,8 +20,9 @@ from lapwing.engines.arrow.read_errors import PARQUET
 from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.table_reader import CSV_ENDINGS, csv_table
 from lapwing.engines.arrow.value_jobs import Reading
+from lapwing.engines.spark.java_side import file_errors, required_jvm
 from lapwing.engines.spark.job_errors import quietly
-from lapwing.engines.spark.spark_rows import SparkRows, file_errors, required_jvm, typed_table
+from lapwing.engines.spark.spark_rows import SparkRows, typed_table
 from lapwing.engines.spark.spark_tally import tally as tally_rows
 from lapwing.engines.spark.spark_values import randomize as randomize_rows
 from lapwing.engines.spark.spark_values import summarize as summarize_rows

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from lapwing.engines.spark.spark_rows import file_errors, required_jvm
+from lapwing.engines.spark.java_side import file_errors, required_jvm
 from lapwing.errors import ArgumentError, EngineError
 
 _OWNER_ONLY = 0o700
