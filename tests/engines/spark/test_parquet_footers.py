@@ -24,7 +24,10 @@ def test_of_files_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert paths[1].stat().st_size > 2 * parquet_footers._TAIL
     named = [path.as_uri() for path in paths]
     assert [found["whose"] for found in footers(None, named)] == [path.name for path in paths]
-    assert [found["whose"] for found in footers(None, named[::-1])] == ["wide.parquet", paths[0].name]
+    assert [found["whose"] for found in footers(None, named[::-1])] == [
+        "wide.parquet",
+        paths[0].name,
+    ]
     (tmp_path / "empty.parquet").write_bytes(b"")
     (tmp_path / "cut.parquet").write_bytes(paths[1].read_bytes()[:-9])
     (tmp_path / "long.parquet").write_bytes(b"PAR1\xff\xff\xff\x7fPAR1")
