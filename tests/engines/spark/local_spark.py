@@ -18,10 +18,11 @@ from tests.clients_js.programs import install
 
 ROOT = Path(__file__).parents[3]
 JAVA = "default-jre-headless"
+WARM = Path(__file__).parent / "workers" / "warm_daemon.py"
 
 
-def start(master: str = "local[2,4]", **settings: str) -> Any:
-    """Return a session; a task may fail three times before its job does."""
+def start(master: str = "local[2,2]", **settings: str) -> Any:
+    """Return a session; a task may fail once before its job does."""
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         install(JAVA)
         if shutil.which("java") is None:
@@ -42,7 +43,9 @@ def start(master: str = "local[2,4]", **settings: str) -> Any:
             "spark.sql.warehouse.dir": "/nonexistent",
             "spark.ui.showConsoleProgress": "false",
             # Of the workers alone, so that a test may give them another.
-            "spark.executorEnv.PYTHONPATH": str(ROOT / "src"),
+            "spark.executorEnv.PYTHONPATH": f"{ROOT / 'src'}:{WARM.parent}",
+            "spark.python.daemon.module": WARM.stem,
+            "spark.python.task.killTimeout": "100ms",
             "spark.executorEnv.OMP_NUM_THREADS": "1",
             **settings,
         }
@@ -51,6 +54,7 @@ def start(master: str = "local[2,4]", **settings: str) -> Any:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("PYSPARK_PYTHON", sys.executable)
             patch.delenv("PYTHONPATH", raising=False)  # Java would hand it on to every worker
+            patch.setenv("PYTHONNOUSERSITE", "1")
             return builder.getOrCreate()
 
 
@@ -60,11 +64,12 @@ def python_without_lapwing(folder: Path) -> str:
     (found,) = folder.glob("lib/python*/site-packages")
     # What a line of a .pth adds has its own .pth files passed over.
     (found / "same.pth").write_text("\n".join(site.getsitepackages()))
+    shutil.copy(WARM, found)
     return str(folder / "bin" / "python")
 
 
 def failing_once(folder: Path, *, times: int = 1) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """Return a step before a job: it hands on all rows, and then its task fails.
+    """Return a step before a job: it hands on all rows, and then the first of its tasks fails.
 
     Of each attempt it leaves a file, with what stands beside it in the folder and who may enter.
     """
@@ -80,7 +85,8 @@ def failing_once(folder: Path, *, times: int = 1) -> Callable[[Iterator[Any]], I
         assert context is not None
         number, attempt = context.partitionId(), context.attemptNumber()
         yield from batches
-        if attempt < times:
+        fails = number == 0 and attempt < times
+        if fails:
             time.sleep(0.1)  # what was handed on is written
         there = [
             f"{name} {os.stat(os.path.join(beside, name)).st_mode & 0o777:o}"
@@ -89,7 +95,7 @@ def failing_once(folder: Path, *, times: int = 1) -> Callable[[Iterator[Any]], I
         ]
         with open(os.path.join(beside, f"attempt-{number}-{attempt}"), "w") as stream:
             stream.write("\n".join(there))
-        if attempt < times:
+        if fails:
             raise OSError("planted: this task fails after it has handed on its last row")
 
     return step

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +25,7 @@ from lapwing.errors import (
     EngineError,
     FormatError,
     LapwingError,
+    LapwingWarning,
     MismatchError,
     ReportError,
 )
@@ -43,6 +47,8 @@ pytestmark = [
 pytest.importorskip("pyspark")
 
 from lapwing.engines import spark as engine  # noqa: E402
+from lapwing.engines.spark import parquet_footers, tagged_work  # noqa: E402
+from lapwing.engines.spark.tagged_work import TaggedWork  # noqa: E402
 
 PEOPLE = 403
 CASES = [case.values[0] for case in _one_of_each()]
@@ -120,9 +126,9 @@ def test_any_division_and_tasks_that_fail(
         table = _table(reports)
         whole = canonical(survey.tally(reports).to_document())
         df = read(table, name=f"in-{number}")
-        for divided in (df.repartition(3), session.createDataFrame(table)):
-            counted = engine.tally(divided, survey)
-            assert canonical(counted.tally.to_document()) == whole and not counted.grouped
+        divided = session.createDataFrame(table) if number == 1 else df.repartition(3)
+        counted = engine.tally(divided, survey)
+        assert canonical(counted.tally.to_document()) == whole and not counted.grouped
         folder = tmp_path / f"failed-{number}"
         folder.mkdir()
         failing = df.mapInArrow(failing_once(folder), df.schema)
@@ -189,7 +195,11 @@ def _said(work: Callable[[], object]) -> tuple[type, str]:
 
 
 def test_what_is_wrong_is_said_before_a_job_starts(
-    session: Any, read: Callable[..., Any], survey: Survey, tmp_path: Path
+    session: Any,
+    read: Callable[..., Any],
+    survey: Survey,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     reports = survey.randomize(np.linspace(0, 100, 50))
     table = pa.table({"report": pa.array([bytes(one) for one in reports.data], pa.binary())})
@@ -235,6 +245,13 @@ def test_what_is_wrong_is_said_before_a_job_starts(
     )
     other = Survey("age, asked again", survey.randomizer)
     theirs = session.read.parquet(str(tmp_path / "ours.parquet"))
+    uri = (tmp_path / "ours.parquet").as_uri()
+    conf = session._jsparkSession.sessionState().newHadoopConf()
+    here = parquet_footers._tail_of_local(uri)
+    assert parquet_footers._tail_of_remote(session._jvm, conf, uri) == here
+    monkeypatch.setattr(parquet_footers, "_TAIL", 64)  # less than any footer
+    short = parquet_footers._tail_of_remote(session._jvm, conf, uri)
+    assert len(short) < len(here) and parquet_footers._words(short, uri)["lapwing.survey"]
     assert engine.tally(theirs, survey).total == 20
     jobs_then = len(jobs())
     with pytest.raises(MismatchError, match=r"ours\.parquet holds reports of survey"):
@@ -244,13 +261,16 @@ def test_what_is_wrong_is_said_before_a_job_starts(
 
 
 def test_a_value_is_randomised_once(
-    session: Any, read: Callable[..., Any], survey: Survey, tmp_path: Path
+    session: Any,
+    read: Callable[..., Any],
+    survey: Survey,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Tasks fail after they have written, the result is evaluated again, the job is asked again."""
     everybody = pa.table({"age": np.full(300, 50.0), "person": [str(n) for n in range(300)]})
     folder = tmp_path / "shared"
     folder.mkdir()
-    (folder / ".out.lapwing-0123").mkdir()  # of a job that was killed
     df = read(everybody)
     failing = df.mapInArrow(failing_once(folder), df.schema)
     made = engine.randomize(failing, survey, output=str(folder / "out"), column="age", by="person")
@@ -258,7 +278,7 @@ def test_a_value_is_randomised_once(
     assert {"attempt-0-0", "attempt-0-1"} <= {path.name for path in attempts}
     for path in attempts:  # while they ran, others saw a closed folder of theirs and nothing else
         (seen,) = path.read_text().splitlines()
-        assert seen.startswith(".out.lapwing-") and seen.endswith(" 700") and "0123" not in seen
+        assert seen.startswith(".out.lapwing-") and seen.endswith(" 700")
     assert sorted(one.name for one in folder.iterdir() if one not in attempts) == ["out"]
     first = made.collect()
     assert sorted(int(row["person"]) for row in first) == list(range(300))
@@ -278,26 +298,78 @@ def test_a_value_is_randomised_once(
     by_person = {int(row["person"]): bytes(row["report"]) for row in first}
     parts = [[by_person[n] for n in range(start, start + 150)] for start in (0, 150)]
     assert parts[0] != parts[1] and len(set(by_person.values())) > 2
-    # A job that fails for good, and one whose value is refused, leave nothing.
-    hopeless = df.coalesce(1).mapInArrow(failing_once(folder, times=9), df.schema)
+    # A job that fails for good, and one whose value is refused, leave nothing; but what a task may
+    # still write into stays, closed, and the next job leaves it alone: it may be another's.
+    hopeless = df.coalesce(1).mapInArrow(failing_once(folder, times=2), df.schema)
+    monkeypatch.setattr(TaggedWork, "ended", lambda self: False)
     with pytest.raises(EngineError, match="nothing was counted or written"):
         engine.randomize(hopeless, survey, output=str(folder / "no"), column="age")
+    monkeypatch.undo()
+    (kept,) = folder.glob(".no.lapwing-*")
+    assert kept.stat().st_mode & 0o777 == 0o700
     bad = session.createDataFrame(pa.table({"age": [1.0, float("nan")]})).coalesce(1)
-    with pytest.raises(DomainError, match=r"partition 0: .* row 2 is missing"):
+    with (
+        pytest.warns(LapwingWarning, match=f"^beside no is {kept.name}, of a job that was killed"),
+        pytest.raises(DomainError, match=r"partition 0: .* row 2 is missing"),
+    ):
         engine.randomize(bad, survey, output=str(folder / "no"))
+    assert kept.exists()
+    shutil.rmtree(kept)
     with pytest.raises(DomainError, match="at least one row"):
         engine.randomize(df.limit(0), survey, output=str(folder / "no"), column="age")
     left = [path.name for path in folder.iterdir() if not path.name.startswith("attempt-")]
     assert left == ["out"]
 
 
-def test_summaries_are_those_of_arrow(read: Callable[..., Any], tmp_path: Path) -> None:
+def test_work_that_is_left_is_stopped(session: Any, tmp_path: Path) -> None:
+    from pyspark import InheritableThread
+    from pyspark.errors import PySparkException
+
+    started = str(tmp_path / "started")
+
+    def endless(batches: Iterator[Any]) -> Iterator[Any]:
+        import time
+
+        open(started, "w").close()
+        time.sleep(600)
+        yield from batches
+
+    def run() -> None:
+        with pytest.raises(PySparkException, match="cancel"):
+            df.collect()
+
+    df = session.range(1).mapInArrow(endless, "id long")
+    work, tracker = TaggedWork(session), session._jsparkSession.sparkContext().statusTracker()
+    with pytest.raises(KeyboardInterrupt), work:
+        thread = InheritableThread(target=run, session=session)
+        thread.start()
+        while not Path(started).exists():
+            time.sleep(0.01)
+        assert tagged_work._at_work(tracker, work._tag)
+        assert not tagged_work._at_work(tracker, "of nobody")
+        raise KeyboardInterrupt
+    assert work.ended()
+    thread.join()
+
+
+def test_summaries_are_those_of_arrow(
+    session: Any, read: Callable[..., Any], tmp_path: Path
+) -> None:
     rng = np.random.default_rng(3)
+    # A zone in which neither hours nor days are those of others.
+    zone = "Asia/Kolkata"
+    session.conf.set("spark.sql.session.timeZone", zone)
+    instants = pa.array(rng.integers(0, 2 * 10**15, 308), pa.timestamp("us"))
     table = pa.table(
         {
             "value": pa.array([*rng.normal(50, 40, 300), *[None] * 7, float("inf")]),
             "color": pa.array(rng.choice(["red", "green", "mauve"], 308)),
             "day": pa.array(rng.integers(0, 20000, 308).astype(np.int32), pa.date32()),
+            "when": instants.cast(pa.timestamp("us", zone)),
+            "clock": instants,
+            "paid": pa.array([None, *(Decimal(int(n)) / 4 for n in range(307))]).cast(
+                pa.decimal128(10, 2)
+            ),
         }
     )
     df = read(table)
@@ -308,12 +380,16 @@ def test_summaries_are_those_of_arrow(read: Callable[..., Any], tmp_path: Path) 
         (color, {"column": "color"}),
         (Segmented(age, ["red", "green"]), {"column": "value", "by": "color"}),
         (Interval("1970-01-01", "2030-01-01", bins=9000, unit="date"), {"column": "day"}),
+        (Interval("1970-01-01", "2030-01-01", bins=500, unit="date"), {"column": "when"}),
+        (Interval("00:00", "24:00", bins=96, unit="time-of-day"), {"column": "when"}),
+        (Interval("00:00", "24:00", bins=96, unit="time-of-day"), {"column": "clock"}),
+        (age, {"column": "paid"}),
     ]
     for number, (domain, columns) in enumerate(asked):
-        given = (failing, df)[number % 2]
-        assert engine.summarize(given, domain, **columns) == arrow.summarize(
-            table, domain, **columns
-        )
+        given = (failing, df)[number] if number < 2 else df.coalesce(1)
+        wanted = arrow.summarize(table, domain, **columns)
+        assert engine.summarize(given, domain, **columns) == wanted, columns
+        assert np.count_nonzero(wanted.counts) > 2
     assert (tmp_path / "attempt-0-1").exists()
     assert engine.summarize(df.limit(0), age, column="value").people == 0
 

@@ -11,7 +11,8 @@ from typing import Any, NoReturn, TypeVar
 
 import lapwing.errors
 from lapwing.engines.spark import worker_entry
-from lapwing.engines.spark.spark_rows import SparkRows, file_name, quoted
+from lapwing.engines.spark.parquet_footers import file_name
+from lapwing.engines.spark.spark_rows import SparkRows, quoted
 from lapwing.errors import EngineError, LapwingError
 
 Result = TypeVar("Result")

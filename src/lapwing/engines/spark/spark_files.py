@@ -7,9 +7,12 @@ The cluster is that of the usual settings of Spark: ``spark-submit``, ``SPARK_HO
 from __future__ import annotations
 
 import errno
+import logging
 import os
+import signal
 import sys
 import tempfile
+import threading
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,8 +23,9 @@ from lapwing.engines.arrow.read_errors import PARQUET
 from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.table_reader import CSV_ENDINGS, csv_table
 from lapwing.engines.arrow.value_jobs import Reading
+from lapwing.engines.spark.java_side import file_errors, required_jvm
 from lapwing.engines.spark.job_errors import quietly
-from lapwing.engines.spark.spark_rows import SparkRows, file_errors, required_jvm, typed_table
+from lapwing.engines.spark.spark_rows import SparkRows, typed_table
 from lapwing.engines.spark.spark_tally import tally as tally_rows
 from lapwing.engines.spark.spark_values import randomize as randomize_rows
 from lapwing.engines.spark.spark_values import summarize as summarize_rows
@@ -89,6 +93,10 @@ def session() -> Any:
     found = SparkSession.getActiveSession()
     if found is not None:
         return found
+    # At Ctrl-C py4j logs a stack, and Spark's handler of the signal would stand before ours.
+    for logger in (None, "py4j"):
+        logging.getLogger(logger).addFilter(_not_of_py4j)
+    interrupt = signal.getsignal(signal.SIGINT)
     # Java inherits this process's stderr, where it would write its log amid what a person reads.
     kept = os.dup(2)
     with tempfile.TemporaryFile() as log:
@@ -107,6 +115,12 @@ def session() -> Any:
         finally:
             os.dup2(kept, 2)
             os.close(kept)
+            if threading.current_thread() is threading.main_thread():
+                signal.signal(signal.SIGINT, interrupt)
+
+
+def _not_of_py4j(record: logging.LogRecord) -> bool:
+    return "py4j" not in Path(record.pathname).parts
 
 
 def rows_of_files(paths: Sequence[str], reading: Reading) -> SparkRows:

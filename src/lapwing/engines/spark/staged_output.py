@@ -6,8 +6,13 @@ survey promises. So nobody sees an attempt: all are written into a folder that o
 enter. Spark's own commit keeps one attempt of each partition there and deletes the others. Then
 that folder takes the name of the output, in one step of the file system.
 
-A job that is killed before that step leaves nothing that others may see; after it the output is
-there, and no job writes to a folder that is there.
+A task that comes late, of a job that failed or of a copy that Spark no longer needs, would make the
+closed folder anew if it were gone, open to others. So it is deleted when no such task is at work;
+where one does not end, the folder stays, closed. So does that of a job that is killed: nobody can
+tell it from that of a job that is at work elsewhere, which must lose nothing.
+
+A job that is killed before the last step leaves nothing that others may see; after it the output
+is there, and no job writes to a folder that is there.
 """
 
 from __future__ import annotations
@@ -15,12 +20,14 @@ from __future__ import annotations
 import errno
 import os
 import secrets
+import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from lapwing.engines.spark.spark_rows import file_errors, required_jvm
-from lapwing.errors import ArgumentError, EngineError
+from lapwing.engines.spark.java_side import file_errors, required_jvm
+from lapwing.engines.spark.tagged_work import TaggedWork
+from lapwing.errors import ArgumentError, EngineError, LapwingWarning
 
 _OWNER_ONLY = 0o700
 
@@ -58,17 +65,20 @@ def write_once(
         place = _Place.of(jvm, session, output)
         place.check_absent()
         staging = place.private_folder()
+    work = TaggedWork(session)
     try:
         attempt = staging.suffix("/reports")
         # Version 2 lets the files of a task stand where they stay before all others are done.
         writer = frame.write.option("mapreduce.fileoutputcommitter.algorithm.version", "1")
-        write(writer, attempt.toString())
+        with work:
+            write(writer, attempt.toString())
         check(session.read.parquet(attempt.toString()))
         place.take(attempt)
     finally:
-        # Where Java is gone it cannot be deleted: it stays closed, and the next job does that.
+        # Where Java is gone it cannot be deleted, and stays closed.
         with suppress(Py4JError, OSError):
-            place.files.delete(staging, True)
+            if work.ended():
+                place.files.delete(staging, True)
     return session.read.parquet(place.path.toString())
 
 
@@ -110,15 +120,21 @@ class _Place:
     def private_folder(self) -> Any:
         """Return a new folder beside the output that only its owner may enter.
 
-        Those that a killed job left are deleted: nobody was given what is in them.
+        Those that are there stay: another job may be at work in them.
         """
         parent = self.path.getParent()
         if not self.files.exists(parent):
             number = errno.ENOENT
             raise FileNotFoundError(number, os.strerror(number), parent.toUri().getPath())
-        for left in self.files.listStatus(parent):
-            if left.getPath().getName().startswith(self._start):
-                self.files.delete(left.getPath(), True)
+        left = [one.getPath().getName() for one in self.files.listStatus(parent)]
+        left = sorted(name for name in left if name.startswith(self._start))
+        if left:
+            warnings.warn(
+                f"beside {self.path.getName()} is {left[0]}, of a job that was killed or is still "
+                "at work; if none is, delete it: it holds reports that nobody else may see",
+                LapwingWarning,
+                stacklevel=2,
+            )
         folder = self.jvm.org.apache.hadoop.fs.Path(parent, self._start + secrets.token_hex(8))
         mode = self.jvm.org.apache.hadoop.fs.permission.FsPermission(format(_OWNER_ONLY, "o"))
         # Empty yet when it is closed to others: the system's mask may have left it open.
