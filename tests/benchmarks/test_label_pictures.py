@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import lru_cache
 from typing import Any
 
@@ -12,6 +13,7 @@ from benchmarks import results
 from benchmarks.accuracy.papers import drawing
 from benchmarks.accuracy.papers.convolution.convolution_columns import PERMUTED, SMOOTH
 from benchmarks.isolated import script
+from tests.benchmarks.tiny_sizes import TINY
 
 PICTURES = [
     (paper, name) for paper in ("convolution", "compressive") for name in drawing.pictures(paper)
@@ -20,8 +22,11 @@ PICTURES = [
 
 @lru_cache
 def document(benchmark: str) -> dict[str, Any]:
+    """Return the kept result, or one of the tiny size where nothing was measured yet."""
     found = results.read(benchmark)
-    assert found is not None
+    if found is None:
+        measured = json.loads(json.dumps(script(benchmark).measure(**TINY[benchmark])))
+        return {"measured": measured, "settings": TINY[benchmark]}
     return found
 
 

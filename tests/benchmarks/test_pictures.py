@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from benchmarks import results
 from benchmarks.accuracy.papers import drawing
 from benchmarks.accuracy.papers.figure_columns import beta52, blocks
 from benchmarks.accuracy.papers.square_wave import square_wave_pictures
@@ -42,7 +43,8 @@ def test_every_picture_that_a_page_shows_is_there():
     made = {
         drawing.FOLDER / paper / "figures" / f"{name}.png"
         for paper in drawing.PAPERS
-        for name in drawing.pictures(paper)
+        for name, picture in drawing.pictures(paper).items()
+        if results.read(picture.benchmark) is not None
     }
     assert made == there
 
