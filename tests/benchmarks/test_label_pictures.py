@@ -43,13 +43,18 @@ def drawn(paper: str, name: str) -> Any:
     return picture.draw(document(picture.benchmark)["measured"])
 
 
-def panel(figure: Any, title: str) -> dict[str, np.ndarray]:
+def curves_of(ax: Any) -> dict[str, np.ndarray]:
     """Return the curves of a panel by their label: float64 [points, 2]."""
-    (ax,) = [one for one in figure.axes if one.get_title() == title]
     return {
         container.get_label(): np.column_stack(container[0].get_data(orig=False))
         for container in ax.containers
     }
+
+
+def panel(figure: Any, title: str) -> dict[str, np.ndarray]:
+    """Return the curves of the panel of a title."""
+    (ax,) = [one for one in figure.axes if one.get_title() == title]
+    return curves_of(ax)
 
 
 @pytest.mark.parametrize(("paper", "name"), PICTURES)
