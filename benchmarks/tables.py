@@ -89,8 +89,10 @@ def _index(folder: str) -> list[str]:
     claims: list[Claim] = []
     for name in _on_page(folder):
         module, document = script(name), results.read(name)
+        if document is None:
+            continue  # its part of the page has no headings yet
         entries += getattr(module, "INDEX", ())
-        if document is not None and hasattr(module, "claims"):
+        if hasattr(module, "claims"):
             claims += module.claims(document["measured"])
     return [index(entries, claims)] if entries else []
 

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from benchmarks import results
 from benchmarks.accuracy.papers import drawing
 from benchmarks.isolated import script
 from tests.benchmarks.test_runner import TINY
@@ -39,6 +40,7 @@ def test_every_picture_that_a_page_shows_is_there():
     made = {
         drawing.FOLDER / paper / "figures" / f"{name}.png"
         for paper in drawing.PAPERS
-        for name in drawing.pictures(paper)
+        for name, picture in drawing.pictures(paper).items()
+        if results.read(picture.benchmark) is not None
     }
     assert made == there

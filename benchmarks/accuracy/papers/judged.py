@@ -67,6 +67,8 @@ def in_text(text: str) -> str:
             for one in every
             if one.benchmark == mark[2] and f"{one.claim.where},".startswith(f"{mark[3]},")
         ]
+        if not own and mark[2] in claiming() and results.read(mark[2]) is None:
+            return f"{mark[1]}Not measured yet.{mark[4]}"
         if not own:
             raise ValueError(f"{mark[2]} makes no claim about {mark[3]!r}")
         counts = [f"{verdict} {own.count(verdict)}" for verdict in VERDICTS if verdict in own]

@@ -87,8 +87,8 @@ def _noise(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
         Claim(
             "The analytic power spectrum of the noise matches the measured one.",
             [verdicts.near(values(row, "power", "measured"), 1, tolerance=CLOSE) for row in rows],
-            f"Counted within {CLOSE:.0%}, off frequency 0: {min(means):.3f} to {max(means):.3f} "
-            "times the analytic power.",
+            f"Counted within {100 * CLOSE:.0f} %, off frequency 0: {min(means):.3f} to "
+            f"{max(means):.3f} times the analytic power.",
             where="figure 3",
         ),
         Claim(
@@ -167,9 +167,9 @@ def _convergence(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
             Claim(
                 f"IIW converges {said}.",
                 [settled(row, reading, SETTLED) for row in here],
-                f"Judged on the whole curve: from iteration {reading} on within {SETTLED:.0%} of "
-                f"the last. {_readings(here)} Iterations from which on the mean is within 20, 10, "
-                f"5 and 2 %: {told}.",
+                f"Judged on the whole curve: from iteration {reading} on within "
+                f"{100 * SETTLED:.0f} % of the last. {_readings(here)} Iterations "
+                f"from which on the mean is within 20, 10, 5 and 2 %: {told}.",
                 where="figure 4",
             )
         )
@@ -207,7 +207,7 @@ def _readings(rows: Sequence[Mapping[str, Any]]) -> str:
             verdict = Claim("", [settled(row, int(name), within) for row in rows]).verdict
             by_verdict.setdefault(verdict, []).append(name)
         told.append(
-            f"within {within:.0%}, "
+            f"within {100 * within:.0f} %, "
             + "; ".join(f"{verdict} at {', '.join(at)}" for verdict, at in by_verdict.items())
         )
     return f"At every other iteration: {', and '.join(told)}."
@@ -358,7 +358,8 @@ def _blind(rows: Sequence[Mapping[str, Any]]) -> list[Claim]:
         Claim(
             "The h-vector can be obtained by sending one input many times.",
             [verdicts.near(row["one_input"]["values"], 1, tolerance=CLOSE) for row in rows],
-            f"Counted where the squared error is within {CLOSE:.0%} of that with the known one.",
+            f"Counted where the squared error is within {100 * CLOSE:.0f} % of that with the known "
+            "one.",
             where="appendix B",
         ),
     ]

@@ -355,7 +355,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         head(measured["columns"], settings),
         "### Figure 1, the framework",
         "![Figure 1: reports as a convolution with noise](figures/figure-1.png)",
-        "A pure protocol's mean counts are the shares convolved with (p*, q*, ..., q*), and the "
+        "A pure protocol's mean counts are the shares convolved with `[p*, q*, ..., q*]`, and the "
         "counts carry noise (theorem 1); a Wiener filter takes the place of equation 1.",
         "### Figure 2, the columns",
         "![Figure 2: the columns](figures/figure-2.png)",
