@@ -391,6 +391,7 @@ def test_summaries_are_those_of_arrow(
         wanted = arrow.summarize(table, domain, **columns)
         assert engine.summarize(given, domain, **columns) == wanted, columns
         assert np.count_nonzero(wanted.counts) > 2
+    session.conf.unset("spark.sql.session.timeZone")
     assert (tmp_path / "attempt-0-1").exists()
     assert engine.summarize(df.limit(0), age, column="value").people == 0
 
