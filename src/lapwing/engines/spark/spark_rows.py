@@ -92,8 +92,11 @@ class _NoRows:
 def _arrow_type(kind: Any) -> Any:
     from pyspark.errors import PySparkException
     from pyspark.sql.pandas.types import to_arrow_type
+    from pyspark.sql.types import TimestampType
 
+    if isinstance(kind, TimestampType):  # some versions of Spark must be told a zone
+        return pyarrow_or_error().timestamp("us", tz="UTC")
     try:
         return to_arrow_type(kind)
-    except (PySparkException, TypeError, ValueError):
+    except (AssertionError, PySparkException, TypeError, ValueError):
         return pyarrow_or_error().struct([])  # no column that anybody asks for
