@@ -352,17 +352,15 @@ class Uncertainty:
             for one in listed.values()
         )
         document = self._own_document(by_cell=by_cell)
-        variants = {name: one._own_document(by_cell=by_cell) for name, one in listed.items()}
         if by_cell and spread is not None:
             document["cells"] = spread.to_document()
             for name, one in listed.items():
                 if np.array_equal(one.plug_in, self.plug_in):
-                    del variants[name]["plug_in"]
-        document["variants"] = {name.replace("_", " "): one for name, one in variants.items()}
+                    del document["variants"][name.replace("_", " ")]["plug_in"]
         return document
 
     def _own_document(self, *, by_cell: bool) -> dict[str, Any]:
-        """Return the JSON form without variants; arrays of cells where they are held by cell."""
+        """Return the JSON form with every key; arrays of cells where they are held by cell."""
         law: SpreadLaw | Uncertainty = self
         factor, diagonal = self.noise.factor, {"diagonal": encoded(self.noise.diagonal)}
         if by_cell and self.of_cells is not None:
@@ -376,7 +374,10 @@ class Uncertainty:
             "plug_in": encoded(self.plug_in),
             "reports": self.reports,
             "method": self.method,
-            "variants": {},
+            "variants": {
+                name.replace("_", " "): one._own_document(by_cell=by_cell)
+                for name, one in self.variants.listed().items()
+            },
         }
         more = {"tails": self.tails} if self.tails else {}
         return document | more | ({} if self.laplace is None else {"laplace": self.laplace})
