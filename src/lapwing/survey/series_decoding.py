@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -14,14 +14,12 @@ from lapwing.decoders.empirical_bayes.spectral_prior import DENSE
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
 from lapwing.decoders.series.found_changes import found_changes
-from lapwing.decoders.series.label_walk import LabelAnswer, walked_labels, walked_labels_so_far
-from lapwing.decoders.series.walk_decoder import METHOD, WalkAnswer, walked, walked_so_far
-from lapwing.decoders.unbiased.linear_estimate import compressed
+from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
+from lapwing.decoders.series.walk_decoder import walked, walked_so_far
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.covariance import Covariance
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.domain import Domain
@@ -29,9 +27,8 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
-from lapwing.results.band import Kind
 from lapwing.results.distribution import Distribution
-from lapwing.results.series import Series, SeriesWeek
+from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
 from lapwing.results.series_change import SeriesChange, Shift
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.survey.publication import Publication
@@ -266,34 +263,15 @@ def _of_numbers(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series
     weeks = _weeks(read, answer.masses, answer.uncertainties)
     if not smooth:
         return Series(weeks, (), False, _made("random-walk"))
-
-    def joint(earlier: int, later: int) -> Mapping[Kind, Uncertainty]:
-        return _joint(answer, read, earlier, later)
-
+    errors = answer.errors
+    assert errors is not None
     there = [number for number, week in enumerate(read) if week.channel is not None]
     changes = []
     for found in found_changes(answer.walk, answer.looks):
         since = max(number for number in there if number < found.week)
-        shift = Shift.of(joint(since, found.week)["simultaneous"], ordered=True)
+        shift = _shift(errors, weeks, since, found.week)
         changes.append(SeriesChange(found.week, since, found.kind, found.evidence, shift))
-    # A difference of those with a value present is not that of the masses.
-    known = joint if domain.missing_index is None else None
-    return Series(weeks, tuple(changes), True, _made("random-walk"), known)
-
-
-def _joint(
-    answer: WalkAnswer, read: list[ReadWeek], earlier: int, later: int
-) -> dict[Kind, Uncertainty]:
-    laws: dict[Kind, Uncertainty] = {}
-    for kind, wide in answer.widened.items():
-        centre, covariance = wide.difference(earlier, later)
-        people = min(read[each].observed.total for each in (earlier, later))
-        plug_in = answer.masses[later]
-        assert plug_in is not None
-        laws[kind] = Uncertainty(
-            centre, *compressed(covariance), plug_in, people, f"difference of two weeks: {METHOD}"
-        )
-    return laws
+    return Series(weeks, tuple(changes), True, _made("random-walk"), errors)
 
 
 def _of_labels(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
@@ -303,17 +281,21 @@ def _of_labels(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
     answer = walked_labels(shares)
     weeks = _weeks(read, answer.masses, answer.uncertainties)
 
-    def joint(earlier: int, later: int) -> Mapping[Kind, Uncertainty]:
-        return _label_joint(answer, read, earlier, later)
-
     there = [number for number, week in enumerate(read) if week.channel is not None]
     changes = []
     for since, week in pairwise(there):
         evidence = answer.evidence(week)
         if evidence > 0:
-            shift = Shift.of(joint(since, week)["simultaneous"], ordered=False)
+            shift = _shift(answer.errors, weeks, since, week)
             changes.append(SeriesChange(week, since, "jump", evidence, shift))
-    return Series(weeks, tuple(changes), True, _made("label-walk"), joint)
+    return Series(weeks, tuple(changes), True, _made("label-walk"), answer.errors)
+
+
+def _shift(errors: Errors, weeks: Sequence[SeriesWeek], since: int, week: int) -> Shift:
+    """Return how far a week is from an earlier one."""
+    laws = laws_between(errors, weeks, since, week)
+    domain = next(each.distribution.domain for each in weeks if each.distribution)
+    return Shift.of(laws["simultaneous"], ordered=domain.ordered)
 
 
 def _shares(week: ReadWeek) -> UnbiasedShares | None:
@@ -331,21 +313,6 @@ def _shares(week: ReadWeek) -> UnbiasedShares | None:
     # About the population: the draw of the people adds to the noise.
     empty = np.full(counted.centre.size, counted.deviation**2)
     return UnbiasedShares(counted.centre, empty, 1 / people, people, tails_of(release))
-
-
-def _label_joint(
-    answer: LabelAnswer, read: list[ReadWeek], earlier: int, later: int
-) -> dict[Kind, Uncertainty]:
-    centre, variance = answer.widened.difference(earlier, later)
-    people = min(read[each].observed.total for each in (earlier, later))
-    nothing = np.zeros(centre.size)
-    plug_in = answer.masses[later]
-    assert plug_in is not None
-    columns: Matrix = np.zeros((centre.size, 0))
-    noise = Covariance(variance, columns, np.zeros(0))
-    method = "difference of two weeks: random walk of each label"
-    law = Uncertainty(centre, noise, nothing, plug_in, people, method, laplace=0.0)
-    return {"pointwise": law, "simultaneous": law}
 
 
 def _weeks(

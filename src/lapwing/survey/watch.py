@@ -20,7 +20,6 @@ from lapwing.decoders.series.change_test import (
     verdict,
     without_finer,
 )
-from lapwing.decoders.series.random_walk import Look
 from lapwing.decoders.series.walk_decoder import walked
 from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.documents import fingerprint, parse, read, require, require_format
@@ -28,6 +27,7 @@ from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
+from lapwing.linear.random_walk import Look
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.series_change import Shift

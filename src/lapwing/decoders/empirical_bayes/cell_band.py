@@ -20,9 +20,9 @@ from lapwing.decoders.empirical_bayes.widened_band import (
     always_allowed,
     widened_posteriors,
 )
-from lapwing.decoders.unbiased.linear_estimate import RANK, as_stored, triangular
+from lapwing.decoders.unbiased.linear_estimate import RANK, triangular
 from lapwing.linear.arrays import Vector
-from lapwing.linear.covariance import Covariance
+from lapwing.linear.covariance import Covariance, as_stored
 from lapwing.linear.operators.sums import running_sums
 from lapwing.results.uncertainty import Uncertainty, Variants
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lapwing.decoders.series.random_walk import Look
 from lapwing.decoders.series.walk_model import Walk
+from lapwing.linear.random_walk import Look
 from lapwing.results.series_change import ChangeKind
 
 PRICE = 2.0

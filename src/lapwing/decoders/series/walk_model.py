@@ -1,10 +1,11 @@
 """What the weeks of a series have in common, learnt from all of them by evidence.
 
 A week's masses are ``mean + columns (a_t + u_t)``: the walk a, and a part u that only this week
-has. Steps of the walk have a spectrum, a level for each half-octave of frequencies. A single week
-may step by far more (a jump), and may be an odd one that the next does not follow: each has a
-variance of its own, which goes to zero where the reports show nothing, as those of spikes and
-steps between bins do in the spectral prior.
+has. Steps of the walk have a spectrum, a level for each half-octave of frequencies. What every week
+has alone, up and down again, has one level for all weeks. A single week may step by far more (a
+jump), and may be an odd one that the next does not follow: each has a variance of its own, which
+goes to zero where the reports show nothing, as those of spikes and steps between bins do in the
+spectral prior.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.series.random_walk import (
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.random_walk import (
     Filtered,
     Look,
     Smoothed,
@@ -27,7 +29,6 @@ from lapwing.decoders.series.random_walk import (
     smoothed,
     without_own,
 )
-from lapwing.linear.arrays import Matrix, Vector
 
 LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Standard deviations of the step of the lowest wave from one week to the next, where 1 moves a
@@ -35,6 +36,15 @@ density by as much as it is high."""
 
 SLOPES = (1.0, 2.0, 3.0, 4.0)
 """By which power of the frequency the variances of steps fall."""
+
+FLICKERS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32)
+"""Standard deviations of the lowest wave of what each week has alone."""
+
+_FLICKERING = 2.0
+"""Log-evidence that what each week has alone must win."""
+
+_FEWEST = 4
+"""Weeks with reports from which what a week has alone can be told from a step."""
 
 JUMP_SLOPE = 2.0
 """Jumps are flatter than most steps are: a break in one week may be anywhere."""
@@ -91,6 +101,8 @@ class Walk:
         float64 [state]: variances of an ordinary step.
     jump, odd : numpy.ndarray
         float64 [weeks]: levels of the jump into each week, and of what an odd week has alone.
+    flicker : float
+        Level of what every week has alone.
     """
 
     mean: Vector
@@ -100,10 +112,11 @@ class Walk:
     step: Vector
     jump: Vector
     odd: Vector
+    flicker: float = 0.0
 
     @property
     def shape(self) -> Vector:
-        """Variances of a jump of level 1: float64 [state]."""
+        """Variances of a jump, or of what a week has alone, of level 1: float64 [state]."""
         shape: Vector = self.frequency**-JUMP_SLOPE
         return shape
 
@@ -115,7 +128,7 @@ class Walk:
     @property
     def own_parts(self) -> Matrix:
         """Variances of each week's own part: float64 [weeks, state]."""
-        return np.outer(self.odd, self.shape)
+        return np.outer(self.flicker + self.odd, self.shape)
 
     def looks(self, weeks: Sequence[Week | None]) -> list[Look | None]:
         """Return what the weeks say about the amplitudes ``a + u``."""
@@ -136,10 +149,14 @@ class Walk:
 
     def evidence(self, looks: Sequence[Look | None]) -> float:
         """Return the logarithm of the probability of all reports, up to a constant."""
+        parts, alone = self.without_own(looks)
+        return evidence_of(parts, self.first, self.steps) + alone
+
+    def without_own(self, looks: Sequence[Look | None]) -> tuple[list[Look | None], float]:
+        """Return what the weeks say about the walk alone, and what that adds to the evidence."""
         pairs = list(zip(looks, self.own_parts, strict=True))
         parts = [without_own(look, own) for look, own in pairs]
-        alone = sum(own_evidence(look, own) for look, own in pairs)
-        return evidence_of(parts, self.first, self.steps) + alone
+        return parts, sum(own_evidence(look, own) for look, own in pairs)
 
 
 def learnt_walk(
@@ -243,30 +260,43 @@ def _left_out(covariance: Matrix, columns: Matrix, information: Matrix) -> Matri
 
 
 def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Walk]:
-    """Return the level and slope of most evidence, searched from neighbour to neighbour."""
-    lines = (len(LEVELS), len(SLOPES))
+    """Return the levels and the slope of most evidence, searched from neighbour to neighbour."""
     last = replace(start, jump=start.jump[-_SEARCHED:], odd=start.odd[-_SEARCHED:])
+    looks = looks[-_SEARCHED:]
+    lines = [len(LEVELS), len(SLOPES), len(FLICKERS)]
+    seen = sum(look is not None for look in looks)
     tried: dict[tuple[int, ...], float] = {}
+    parts: dict[int, tuple[list[Look | None], float]] = {}
 
-    def walk(place: tuple[int, ...]) -> Walk:
-        return replace(last, step=LEVELS[place[0]] ** 2 * start.frequency ** -SLOPES[place[1]])
+    def walk(place: tuple[int, ...], before: Walk) -> Walk:
+        step = LEVELS[place[0]] ** 2 * start.frequency ** -SLOPES[place[1]]
+        return replace(before, step=step, flicker=FLICKERS[place[2]] ** 2)
 
     def weigh(place: tuple[int, ...]) -> None:
         if place not in tried:
-            tried[place] = walk(place).evidence(looks[-_SEARCHED:])
+            candidate = walk(place, last)
+            if place[2] not in parts:
+                parts[place[2]] = candidate.without_own(looks)
+            left, alone = parts[place[2]]
+            price = _FLICKERING if place[2] else 0.0
+            tried[place] = evidence_of(left, last.first, candidate.steps) + alone - price
 
-    for place in ((4, 1), (4, 2), (1, 1)):
+    for place in ((4, 1, 0), (4, 2, 0), (1, 1, 0)):
         weigh(place)
+    if seen >= _FEWEST:
+        weigh((1, 1, 3))
+    else:
+        lines[2] = 1
     before = 0
     while len(tried) > before:
         before = len(tried)
         best = max(tried, key=lambda place: tried[place])
-        for line, step in product(range(2), (-1, 1)):
+        for line, step in product(range(3), (-1, 1)):
             near = (*best[:line], best[line] + step, *best[line + 1 :])
             if 0 <= near[line] < lines[line]:
                 weigh(near)
     best = max(tried, key=lambda place: tried[place])
-    return tried[best], replace(start, step=walk(best).step)
+    return tried[best], walk(best, start)
 
 
 def refitted(
