@@ -134,8 +134,8 @@ class WalkErrors:
         ]
         walks: dict[Kind, Smoothed] = {}
         for kind, (factor, least) in self.wider.items():
-            levels = factor * self.jump + least**2
-            steps = factor * self.step + np.outer(levels, self.shape)
+            levels: Vector = factor * self.jump + least**2
+            steps: Matrix = factor * self.step + np.outer(levels, self.shape)
             owned = [without_own(look, self.own(kind, week)) for week, look in enumerate(looks)]
             walks[kind] = smoothed(filtered(owned, factor * self.first, steps))
         return walks

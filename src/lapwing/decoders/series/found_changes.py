@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from lapwing.decoders.series.walk_model import Walk
+from lapwing.decoders.series.walk import Walk
 from lapwing.linear.random_walk import Look
 from lapwing.results.series_change import ChangeKind
 

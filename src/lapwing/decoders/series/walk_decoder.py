@@ -18,7 +18,8 @@ from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Poste
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import learnt_prior
-from lapwing.decoders.series.walk_model import Walk, Week, learnt_walk, refitted
+from lapwing.decoders.series.walk import Walk, Week
+from lapwing.decoders.series.walk_model import learnt_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import as_stored
 from lapwing.linear.random_walk import Filtered, Look, Smoothed, smoothed

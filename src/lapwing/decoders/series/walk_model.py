@@ -11,21 +11,21 @@ spectral prior.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.decoders.series.added_jumps import with_added_jumps
+from lapwing.decoders.series.walk import JUMP_SLOPE, Walk, Week
+from lapwing.linear.arrays import Flags, Matrix, Vector
 from lapwing.linear.random_walk import (
-    Filtered,
     Look,
     Smoothed,
     evidence_of,
     filtered,
-    own_evidence,
     smoothed,
     without_own,
 )
@@ -45,9 +45,6 @@ _FLICKERING = 2.0
 
 _FEWEST = 4
 """Weeks with reports from which what a week has alone can be told from a step."""
-
-JUMP_SLOPE = 2.0
-"""Jumps are flatter than most steps are: a break in one week may be anywhere."""
 
 SPARSITY = 3.0
 """How much stronger than its noise a jump must be before its variance grows."""
@@ -73,90 +70,6 @@ WHOLE = 128
 """Symbols up to which all waves are the state; above, the lowest 96 and what stands out."""
 
 _WAVES, _EXTRA = 96, 32
-
-
-@dataclass(frozen=True, eq=False)
-class Week:
-    """The quadratic likelihood of a week's masses x: ``score'x - x' information x / 2``."""
-
-    information: Matrix
-    score: Vector
-
-
-@dataclass(frozen=True, eq=False)
-class Walk:
-    """A random walk of distributions, with the variances that were learnt.
-
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [size]: masses where the state is zero.
-    columns : numpy.ndarray
-        float64 [size, state]: what an amplitude adds to them; of sum zero.
-    frequency : numpy.ndarray
-        float64 [state].
-    first : numpy.ndarray
-        float64 [state, state]: prior covariance of the first week.
-    step : numpy.ndarray
-        float64 [state]: variances of an ordinary step.
-    jump, odd : numpy.ndarray
-        float64 [weeks]: levels of the jump into each week, and of what an odd week has alone.
-    flicker : float
-        Level of what every week has alone.
-    """
-
-    mean: Vector
-    columns: Matrix
-    frequency: Vector
-    first: Matrix
-    step: Vector
-    jump: Vector
-    odd: Vector
-    flicker: float = 0.0
-
-    @property
-    def shape(self) -> Vector:
-        """Variances of a jump, or of what a week has alone, of level 1: float64 [state]."""
-        shape: Vector = self.frequency**-JUMP_SLOPE
-        return shape
-
-    @property
-    def steps(self) -> Matrix:
-        """Variances of the step into each week: float64 [weeks, state]."""
-        return self.step + np.outer(self.jump, self.shape)
-
-    @property
-    def own_parts(self) -> Matrix:
-        """Variances of each week's own part: float64 [weeks, state]."""
-        return np.outer(self.flicker + self.odd, self.shape)
-
-    def looks(self, weeks: Sequence[Week | None]) -> list[Look | None]:
-        """Return what the weeks say about the amplitudes ``a + u``."""
-        found: list[Look | None] = []
-        for week in weeks:
-            if week is None:
-                found.append(None)
-                continue
-            curved = week.information @ self.columns
-            score = week.score @ self.columns - self.mean @ curved
-            found.append(Look(self.columns.T @ curved, score))
-        return found
-
-    def filtered(self, looks: Sequence[Look | None]) -> Filtered:
-        """Return the walk's state week by week, given the weeks up to each."""
-        parts = [without_own(look, own) for look, own in zip(looks, self.own_parts, strict=True)]
-        return filtered(parts, self.first, self.steps)
-
-    def evidence(self, looks: Sequence[Look | None]) -> float:
-        """Return the logarithm of the probability of all reports, up to a constant."""
-        parts, alone = self.without_own(looks)
-        return evidence_of(parts, self.first, self.steps) + alone
-
-    def without_own(self, looks: Sequence[Look | None]) -> tuple[list[Look | None], float]:
-        """Return what the weeks say about the walk alone, and what that adds to the evidence."""
-        pairs = list(zip(looks, self.own_parts, strict=True))
-        parts = [without_own(look, own) for look, own in pairs]
-        return parts, sum(own_evidence(look, own) for look, own in pairs)
 
 
 def learnt_walk(
@@ -191,30 +104,35 @@ def learnt_walk(
             found = evidence, walk, looks
     assert found is not None
     _, walk, looks = found
-    if not rough:
-        walk = _with_jumps(walk, looks)
-    return refitted(walk, looks, again=not rough), looks
+    if rough:
+        return refitted(walk, looks), looks
+    walk, kept = _with_jumps(walk, looks)
+    return refitted(walk, looks, again=True, kept=kept), looks
 
 
-def _with_jumps(walk: Walk, looks: Sequence[Look | None]) -> Walk:
-    """Return the walk with jumps, and with steps of most evidence beside them.
+def _with_jumps(walk: Walk, looks: Sequence[Look | None]) -> tuple[Walk, Flags]:
+    """Return the walk with jumps, and with steps of most evidence beside them; and which it keeps.
 
-    What one explains the other need not, so they are sought from two sides: jumps beside the
-    steps that the weeks ask for without any, and jumps beside hardly any steps. Each jump that
-    was found has its price.
+    What one explains the other need not, so they are sought from three sides: jumps beside the
+    steps that the weeks ask for without any, jumps beside hardly any steps, and jumps added one by
+    one to hardly any steps. Each jump that was found has its price.
     """
-    quiet = LEVELS[0] ** 2 * walk.frequency**-JUMP_SLOPE
+    quiet = replace(walk, step=LEVELS[0] ** 2 * walk.frequency**-JUMP_SLOPE, flicker=0.0)
     price = float(np.log(max(2, len(looks))))
-    best: tuple[float, Walk] | None = None
-    for start in (walk, replace(walk, step=quiet)):
-        tried = refitted(start, looks, spectrum=False, sweeps=_FEWER)
+    best: tuple[float, Walk, Flags] | None = None
+    added = with_added_jumps(quiet, looks)
+    for start in (walk, replace(quiet, flicker=walk.flicker), added):
+        kept = (start.jump > 0) | (start.odd > 0)
+        tried = start
+        if not kept.any():
+            tried = refitted(start, looks, spectrum=False, sweeps=_FEWER)
         _, tried = _best_spectrum(tried, looks)
         jumps = np.count_nonzero(np.append(tried.jump, tried.odd) > _SHOWN)
         worth = tried.evidence(looks) - price * jumps
         if best is None or worth > best[0]:
-            best = worth, tried
+            best = worth, tried, kept
     assert best is not None
-    return best[1]
+    return best[1], best[2]
 
 
 def _laid_out(
@@ -306,6 +224,7 @@ def refitted(
     spectrum: bool = True,
     again: bool = False,
     sweeps: int = 8,
+    kept: Flags | None = None,
 ) -> Walk:
     """Return the walk with jumps and odd weeks where the reports show them.
 
@@ -318,6 +237,8 @@ def refitted(
     again : bool
         Whether to go on from the jumps that the walk has.
     sweeps : int
+    kept : numpy.ndarray, optional
+        bool [weeks]: jumps that won their price already, which need be no stronger than noise.
 
     Notes
     -----
@@ -329,12 +250,13 @@ def refitted(
     if not again:
         jump = np.where(np.arange(seen.size) > 0, _START, 0.0)
         walk = replace(walk, jump=jump, odd=np.where(seen, _START, 0.0))
+    sparsity = np.where(kept, 1.0, SPARSITY) if kept is not None else np.full(seen.size, SPARSITY)
     for _ in range(sweeps):
-        walk = _swept(walk, looks, spectrum=spectrum)
+        walk = _swept(walk, looks, sparsity, spectrum=spectrum)
     return walk
 
 
-def _swept(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool) -> Walk:
+def _swept(walk: Walk, looks: Sequence[Look | None], sparsity: Vector, *, spectrum: bool) -> Walk:
     own = walk.own_parts
     parts = [without_own(look, mine) for look, mine in zip(looks, own, strict=True)]
     after = smoothed(filtered(parts, walk.first, walk.steps))
@@ -345,7 +267,7 @@ def _swept(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool) -> Walk:
     if spectrum and len(squares) and step.any():
         step = step * _factors(walk, squares, usual)
     jump = walk.jump.copy()
-    jump[1:] = _fixed_point(jump[1:], squares @ shape, usual @ shape)
+    jump[1:] = _fixed_point(jump[1:], squares @ shape, sparsity[1:] * (usual @ shape))
     odd = walk.odd.copy()
     for week, part in enumerate(parts):
         if part is not None:
@@ -353,13 +275,15 @@ def _swept(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool) -> Walk:
             told = part.information @ after.covariance[week]
             usually = np.diag(part.information) - np.einsum("ij,ji->i", told, part.information)
             (odd[week],) = _fixed_point(
-                odd[week : week + 1], score[None] ** 2 @ shape, usually[None] @ shape
+                odd[week : week + 1],
+                score[None] ** 2 @ shape,
+                sparsity[week] * (usually[None] @ shape),
             )
     return replace(walk, step=step, jump=jump, odd=odd)
 
 
 def _fixed_point(level: Vector, found: Vector, usual: Vector) -> Vector:
-    updated: Vector = np.clip(level * found / (SPARSITY * np.maximum(usual, 1e-300)), 1e-12, 4.0)
+    updated: Vector = np.clip(level * found / np.maximum(usual, 1e-300), 1e-12, 4.0)
     return updated
 
 
