@@ -38,6 +38,7 @@ BENCHMARKS = {
     "accuracy/compressive_figures": "the compressive paper's figures 2 and 3 and table 1",
     "accuracy/series_errors": "weeks decoded together (needs the data folder)",
     "accuracy/series_changes": "jumps of a series, found and false, and its bands",
+    "accuracy/watch_alarms": "changes that a watch reports where there are none",
     "accuracy/shuffle_table": "what shuffled reports promise",
     "accuracy/predicted_labels": "what `recommend` predicts for labels, beside simulation",
     "accuracy/predicted_error": "what recommend predicts, and what is seen (needs the data folder)",

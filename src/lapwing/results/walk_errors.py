@@ -142,7 +142,7 @@ class WalkErrors:
 
     @cached_property
     def _inverse(self) -> Matrix:
-        inverse: Matrix = np.linalg.pinv(self.columns)
+        inverse: Matrix = np.asarray(np.linalg.pinv(self.columns), dtype=np.float64)
         return inverse
 
     def _parts(self, kind: Kind, week: int) -> tuple[Matrix, Matrix]:
