@@ -405,6 +405,8 @@ class Series:
             raise FormatError(f"the series is damaged: {error}") from None
         if any(not 0 <= change.week < len(found) for change in found.changes):
             raise FormatError("a change of this series is in a week that it has not")
+        if any(change.shift.beyond(found.domain) for change in found.changes):
+            raise FormatError("a change of this series is at a symbol that its domain has not")
         if not old and document["errors"] is not None:
             found = found._with_errors(document["errors"])
         written = found.to_document()

@@ -28,6 +28,47 @@ _NEGLIGIBLE = 1e-4
 left out of a file: variances are too large by such a part then."""
 
 
+@dataclass(frozen=True)
+class Wider:
+    """By how much the learnt variances are multiplied for bands of one kind.
+
+    Parameters
+    ----------
+    jump : float
+        Those of the first week, of jumps and of odd weeks.
+    step : float
+        Those of ordinary steps.
+    flicker : float
+        Those of what every week has alone.
+    least : float
+        Level of the step that any week may have beside them, as a standard deviation.
+    """
+
+    jump: float
+    step: float
+    flicker: float
+    least: float
+
+    def to_document(self) -> dict[str, float]:
+        """Return the JSON form."""
+        return {
+            "jump": self.jump,
+            "step": self.step,
+            "flicker": self.flicker,
+            "least": self.least,
+        }
+
+    @classmethod
+    def from_document(cls, document: Any) -> Wider:
+        """Return what :meth:`to_document` wrote; FormatError when it is none."""
+        keys = ("jump", "step", "flicker", "least")
+        require(document, set(keys), name="how a series is widened")
+        numbers = [document[key] for key in keys]
+        if any(type(each) is not float or not 0 <= each < 1e6 for each in numbers):
+            raise FormatError("variances must be widened by numbers that are not negative")
+        return cls(*numbers)
+
+
 @dataclass(frozen=True, eq=False)
 class WeekErrors:
     """What one week's reports say, and about whom.
@@ -90,10 +131,11 @@ class WalkErrors:
     step, shape : numpy.ndarray
         float64 [state]: variances of an ordinary step, and of a jump of level 1.
     jump, odd : numpy.ndarray
-        float64 [weeks]: levels of the jump into each week, and of what a week has alone.
+        float64 [weeks]: levels of the jump into each week, and of what an odd week has alone.
+    flicker : float
+        Level of what every week has alone.
     wider : mapping
-        By kind of band: the factor of all these variances, and the level of the step that any
-        week may have beside them.
+        By kind of band.
     method : str
     weeks : tuple of WeekErrors or None
         None where nobody reported.
@@ -114,14 +156,17 @@ class WalkErrors:
     shape: Vector
     jump: Vector
     odd: Vector
-    wider: Mapping[Kind, tuple[float, float]]
+    flicker: float
+    wider: Mapping[Kind, Wider]
     method: str
     weeks: tuple[WeekErrors | None, ...]
     scores: Matrix | None = None
 
     def own(self, kind: Kind, week: int) -> Vector:
         """Return the variances of what one week has alone: float64 [state]."""
-        own: Vector = self.wider[kind][0] * self.odd[week] * self.shape
+        wider = self.wider[kind]
+        level = wider.jump * self.odd[week] + wider.flicker * self.flicker
+        own: Vector = level * self.shape
         return own
 
     @cached_property
@@ -133,11 +178,11 @@ class WalkErrors:
             for week, score in zip(self.weeks, scores, strict=True)
         ]
         walks: dict[Kind, Smoothed] = {}
-        for kind, (factor, least) in self.wider.items():
-            levels: Vector = factor * self.jump + least**2
-            steps: Matrix = factor * self.step + np.outer(levels, self.shape)
+        for kind, wider in self.wider.items():
+            levels: Vector = wider.jump * self.jump + wider.least**2
+            steps: Matrix = wider.step * self.step + np.outer(levels, self.shape)
             owned = [without_own(look, self.own(kind, week)) for week, look in enumerate(looks)]
-            walks[kind] = smoothed(filtered(owned, factor * self.first, steps))
+            walks[kind] = smoothed(filtered(owned, wider.jump * self.first, steps))
         return walks
 
     @cached_property
@@ -244,7 +289,8 @@ class WalkErrors:
             "shape": coded(self.shape),
             "jump": coded(self.jump),
             "odd": coded(self.odd),
-            "wider": {kind: [*by] for kind, by in self.wider.items()},
+            "flicker": self.flicker,
+            "wider": {kind: by.to_document() for kind, by in self.wider.items()},
             "method": self.method,
             "weeks": [None if week is None else week.to_document() for week in self.weeks],
         }
@@ -252,7 +298,8 @@ class WalkErrors:
     @classmethod
     def from_document(cls, document: Any, *, size: int, weeks: int) -> WalkErrors:
         """Return the errors that :meth:`to_document` wrote; FormatError when they are none."""
-        keys = {"columns", "first", "step", "shape", "jump", "odd", "wider", "method", "weeks"}
+        keys = {"columns", "first", "step", "shape", "jump", "odd", "method", "weeks"}
+        keys |= {"flicker", "wider"}
         require(document, keys, name="the errors of a series")
         wider, listed = document["wider"], document["weeks"]
         if not isinstance(document["method"], str):
@@ -261,8 +308,9 @@ class WalkErrors:
             raise FormatError("the errors of a series must have an entry for each week")
         if not isinstance(wider, dict) or set(wider) != set(get_args(Kind)):
             raise FormatError("the errors of a series must be for both kinds of band")
-        if not all(_positive_pair(by) for by in wider.values()):
-            raise FormatError("variances must be widened by two positive numbers")
+        flicker = document["flicker"]
+        if type(flicker) is not float or not 0 <= flicker < 1e6:
+            raise FormatError("the variances of a series are damaged")
         step = decoded(document["step"])
         state = step.size
         shape = decoded(document["shape"], numbers=state)
@@ -277,7 +325,8 @@ class WalkErrors:
             shape,
             jump,
             odd,
-            {kind: (float(wider[kind][0]), float(wider[kind][1])) for kind in get_args(Kind)},
+            flicker,
+            {kind: Wider.from_document(wider[kind]) for kind in get_args(Kind)},
             document["method"],
             tuple(
                 None if week is None else WeekErrors.from_document(week, size=size, state=state)
@@ -302,11 +351,3 @@ def root_of(information: Matrix, most: Vector) -> Matrix:
     root = (np.sqrt(values[kept]) * vectors[:, kept]).T / scale
     found: Matrix = np.ascontiguousarray(root.astype(np.float32).astype(np.float64))
     return found
-
-
-def _positive_pair(by: Any) -> bool:
-    return (
-        isinstance(by, list)
-        and len(by) == 2
-        and all(type(each) is float and 0 < each < 1e6 for each in by)
-    )

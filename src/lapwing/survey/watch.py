@@ -22,7 +22,14 @@ from lapwing.decoders.series.change_test import (
 )
 from lapwing.decoders.series.walk_decoder import walked
 from lapwing.decoders.unbiased.linear_estimate import compressed
-from lapwing.documents import fingerprint, parse, read, require, require_format
+from lapwing.documents import (
+    fingerprint,
+    parse,
+    read,
+    require,
+    require_format,
+    require_spelling,
+)
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
@@ -362,7 +369,11 @@ class Watch:
         except ArgumentError as error:
             raise FormatError(f"the watch is damaged: {error}") from None
         state = 0 if watch.pilot is None else watch._columns()[1].size
-        return replace(watch, weeks=tuple(_week(week, state) for week in weeks))
+        watch = replace(watch, weeks=tuple(_week(week, state) for week in weeks))
+        if any(change.shift.beyond(domain) for change in watch.changes):
+            raise FormatError("a change of this watch is at a symbol that its domain has not")
+        require_spelling(document, watch.to_document(), name="the watch")
+        return watch
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Watch:

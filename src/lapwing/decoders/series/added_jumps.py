@@ -21,8 +21,8 @@ LEVELS = np.geomspace(0.003, 0.6, 8)
 _LOOKED_AT = 6
 """Weeks, those whose score is largest beside its noise, that are tried at a time."""
 
-_SPARSE = 12
-"""One jump or odd week is added for so many weeks, at most; and one in any case."""
+_SPARSE, _MOST = 12, 8
+"""One jump or odd week is added for so many weeks, one in any case; and this many at most."""
 
 
 def with_added_jumps(walk: Walk, looks: Sequence[Look | None]) -> Walk:
@@ -40,7 +40,7 @@ def with_added_jumps(walk: Walk, looks: Sequence[Look | None]) -> Walk:
     each that is added.
     """
     price = float(np.log(max(2, len(looks))))
-    for _ in range(max(1, len(looks) // _SPARSE)):
+    for _ in range(min(max(1, len(looks) // _SPARSE), _MOST)):
         jump, odd = walk.jump.copy(), walk.odd.copy()
         found = max(_gains(walk, looks), default=(0.0, 0, 0.0, False))
         if found[0] <= price:

@@ -26,16 +26,16 @@ from lapwing.linear.random_walk import Filtered, Look, Smoothed, smoothed
 from lapwing.linear.random_walk import without_own as without
 from lapwing.results.band import Kind
 from lapwing.results.uncertainty import Uncertainty
-from lapwing.results.walk_errors import WalkErrors, WeekErrors, root_of
+from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
 
 PASSES = 2
 
-POINTWISE, SIMULTANEOUS = (4.0, 0.01), (6.0, 0.03)
-"""How much wider the variances of the walk are for bands, and the level that the step into any
-week may have whatever was learnt (of a standard deviation, 1 as high as the density): a jump that
-is too small to be sure of may be there. See :func:`_errors`."""
-
-_WIDER: dict[Kind, tuple[float, float]] = {"pointwise": POINTWISE, "simultaneous": SIMULTANEOUS}
+_WIDER: dict[Kind, Wider] = {
+    "pointwise": Wider(jump=4.0, step=1.5, flicker=1.0, least=0.0075),
+    "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
+}
+"""Variances of bands. A jump that is too small to be sure of may be in any week, and how far one
+goes is learnt from that one alone; of the steps and of what each week has alone there are many."""
 
 _LOOK_BACK, _MORE = 60, 1.25
 """Weeks looked back at where a week is decoded from those before it; from how many times as many
@@ -278,10 +278,11 @@ def _with_own(look: Look, own: Vector, mean: Vector, covariance: Matrix) -> tupl
 def _roots(fit: _Fit, numbers: Sequence[int]) -> list[Matrix | None]:
     """Return the information of some weeks as columns, those that say something."""
     walk = fit.walk
-    factor, least = SIMULTANEOUS
-    levels = factor * (walk.jump.sum() + walk.odd.max() + walk.flicker) + least**2 * walk.jump.size
-    usual = np.diag(walk.first) + walk.step * walk.jump.size
-    most = factor * usual + levels * walk.shape
+    wider = _WIDER["simultaneous"]
+    levels = wider.jump * (walk.jump.sum() + walk.odd.max()) + wider.flicker * walk.flicker
+    levels += wider.least**2 * walk.jump.size
+    usual = wider.jump * np.diag(walk.first) + wider.step * walk.step * walk.jump.size
+    most = usual + levels * walk.shape
     looks = [fit.looks[number] for number in numbers]
     return [None if look is None else root_of(look.information, most) for look in looks]
 
@@ -306,7 +307,8 @@ def _errors(fit: _Fit, roots: Sequence[Matrix | None], chosen: Sequence[int]) ->
         walk.step,
         walk.shape,
         walk.jump,
-        walk.flicker + walk.odd,
+        walk.odd,
+        walk.flicker,
         _WIDER,
         METHOD,
         tuple(listed),

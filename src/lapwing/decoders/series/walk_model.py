@@ -105,7 +105,7 @@ def learnt_walk(
     assert found is not None
     _, walk, looks = found
     if rough:
-        return refitted(walk, looks), looks
+        return refitted(walk, looks, sweeps=_FEWER), looks
     walk, kept = _with_jumps(walk, looks)
     return refitted(walk, looks, again=True, kept=kept), looks
 
