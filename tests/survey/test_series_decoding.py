@@ -256,9 +256,9 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
         lw.decode_series([weeks[0][1]])
     with pytest.raises(MismatchError):
         lw.decode_series([(other, weeks[0][1])])
-    wide = lw.Survey("wide", lw.SquareWave(lw.Interval(0, 1, bins=1024), 1))
-    with pytest.raises(UnsupportedChannelError, match="at most 512 symbols"):
-        lw.decode_series([(wide, lw.simulate(wide.randomizer, np.ones(1024, int), rng=1))])
+    wide = lw.Survey("wide", lw.SquareWave(lw.Interval(0, 1, bins=2048), 1))
+    with pytest.raises(UnsupportedChannelError, match="at most 1024 symbols, got 2048"):
+        lw.decode_series([(wide, lw.simulate(wide.randomizer, np.ones(2048, int), rng=1))])
     kept = lw.Survey("kept", SURVEY.randomizer, remembered=True)
     with pytest.raises(ArgumentError, match="remembered reports"):
         lw.decode_series(pairs(counts[:1], kept))

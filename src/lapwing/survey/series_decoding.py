@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.spectral_prior import DENSE
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
 from lapwing.decoders.series.found_changes import found_changes
@@ -38,6 +37,12 @@ WeekGiven: TypeAlias = "tuple[Survey[Any], Tally] | Release | Publication | None
 """What is known of one week: a survey and its tally, a release, or nothing."""
 
 NOBODY = "nobody reported"
+
+LIMIT = 1024
+"""Symbols of numbers: each week has a matrix of their square."""
+
+_CELLS = 2**27
+"""Numbers in those matrices: 1 GiB."""
 
 _DATED = re.compile(r"\d{4}(-W\d{2}|-\d{2}(-\d{2})?)?")
 """Names that say when: 2026, 2026-03, 2026-W09, 2026-03-01. As texts they sort by time."""
@@ -96,7 +101,8 @@ def decode_series(
         When weeks or names are out of order, there are none, or one is no such pair; when
         reports are remembered, and so show no changes.
     UnsupportedChannelError
-        Of numbers on more than 512 symbols; of labels under a randomizer that gives no share by
+        Of numbers on more than 1024 symbols, or of more weeks than memory should hold (512 at 512
+        symbols); of labels under a randomizer that gives no share by
         itself; of a release that is not linear.
 
     Privacy
@@ -112,7 +118,8 @@ def decode_series(
     Cost
     ----
     Numbers: O(weeks * state^3) with a state of at most 128 amplitudes; 2 s for 36 weeks of 64
-    bins. With ``smooth=False`` about five times as much. Labels: O(weeks * labels).
+    bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
+    O(weeks * labels).
 
     Notes
     -----
@@ -136,6 +143,7 @@ def decode_series(
     read = read_weeks(weeks, names)
     domain = next(week.domain for week in read if week.channel is not None)
     if domain.ordered:
+        _check_size(domain, sum(week.channel is not None for week in read))
         return _of_numbers(read, domain, smooth=smooth)
     return _of_labels(read, domain, smooth=smooth)
 
@@ -251,12 +259,22 @@ def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:
         )
 
 
-def _of_numbers(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
-    if domain.size > DENSE:
+def _check_size(domain: Domain, weeks: int) -> None:
+    """Raise UnsupportedChannelError where a dense matrix of each week would be too much."""
+    if domain.size > LIMIT:
         raise UnsupportedChannelError(
-            f"a series of numbers is decoded on at most {DENSE} symbols, got {domain.size}; ask at "
-            "fewer bins"
+            f"weeks of numbers are decoded together on at most {LIMIT} symbols, got {domain.size}; "
+            "decode each week by itself, or ask at fewer bins"
         )
+    most = _CELLS // domain.size**2
+    if weeks > most:
+        raise UnsupportedChannelError(
+            f"at {domain.size} symbols at most {most} weeks are decoded together, got {weeks}; "
+            "decode them in parts, or ask at fewer bins"
+        )
+
+
+def _of_numbers(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
     given = [None if week.channel is None else (week.channel, week.observed) for week in read]
     scaled = ScaledBasis(domain)
     answer = walked(given, scaled) if smooth else walked_so_far(given, scaled)
