@@ -173,9 +173,11 @@ class Series:
             if week not in names:
                 raise ArgumentError(f"no week is named {week!r}; they are {_listed(names)}")
             return names.index(week)
-        if isinstance(week, bool) or not -len(self) <= week < len(self):
+        if not isinstance(week, int | np.integer) or isinstance(week, bool):
+            raise ArgumentError("a week is named by its name or its position, a whole number")
+        if not -len(self) <= week < len(self):
             raise ArgumentError(f"there are {len(self)} weeks, so none has the position {week}")
-        return week % len(self)
+        return int(week) % len(self)
 
     @property
     def names(self) -> list[str]:

@@ -223,12 +223,17 @@ def _check_names(names: list[str], weeks: int) -> None:
     if len(names) != weeks:
         raise ArgumentError(f"there are {weeks} weeks and {len(names)} names; give one for each")
     for name in names:
-        if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
-            raise ArgumentError("the name of a week must be a text of 1 to 100 printable letters")
+        check_name(name)
     if len(set(names)) < weeks:
         twice = next(name for name in names if names.count(name) > 1)
         raise ArgumentError(f"two weeks are named {twice!r}; name each once")
     check_order(names)
+
+
+def check_name(name: object) -> None:
+    """Raise ArgumentError unless it can be the name of a week."""
+    if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
+        raise ArgumentError("the name of a week must be a text of 1 to 100 printable letters")
 
 
 def check_order(names: Sequence[str]) -> None:

@@ -39,7 +39,14 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.series_change import Shift
 from lapwing.results.uncertainty import Uncertainty
-from lapwing.survey.series_decoding import ReadWeek, WeekGiven, check_domain, check_order, read_week
+from lapwing.survey.series_decoding import (
+    ReadWeek,
+    WeekGiven,
+    check_domain,
+    check_name,
+    check_order,
+    read_week,
+)
 
 VERSION = 1
 
@@ -123,7 +130,7 @@ class _Seen:
     look: Look | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Watch:
     """Looks at one week after the other, and says when something changed.
 
@@ -174,6 +181,11 @@ class Watch:
         if not _number(self.alpha) or not 0 < self.alpha <= 0.5:
             raise ArgumentError(f"alpha must be in (0, 0.5], got {self.alpha!r}")
 
+    def __repr__(self) -> str:
+        """Return one line: what it looked at, not what was seen."""
+        weeks, changes = len(self.weeks), len(self.changes)
+        return f"<Watch at alpha {self.alpha:g}, {weeks} weeks looked at, {changes} reported>"
+
     @property
     def names(self) -> list[str]:
         """The weeks that were looked at, in order."""
@@ -198,6 +210,7 @@ class Watch:
             When its name was given before or is out of order, and as of decode_series.
         """
         called = str(len(self.weeks) + 1) if name is None else name
+        check_name(called)
         if called in self.names:
             raise MismatchError(f"week {called} was looked at before; name each week once")
         check_order([*self.names, called])
