@@ -18,6 +18,10 @@ from lapwing.linear.random_walk import Look, filtered, smoothed
 LEVELS = np.geomspace(0.003, 0.6, 8)
 """Levels that are tried for one jump."""
 
+ADDED = 2.0
+"""Log-evidence that a jump or an odd week must win beside the logarithm of the weeks, before it is
+taken for more than a large step of a walk or of what flickers."""
+
 _LOOKED_AT = 6
 """Weeks, those whose score is largest beside its noise, that are tried at a time."""
 
@@ -36,10 +40,10 @@ def with_added_jumps(walk: Walk, looks: Sequence[Look | None]) -> Walk:
 
     Notes
     -----
-    Each must gain more log-evidence than the logarithm of the weeks. One pass of the smoother for
+    Each must gain more log-evidence than its price. One pass of the smoother for
     each that is added.
     """
-    price = float(np.log(max(2, len(looks))))
+    price = ADDED + float(np.log(max(2, len(looks))))
     for _ in range(min(max(1, len(looks) // _SPARSE), _MOST)):
         jump, odd = walk.jump.copy(), walk.odd.copy()
         found = max(_gains(walk, looks), default=(0.0, 0, 0.0, False))

@@ -18,7 +18,7 @@ import numpy as np
 
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.series.added_jumps import with_added_jumps
+from lapwing.decoders.series.added_jumps import ADDED, with_added_jumps
 from lapwing.decoders.series.walk import JUMP_SLOPE, Walk, Week
 from lapwing.linear.arrays import Flags, Matrix, Vector
 from lapwing.linear.random_walk import (
@@ -40,7 +40,7 @@ SLOPES = (1.0, 2.0, 3.0, 4.0)
 FLICKERS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Standard deviations of the lowest wave of what each week has alone."""
 
-_FLICKERING = 2.0
+_FLICKERING = 1.0
 """Log-evidence that what each week has alone must win."""
 
 _FEWEST = 4
@@ -118,7 +118,7 @@ def _with_jumps(walk: Walk, looks: Sequence[Look | None]) -> tuple[Walk, Flags]:
     one to hardly any steps. Each jump that was found has its price.
     """
     quiet = replace(walk, step=LEVELS[0] ** 2 * walk.frequency**-JUMP_SLOPE, flicker=0.0)
-    price = float(np.log(max(2, len(looks))))
+    price = ADDED + float(np.log(max(2, len(looks))))
     best: tuple[float, Walk, Flags] | None = None
     added = with_added_jumps(quiet, looks)
     for start in (walk, replace(quiet, flicker=walk.flicker), added):
