@@ -10,6 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.decoders.series.added_jumps import LEVELS, _gains, with_added_jumps
+from lapwing.decoders.series.found_changes import PRICE, found_changes
 from lapwing.decoders.series.walk import Walk
 from lapwing.decoders.series.walk_model import _best_spectrum
 from lapwing.errors import UnsupportedChannelError
@@ -173,11 +174,22 @@ def test_what_flickers_is_no_walk_and_what_walks_does_not_flicker() -> None:
     _, flickers = _best_spectrum(walk_of(16), seen({}, odd=ups))
     assert flickers.flicker > 0.02 and flickers.step[0] < 0.01
     _, walks = _best_spectrum(walk_of(16), seen(ups))
-    assert walks.flicker < 0.01 and walks.step[0] > 0.01
+    assert walks.flicker < walks.step[0] and walks.step[0] > 0.01
     _, still = _best_spectrum(walk_of(16), seen({}))
     assert still.flicker == 0.0 and still.step[0] < 1e-3
     # Of three weeks nobody can tell.
     assert _best_spectrum(walk_of(3), seen({}, odd=ups)[:3])[1].flicker == 0.0
+
+
+def test_a_change_must_win_more_where_there_are_more_weeks() -> None:
+    quiet = replace(walk_of(16), step=np.full(STATE, 1e-5))
+    jumped = replace(quiet, jump=np.where(np.arange(16) == 9, 0.02, 0.0))
+    for size, found in ((0.1, False), (0.12, True)):
+        looks = seen({9: size})
+        gained = jumped.evidence(looks) - quiet.evidence(looks)
+        assert gained > PRICE
+        assert (gained > PRICE + np.log(15)) == found
+        assert [change.week for change in found_changes(jumped, looks)] == [9] * found
 
 
 def test_more_weeks_than_memory_should_hold_are_refused() -> None:

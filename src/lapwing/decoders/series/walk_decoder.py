@@ -31,7 +31,7 @@ from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
 PASSES = 2
 
 _WIDER: dict[Kind, Wider] = {
-    "pointwise": Wider(jump=4.0, step=3.0, flicker=1.0, least=0.0075),
+    "pointwise": Wider(jump=4.0, step=3.0, flicker=2.0, least=0.0075),
     "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
 }
 """Variances of bands. A jump that is too small to be sure of may be in any week, and how far one

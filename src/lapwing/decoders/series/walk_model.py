@@ -37,7 +37,7 @@ density by as much as it is high."""
 SLOPES = (1.0, 2.0, 3.0, 4.0)
 """By which power of the frequency the variances of steps fall."""
 
-FLICKERS = (0.0, 0.02, 0.04, 0.08, 0.16, 0.32)
+FLICKERS = (0.0, 0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.16, 0.22, 0.32)
 """Standard deviations of the lowest wave of what each week has alone."""
 
 _FLICKERING = 1.0
@@ -202,7 +202,7 @@ def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Wa
     for place in ((4, 1, 0), (4, 2, 0), (1, 1, 0)):
         weigh(place)
     if seen >= _FEWEST:
-        weigh((1, 1, 3))
+        weigh((1, 1, FLICKERS.index(0.08)))
     else:
         lines[2] = 1
     before = 0
