@@ -17,7 +17,7 @@ from lapwing.protocol.domains.units import to_text
 from lapwing.results.band import Kind
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
-from lapwing.results.label_errors import LabelErrors
+from lapwing.results.label_walk_errors import LabelErrors
 from lapwing.results.readable import (
     Columns,
     equal_results,
