@@ -43,6 +43,7 @@ BENCHMARKS = {
     "accuracy/compressive_theorem": "its theorem 1.1 and table 1, our rule for m, recommend",
     "accuracy/series_errors": "weeks decoded together (needs the data folder)",
     "accuracy/series_changes": "jumps of a series, found and false, and its bands",
+    "accuracy/watch_alarms": "changes that a watch reports where there are none",
     "accuracy/shuffle_table": "what shuffled reports promise",
     "accuracy/predicted_labels": "what `recommend` predicts for labels, beside simulation",
     "accuracy/predicted_error": "what recommend predicts, and what is seen (needs the data folder)",

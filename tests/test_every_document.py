@@ -27,8 +27,10 @@ from lapwing import (
     HeavyHitters,
     LapwingError,
     Ledger,
+    Series,
     Summary,
     Survey,
+    Watch,
 )
 from lapwing.documents import parse, read
 from lapwing.errors import FormatError
@@ -80,6 +82,17 @@ def _ask_result(result: Any) -> None:
         assert result.confidence_band(0.9) is not result
 
 
+def _ask_series(series: Any) -> None:
+    assert series.summary() and len(series.names) == len(series)
+    with contextlib.suppress(LapwingError):
+        assert series.between(0, len(series) - 1).confidence_band(0.9) is not series
+
+
+def _ask_watch(watch: Any) -> None:
+    with contextlib.suppress(LapwingError):
+        assert len(watch.look(None)[0].weeks) == len(watch.weeks) + 1
+
+
 Reader = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 READERS: dict[str, Reader] = {
@@ -89,6 +102,8 @@ READERS: dict[str, Reader] = {
     "heavy-hitters.json": (HeavyHitters.from_document, _ask_result),
     "ledger.json": (Ledger.from_document, _ask_ledger),
     "release.json": (release_from_document, _ask_release),
+    "series.json": (Series.from_document, _ask_series),
+    "watch.json": (Watch.from_document, _ask_watch),
 }
 
 LOSSES: list[dict[str, Any]] = [

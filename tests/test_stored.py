@@ -20,20 +20,23 @@ from lapwing import (
     HeavyHitters,
     Ledger,
     Reports,
+    Series,
     Summary,
     Survey,
+    Watch,
     read_release,
 )
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.documents import read
-from lapwing.errors import FormatError
+from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.report_file import read_blocks, read_header
 from lapwing.protocol.messages.tally import tally_from_document
 from lapwing.survey.publication import decode_release, release_from_document
 from lapwing.survey.registry import MECHANISMS, RANDOMIZERS
-from tests.stored.make_stored import counted
+from tests.stored.make_stored import SERIES as STORED_SERIES
+from tests.stored.make_stored import counted, weeks_of
 
 STORED = Path(__file__).parent / "stored"
 CASES = sorted(folder for folder in STORED.glob("v*/*") if folder.is_dir())
@@ -41,6 +44,8 @@ SURVEYS = [folder for folder in CASES if (folder / "survey.json").exists()]
 LEDGERS = [folder for folder in CASES if (folder / "ledger.json").exists()]
 RELEASES = [folder for folder in CASES if (folder / "release.json").exists()]
 SUMMARIES = [folder for folder in CASES if (folder / "summary.bin").exists()]
+SERIES = [folder for folder in CASES if (folder / "series.json").exists()]
+WATCHES = [folder for folder in CASES if (folder / "watch.json").exists()]
 LISTS = [folder for folder in CASES if folder.name == "heavy-hitters"]
 
 
@@ -58,7 +63,9 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 def test_nothing_is_missing() -> None:
     assert {"v1"} == {path.name for path in STORED.glob("v*")}
-    assert LEDGERS and SUMMARIES and LISTS
+    assert LEDGERS and SUMMARIES and LISTS and WATCHES
+    versions = {facts_of(folder)["apart"] is None for folder in SERIES}
+    assert versions == {True, False}, "of version 1, which does not know what weeks share, and 2"
     mechanisms = {facts_of(folder)["mechanism"] for folder in RELEASES}
     assert set(MECHANISMS) - mechanisms == {"matching-pursuit", "polynomial-projection"}, (
         "whose matrices are computed in floating point, so other machines may have other ones"
@@ -74,6 +81,8 @@ def test_nothing_is_missing() -> None:
             (RELEASES, "release.json"),
             (SUMMARIES, "summary.bin"),
             (LISTS, "heavy-hitters.json"),
+            (SERIES, "series.json"),
+            (WATCHES, "watch.json"),
         ):
             if folder in folders:
                 expected = {name, "facts.json"}
@@ -217,3 +226,41 @@ def test_unknown_versions_of_report_files_are_refused(
     (tmp_path / "reports.lwr").write_bytes(data)
     with (tmp_path / "reports.lwr").open("rb") as stream, pytest.raises(FormatError):
         read_header(stream, name="reports.lwr")
+
+
+@pytest.mark.parametrize("folder", SERIES, ids=case_id)
+def test_the_series(folder: Path) -> None:
+    facts = facts_of(folder)
+    series = Series.from_document(read(folder / "series.json"))
+    assert series.names == facts["names"]
+    assert [week.gap for week in series] == facts["gaps"]
+    assert [change.to_document() for change in series.changes] == facts["changes"]
+    for week, mass, band in zip(series, facts["masses"], facts["bands"], strict=True):
+        found = week.distribution
+        if found is None:
+            assert mass is None
+            continue
+        assert found.mass.tolist() == mass
+        drawn = found.confidence_band(0.9)
+        assert drawn is not None
+        assert np.array([drawn.low, drawn.high]) == pytest.approx(np.array(band), abs=1e-6)
+    if facts["apart"] is None:
+        with pytest.raises(ArgumentError, match="stored by an earlier version"):
+            series.between(0, 5)
+    else:
+        apart = series.between(0, 5).confidence_band(0.9)
+        assert apart is not None
+        assert apart.low == pytest.approx(np.array(facts["apart"]), abs=1e-6)
+    again = Series.from_json(series.to_json())
+    assert again.weeks == series.weeks and again.changes == series.changes
+
+
+@pytest.mark.parametrize("folder", WATCHES, ids=case_id)
+def test_the_watch(folder: Path) -> None:
+    facts = facts_of(folder)
+    watch = Watch.read(folder / "watch.json")
+    assert watch.names == facts["names"]
+    assert [change.to_document() for change in watch.changes] == facts["changes"]
+    _, noticed = watch.look(weeks_of(STORED_SERIES["series"])[6])
+    assert noticed.evidence == pytest.approx(facts["evidence"], abs=1e-6)
+    assert noticed.needed == facts["needed"]

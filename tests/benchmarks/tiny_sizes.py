@@ -44,6 +44,7 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "accuracy/series_errors": {"repeats": 1, "series": ["jump"]},
     "accuracy/series_changes": {"repeats": 1, "moving": 0},
+    "accuracy/watch_alarms": {"repeats": 1, "weeks": 2, "settings": [["labels", 4, 1, 500]]},
     "speed/series": {"sizes": [[3, 16]], "repeats": 1},
     "accuracy/square_wave_figures": {
         "seed": 0,

@@ -57,8 +57,11 @@ from lapwing import (
     SumTree,
     Survey,
     UnaryEncoding,
+    Watch,
     Wavelet,
+    decode_series,
     seeded,
+    simulate,
 )
 from lapwing.errors import WeakAnswerWarning
 from lapwing.protocol.messages.report_file import Header, write
@@ -198,6 +201,13 @@ RELEASES: dict[str, tuple[Mechanism, Promise]] = {
     "release-running-prefix-sums": (RunningPrefixSums(rounds=4), NORMAL),
 }
 """Of mechanisms whose matrices are the same whole numbers on every machine."""
+
+
+SERIES: dict[str, Survey] = {
+    "series": Survey("wait", SquareWave(Interval(0, 60, bins=8), 1)),
+    "series-labels": Survey("app", OptimizedUnaryEncoding(Categories(["a", "b", "c", "d"]), 1)),
+}
+"""Beside them stands `series-version-1`, which an earlier version wrote."""
 
 
 def values_of(survey: Survey) -> list[Any]:
@@ -344,6 +354,63 @@ def write_heavy_hitters(folder: Path) -> None:
     (folder / "facts.json").write_text(document_text(said), "utf-8")
 
 
+def weeks_of(survey: Survey) -> list[Any]:
+    """Return seven weeks of a survey: the fourth is a gap, and from the fifth on all is other."""
+    size = survey.randomizer.domain.size
+    before = np.arange(size, 0, -1) * 120
+    weeks: list[Any] = [
+        (survey, simulate(survey.randomizer, people, rng=week))
+        for week, people in enumerate([before] * 4 + [before[::-1]] * 3)
+    ]
+    weeks[3] = None
+    return weeks
+
+
+def write_series(folder: Path, survey: Survey) -> None:
+    """Write a series, and what it says."""
+    folder.mkdir()
+    series = decode_series(
+        weeks_of(survey)[:6], names=[f"2026-W{week:02d}" for week in range(1, 7)]
+    )
+    (folder / "series.json").write_text(series.to_json() + "\n", "utf-8")
+    bands = [
+        None if week.distribution is None else week.distribution.confidence_band(0.9)
+        for week in series
+    ]
+    apart = series.between(0, 5).confidence_band(0.9)
+    assert apart is not None
+    found = {
+        "names": series.names,
+        "gaps": [week.gap for week in series],
+        "changes": [change.to_document() for change in series.changes],
+        "masses": [
+            None if week.distribution is None else week.distribution.mass.tolist()
+            for week in series
+        ],
+        "bands": [band and [band.low.tolist(), band.high.tolist()] for band in bands],
+        "apart": None if series.to_document()["version"] == 1 else apart.low.tolist(),
+    }
+    (folder / "facts.json").write_text(document_text(found), "utf-8")
+
+
+def write_watch(folder: Path) -> None:
+    """Write a watch that reported a change and looked at more, and what it notices next."""
+    folder.mkdir()
+    weeks = weeks_of(SERIES["series"])
+    watch = Watch(alpha=0.05)
+    for week in weeks[:6]:
+        watch, _ = watch.look(week)
+    (folder / "watch.json").write_text(watch.to_json(), "utf-8")
+    _, noticed = watch.look(weeks[6])
+    found = {
+        "names": watch.names,
+        "changes": [change.to_document() for change in watch.changes],
+        "evidence": noticed.evidence,
+        "needed": noticed.needed,
+    }
+    (folder / "facts.json").write_text(document_text(found), "utf-8")
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for seed, (name, survey) in enumerate(SURVEYS.items()):
@@ -357,7 +424,16 @@ def main() -> None:
         if not (FOLDER / name).exists():
             write_release(FOLDER / name, mechanism, promise)
             sys.stdout.write(f"wrote {name}\n")
-    for name, write_case in (("summary", write_summary), ("heavy-hitters", write_heavy_hitters)):
+    for name, survey in SERIES.items():
+        if not (FOLDER / name).exists():
+            write_series(FOLDER / name, survey)
+            sys.stdout.write(f"wrote {name}\n")
+    others = {
+        "summary": write_summary,
+        "heavy-hitters": write_heavy_hitters,
+        "watch": write_watch,
+    }
+    for name, write_case in others.items():
         if not (FOLDER / name).exists():
             write_case(FOLDER / name)
             sys.stdout.write(f"wrote {name}\n")

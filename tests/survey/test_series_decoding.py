@@ -18,8 +18,19 @@ PLACE = (np.arange(BINS) + 0.5) / BINS
 
 
 def mass(centre: float) -> np.ndarray:
-    density = np.exp(-((PLACE - centre) ** 2) / 0.04) + 0.05
-    return density / density.sum()
+    density: np.ndarray = np.exp(-((PLACE - centre) ** 2) / 0.04) + 0.05
+    return np.asarray(density / density.sum())
+
+
+def answer(series: lw.Series, week: int | str) -> lw.Distribution:
+    """The distribution of a week that has one."""
+    found = series[week].distribution
+    assert found is not None
+    return found
+
+
+def width(band: Any) -> float:
+    return float(np.mean(band.high - band.low))
 
 
 BEFORE, AFTER = mass(0.4), mass(0.55)
@@ -71,7 +82,7 @@ def test_weeks_together_are_nearer_to_their_people_and_a_jump_is_not_smeared(jum
             np.abs(np.cumsum(each - week / week.sum())).mean()
             for each, week in zip(way, counts, strict=True)
         ]
-        for way in ([week.distribution.mass for week in series], alone)
+        for way in ([answer(series, week).mass for week in series.names], alone)
     ]
     assert np.mean(gaps[0]) < 0.75 * np.mean(gaps[1])
     # Both weeks beside the jump, where a walk without jumps would be half way between.
@@ -91,7 +102,7 @@ def test_bands_hold_the_weeks_people_and_differences_are_known_better(jumped: An
     near = series.between("2026-W08", "2026-W10").confidence_band()
     first, second = series[9].distribution, series[7].distribution
     independent = lw.Difference(first, second).confidence_band()
-    assert np.mean(near.high - near.low) < 0.8 * np.mean(independent.high - independent.low)
+    assert width(near) < 0.8 * width(independent)
     assert series.between(2, 9).confidence_band(kind="simultaneous").leaves_zero
     assert not series.between(7, 9).confidence_band(kind="simultaneous").leaves_zero
 
@@ -130,10 +141,9 @@ def test_a_still_series_has_no_change_and_a_gap_says_so() -> None:
 
 def test_so_far_knows_nothing_of_later_weeks(jumped: Any) -> None:
     _, _, weeks = jumped
-    whole = lw.decode_series(weeks[:9], smooth=False)
-    part = lw.decode_series(weeks[:7], smooth=False)
-    for one, other in zip(whole.weeks[:7], part.weeks, strict=True):
-        assert np.array_equal(one.distribution.mass, other.distribution.mass)
+    whole = lw.decode_series(weeks[:7], smooth=False)
+    part = lw.decode_series(weeks[:5], smooth=False)
+    for one, other in zip(whole.weeks[:5], part.weeks, strict=True):
         assert one.distribution == other.distribution
     # The last week so far is the last week of all of them, but for when variances were learnt.
     assert not whole.smoothed
@@ -159,11 +169,8 @@ def test_weeks_may_differ_in_people_survey_and_epsilon() -> None:
     counts = counted([BEFORE] * 4, people=3000)
     weeks = [*pairs(counts[:2]), *pairs(counted([BEFORE] * 2, people=30_000, seed=5), other)]
     series = lw.decode_series(weeks)
-    assert [week.distribution.reports for week in series] == [3000, 3000, 30_000, 30_000]
-    widths = [
-        float(np.mean(band.high - band.low))
-        for band in (week.distribution.confidence_band() for week in series)
-    ]
+    assert [answer(series, week).reports for week in range(4)] == [3000, 3000, 30_000, 30_000]
+    widths = [width(answer(series, week).confidence_band()) for week in range(4)]
     assert widths[2] < widths[0]
 
 
@@ -177,7 +184,7 @@ def test_releases_are_weeks_too_and_those_that_are_not_sums_are_refused() -> Non
     series = lw.decode_series(published)
     assert [change.week for change in series.changes] == [4]
     truth = lw.Distribution.of_values(values[0], DOMAIN)
-    assert lw.kolmogorov_smirnov(series[0].distribution, truth) < 0.02
+    assert lw.kolmogorov_smirnov(answer(series, 0), truth) < 0.02
     adaptive = lw.release(values[0], DOMAIN, rng=seeded(1), mechanism="adaptive-quantiles", **asked)
     with pytest.raises(UnsupportedChannelError, match="answers are not sums"):
         lw.decode_series([adaptive])
@@ -197,9 +204,12 @@ def test_labels_are_decoded_together() -> None:
     assert 6 in [change.week for change in series.changes]
     gaps = np.array(
         [
-            [np.abs(each - people / people.sum()).sum() for each in (week.distribution.mass, alone)]
-            for week, people, alone in zip(
-                series, counts, (survey.decode(tally).mass for _, tally in weeks), strict=True
+            [np.abs(each - people / people.sum()).sum() for each in (together, alone)]
+            for together, people, alone in zip(
+                (answer(series, week).mass for week in series.names),
+                counts,
+                (survey.decode(tally).mass for _, tally in weeks),
+                strict=True,
             )
         ]
     ).mean(axis=0)
@@ -212,13 +222,32 @@ def test_labels_are_decoded_together() -> None:
 def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: Any) -> None:
     series, _, _ = jumped
     document = series.to_document()
-    assert lw.Series.from_json(series.to_json()) == series
+    again = lw.Series.from_json(series.to_json())
+    assert again == series and again.weeks == series.weeks
+    for kind in ("pointwise", "simultaneous"):
+        for pair in ((0, 11), (5, 6)):
+            one, two = (each.between(*pair).confidence_band(kind=kind) for each in (again, series))
+            assert one is not None and two is not None
+            assert np.array_equal(one.low, two.low) and np.array_equal(one.high, two.high)
+    # What is known of 12 weeks of 24 bins; 300 kB where each week had its own error law.
+    assert len(series.to_json()) < 12 * 8000
+    errors = document["errors"]
     damaged: list[tuple[str, Any]] = [
         ("weeks", [*document["weeks"][:1], {}]),
         ("weeks", []),
         ("changes", [{**document["changes"][0], "week": 40}]),
         ("changes", [{**document["changes"][0], "kind": "leap"}]),
         ("smoothed", 1),
+        ("made", None),
+        ("errors", {}),
+        ("errors", {**errors, "weeks": errors["weeks"][1:]}),
+        ("errors", {**errors, "weeks": [None, *errors["weeks"][1:]]}),
+        ("errors", {**errors, "step": errors["jump"]}),
+        ("errors", {**errors, "flicker": -1.0}),
+        (
+            "errors",
+            {**errors, "weeks": [{**errors["weeks"][0], "reports": 9}, *errors["weeks"][1:]]},
+        ),
     ]
     for key, value in damaged:
         with pytest.raises(FormatError):
@@ -232,6 +261,9 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
         lw.decode_series([weeks[0], *pairs(counts[:1], other)])
     with pytest.raises(MismatchError, match="weeks 1 and 3 hold the same reports"):
         lw.decode_series([weeks[0], weeks[1], weeks[0]])
+    for week in (1.0, True, "2026-W13", 12):
+        with pytest.raises(ArgumentError):
+            jumped[0].position(week)
     with pytest.raises(ArgumentError, match="2026-W01 comes after 2026-W02"):
         lw.decode_series(weeks[:2], names=["2026-W02", "2026-W01"])
     with pytest.raises(ArgumentError, match="2026-W01 comes after 2026-W02"):
@@ -246,9 +278,9 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
         lw.decode_series([weeks[0][1]])
     with pytest.raises(MismatchError):
         lw.decode_series([(other, weeks[0][1])])
-    wide = lw.Survey("wide", lw.SquareWave(lw.Interval(0, 1, bins=1024), 1))
-    with pytest.raises(UnsupportedChannelError, match="at most 512 symbols"):
-        lw.decode_series([(wide, lw.simulate(wide.randomizer, np.ones(1024, int), rng=1))])
+    wide = lw.Survey("wide", lw.SquareWave(lw.Interval(0, 1, bins=2048), 1))
+    with pytest.raises(UnsupportedChannelError, match="at most 1024 symbols, got 2048"):
+        lw.decode_series([(wide, lw.simulate(wide.randomizer, np.ones(2048, int), rng=1))])
     kept = lw.Survey("kept", SURVEY.randomizer, remembered=True)
     with pytest.raises(ArgumentError, match="remembered reports"):
         lw.decode_series(pairs(counts[:1], kept))

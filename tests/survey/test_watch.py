@@ -97,6 +97,10 @@ def test_a_week_twice_out_of_order_or_of_another_domain_is_refused(seen: Any) ->
     dated, _ = dated.look(None)
     with pytest.raises(ArgumentError, match="2026-W09 comes after 2026-W10"):
         dated.look(weeks[1], name="2026-W09")
+    for name in ("", "a\nb", 3):
+        with pytest.raises(ArgumentError, match="1 to 100 printable letters"):
+            dated.look(weeks[1], name=name)  # type: ignore[arg-type]
+    assert repr(dated) == "<Watch at alpha 0.05, 2 weeks looked at, 0 reported>"
     other = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 2, bins=24), 1))
     (week,) = pairs(counted([BEFORE]), other)
     with pytest.raises(MismatchError, match="one domain"):

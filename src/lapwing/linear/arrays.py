@@ -18,6 +18,9 @@ Matrix = NDArray[np.float64]
 Whole = NDArray[np.int64]
 """Whole numbers."""
 
+Flags = NDArray[np.bool_]
+"""True or false, each."""
+
 Words = NDArray[np.uint64]
 """Random or packed 64-bit words."""
 

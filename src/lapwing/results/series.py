@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, overload
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from lapwing.protocol.domains.units import to_text
 from lapwing.results.band import Kind
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
+from lapwing.results.label_walk_errors import LabelErrors
 from lapwing.results.readable import (
     Columns,
     equal_results,
@@ -35,8 +36,10 @@ from lapwing.results.timeline import (
     show_timeline,
 )
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.walk_errors import WalkErrors
 
-VERSION = 1
+VERSION = 2
+"""Of its stored form. Version 1 had the error law of each week alone, and not what two share."""
 
 PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """The quantiles of a table of weeks."""
@@ -44,8 +47,8 @@ PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9)
 LABELS = 8
 """Labels of a table of weeks: those with the largest shares over all of them."""
 
-Joint = Callable[[int, int], Mapping[Kind, Uncertainty]]
-"""From two positions to the error laws of the later less the earlier, for both kinds of band."""
+Errors: TypeAlias = WalkErrors | LabelErrors
+"""The errors of all weeks, from which those of any two follow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +83,11 @@ class SeriesWeek:
             "gap": self.gap,
         }
 
+    def without_errors(self) -> SeriesWeek:
+        """Return the week without its error law, which that of all weeks tells."""
+        found = self.distribution
+        return self if found is None else replace(self, distribution=_with_law(found, None))
+
     @classmethod
     def from_document(cls, document: Any) -> SeriesWeek:
         """Return the week that :meth:`to_document` wrote; FormatError when it is none."""
@@ -104,15 +112,16 @@ class Series:
         Whether each week was decoded from all weeks, or from those up to it.
     made : dict
         How: JSON values only.
-    joint : callable, optional
-        What :meth:`between` needs. Not in a file: a series that was loaded has none.
+    errors : WalkErrors or LabelErrors, optional
+        Of all weeks together: what :meth:`between` needs. None where each week was decoded from
+        those up to it.
     """
 
     weeks: tuple[SeriesWeek, ...]
     changes: tuple[SeriesChange, ...] = ()
     smoothed: bool = True
     made: dict[str, Any] = field(default_factory=dict)
-    joint: Joint | None = field(default=None, compare=False)
+    errors: Errors | None = None
 
     def __post_init__(self) -> None:
         """Check that there is a week, on one domain."""
@@ -164,9 +173,11 @@ class Series:
             if week not in names:
                 raise ArgumentError(f"no week is named {week!r}; they are {_listed(names)}")
             return names.index(week)
-        if isinstance(week, bool) or not -len(self) <= week < len(self):
+        if not isinstance(week, int | np.integer) or isinstance(week, bool):
+            raise ArgumentError("a week is named by its name or its position, a whole number")
+        if not -len(self) <= week < len(self):
             raise ArgumentError(f"there are {len(self)} weeks, so none has the position {week}")
-        return week % len(self)
+        return int(week) % len(self)
 
     @property
     def names(self) -> list[str]:
@@ -213,8 +224,13 @@ class Series:
         ------
         ArgumentError
             When a week does not exist, is a gap, or is not after the other; or when the series
-            was read from a file or decoded without smoothing, and no longer knows what the weeks
-            share.
+            was decoded without smoothing, or stored by a version that kept each week alone, and
+            does not know what the weeks share.
+
+        Notes
+        -----
+        On a domain with a bin for missing values, the difference is of those with a value, and
+        its bands add the errors of the two weeks: they are wider than they need be.
         """
         one, two = self.position(earlier), self.position(later)
         if one >= two:
@@ -223,12 +239,14 @@ class Series:
         if first is None or second is None:
             gap = self.weeks[two if first is None else one]
             raise ArgumentError(f"{gap.name} is a gap: {gap.gap}; compare another week")
-        if self.joint is None:
+        if self.errors is None:
             raise ArgumentError(
-                "what two weeks share is known only where the series was decoded, with smoothing; "
-                "decode it again"
+                "this series does not know what two weeks share: it was decoded from the weeks up "
+                "to each, or stored by an earlier version; decode it again, with smoothing"
             )
-        return Difference(first, second, joint=self.joint(one, two))
+        if self.domain.ordered and self.domain.missing_index is not None:
+            return Difference(first, second)
+        return Difference(first, second, joint=laws_between(self.errors, self.weeks, one, two))
 
     def to_dict(self, *, level: float = 0.95) -> Columns:
         """Return a table as a dict of columns, one row for each week.
@@ -346,25 +364,38 @@ class Series:
         return panels_of(found, marks, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form: error laws of all weeks together, where there are such."""
+        errors, weeks = self.errors, self.weeks
+        if errors is not None and self.domain.ordered:
+            weeks = tuple(week.without_errors() for week in weeks)
         return {
             "format": "lapwing-series",
             "version": VERSION,
-            "weeks": [week.to_document() for week in self.weeks],
+            "weeks": [week.to_document() for week in weeks],
             "changes": [change.to_document() for change in self.changes],
             "smoothed": self.smoothed,
             "made": self.made,
+            "errors": None if errors is None else errors.to_document(),
         }
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Series:
-        """Return the series that :meth:`to_document` wrote; FormatError when it is none."""
-        require_format(document, name="lapwing-series", version=VERSION)
+        """Return the series that :meth:`to_document` wrote, in any version.
+
+        Raises
+        ------
+        FormatError
+            When it is none, of an unknown version or damaged.
+        """
+        old = isinstance(document, dict) and document.get("version") in (1, 1.0, True)
+        require_format(document, name="lapwing-series", version=1 if old else VERSION)
         keys = {"format", "version", "weeks", "changes", "smoothed", "made"}
-        require(document, keys, name="a series")
+        require(document, keys if old else keys | {"errors"}, name="a series")
         lists = isinstance(document["weeks"], list) and isinstance(document["changes"], list)
         if not lists or type(document["smoothed"]) is not bool:
             raise FormatError("a series must hold a list of weeks and a list of changes")
+        if not isinstance(document["made"], dict):
+            raise FormatError("a series must say how it was made")
         try:
             found = cls(
                 tuple(SeriesWeek.from_document(week) for week in document["weeks"]),
@@ -376,8 +407,33 @@ class Series:
             raise FormatError(f"the series is damaged: {error}") from None
         if any(not 0 <= change.week < len(found) for change in found.changes):
             raise FormatError("a change of this series is in a week that it has not")
-        require_spelling(document, found.to_document(), name="the series")
+        if any(change.shift.beyond(found.domain) for change in found.changes):
+            raise FormatError("a change of this series is at a symbol that its domain has not")
+        if not old and document["errors"] is not None:
+            found = found._with_errors(document["errors"])
+        written = found.to_document()
+        if old:
+            written = {key: written[key] for key in keys} | {"version": 1}
+        require_spelling(document, written, name="the series")
         return found
+
+    def _with_errors(self, document: Any) -> Series:
+        """Return the series with the errors in a document; FormatError when they do not fit."""
+        size, ordered = self.domain.size, self.domain.ordered
+        kind: type[WalkErrors] | type[LabelErrors] = WalkErrors if ordered else LabelErrors
+        errors = kind.from_document(document, size=size, weeks=len(self))
+        if isinstance(errors, LabelErrors):
+            return replace(self, errors=errors)
+        weeks = []
+        for number, week in enumerate(self.weeks):
+            found, alone = week.distribution, errors.weeks[number]
+            people = None if alone is None else alone.reports
+            if people != (None if found is None else found.reports):
+                raise FormatError(f"the errors of week {week.name} are not about its people")
+            if found is not None:
+                week = replace(week, distribution=_with_law(found, errors.law(number)))
+            weeks.append(week)
+        return replace(self, weeks=tuple(weeks), errors=errors)
 
     def to_json(self) -> str:
         """Return the JSON text."""
@@ -387,6 +443,22 @@ class Series:
     def from_json(cls, text: str | bytes) -> Series:
         """Return the series that :meth:`to_json` wrote."""
         return cls.from_document(parse(text, name="a series"))
+
+
+def laws_between(
+    errors: Errors, weeks: Sequence[SeriesWeek], earlier: int, later: int
+) -> Mapping[Kind, Uncertainty]:
+    """Return the error laws of a later week less an earlier one, both with reports."""
+    one, two = weeks[earlier].distribution, weeks[later].distribution
+    assert one is not None
+    assert two is not None
+    return errors.difference(earlier, later, two.mass, min(one.reports, two.reports))
+
+
+def _with_law(found: Distribution, law: Uncertainty | None) -> Distribution:
+    return Distribution(
+        found.domain, found.mass, found.reports, found.guarantee, law, dict(found.made)
+    )
 
 
 def _listed(names: list[str]) -> str:

@@ -63,6 +63,11 @@ class Shift:
         """Whether the band of the whole difference leaves zero."""
         return self.low > 0
 
+    def beyond(self, domain: Domain | None) -> bool:
+        """Return whether it names a symbol that a domain has not."""
+        size = 0 if domain is None else domain.size
+        return any(symbol >= size for symbol in (*self.more, *self.fewer))
+
     def in_words(self, domain: Domain) -> str:
         """Return how far apart, and where."""
         far = f"{percent(self.size)} ({percent(self.low)} to {percent(self.high)})"

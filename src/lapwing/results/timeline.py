@@ -182,8 +182,10 @@ def panels_of(
         if before is not None:
             ax.stairs(before[1], before[0], color=TRUTH if changed else "0.6", linewidth=0.7)
         before = edges, heights
-    for ax in panels[len(weeks) :]:
+    for number, ax in enumerate(panels[len(weeks) :], len(weeks)):
         ax.set_axis_off()
+        if number >= _COLUMNS:  # the picture above it is the lowest of its column
+            panels[number - _COLUMNS].tick_params(labelbottom=True)
     first = next(found for _, found in weeks if found is not None)
     if first.domain.ordered:
         axis = Axis.of_domain(first.domain)

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.spectral_prior import DENSE
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
 from lapwing.decoders.series.found_changes import found_changes
-from lapwing.decoders.series.label_walk import LabelAnswer, walked_labels, walked_labels_so_far
-from lapwing.decoders.series.walk_decoder import METHOD, WalkAnswer, walked, walked_so_far
-from lapwing.decoders.unbiased.linear_estimate import compressed
+from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
+from lapwing.decoders.series.walk_decoder import walked, walked_so_far
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
-from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.covariance import Covariance
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.domain import Domain
@@ -29,9 +26,8 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
-from lapwing.results.band import Kind
 from lapwing.results.distribution import Distribution
-from lapwing.results.series import Series, SeriesWeek
+from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
 from lapwing.results.series_change import SeriesChange, Shift
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.survey.publication import Publication
@@ -41,6 +37,12 @@ WeekGiven: TypeAlias = "tuple[Survey[Any], Tally] | Release | Publication | None
 """What is known of one week: a survey and its tally, a release, or nothing."""
 
 NOBODY = "nobody reported"
+
+LIMIT = 1024
+"""Symbols of numbers: each week has a matrix of their square."""
+
+_CELLS = 2**27
+"""Numbers in those matrices: 1 GiB."""
 
 _DATED = re.compile(r"\d{4}(-W\d{2}|-\d{2}(-\d{2})?)?")
 """Names that say when: 2026, 2026-03, 2026-W09, 2026-03-01. As texts they sort by time."""
@@ -99,7 +101,8 @@ def decode_series(
         When weeks or names are out of order, there are none, or one is no such pair; when
         reports are remembered, and so show no changes.
     UnsupportedChannelError
-        Of numbers on more than 512 symbols; of labels under a randomizer that gives no share by
+        Of numbers on more than 1024 symbols, or of more weeks than memory should hold (512 at 512
+        symbols); of labels under a randomizer that gives no share by
         itself; of a release that is not linear.
 
     Privacy
@@ -115,7 +118,8 @@ def decode_series(
     Cost
     ----
     Numbers: O(weeks * state^3) with a state of at most 128 amplitudes; 2 s for 36 weeks of 64
-    bins. With ``smooth=False`` about five times as much. Labels: O(weeks * labels).
+    bins, 4 s of 256 and 25 s of 1024. With ``smooth=False`` about five times as much. Labels:
+    O(weeks * labels).
 
     Notes
     -----
@@ -139,6 +143,7 @@ def decode_series(
     read = read_weeks(weeks, names)
     domain = next(week.domain for week in read if week.channel is not None)
     if domain.ordered:
+        _check_size(domain, sum(week.channel is not None for week in read))
         return _of_numbers(read, domain, smooth=smooth)
     return _of_labels(read, domain, smooth=smooth)
 
@@ -218,12 +223,17 @@ def _check_names(names: list[str], weeks: int) -> None:
     if len(names) != weeks:
         raise ArgumentError(f"there are {weeks} weeks and {len(names)} names; give one for each")
     for name in names:
-        if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
-            raise ArgumentError("the name of a week must be a text of 1 to 100 printable letters")
+        check_name(name)
     if len(set(names)) < weeks:
         twice = next(name for name in names if names.count(name) > 1)
         raise ArgumentError(f"two weeks are named {twice!r}; name each once")
     check_order(names)
+
+
+def check_name(name: object) -> None:
+    """Raise ArgumentError unless it can be the name of a week."""
+    if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
+        raise ArgumentError("the name of a week must be a text of 1 to 100 printable letters")
 
 
 def check_order(names: Sequence[str]) -> None:
@@ -254,46 +264,37 @@ def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:
         )
 
 
-def _of_numbers(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
-    if domain.size > DENSE:
+def _check_size(domain: Domain, weeks: int) -> None:
+    """Raise UnsupportedChannelError where a dense matrix of each week would be too much."""
+    if domain.size > LIMIT:
         raise UnsupportedChannelError(
-            f"a series of numbers is decoded on at most {DENSE} symbols, got {domain.size}; ask at "
-            "fewer bins"
+            f"weeks of numbers are decoded together on at most {LIMIT} symbols, got {domain.size}; "
+            "decode each week by itself, or ask at fewer bins"
         )
+    most = _CELLS // domain.size**2
+    if weeks > most:
+        raise UnsupportedChannelError(
+            f"at {domain.size} symbols at most {most} weeks are decoded together, got {weeks}; "
+            "decode them in parts, or ask at fewer bins"
+        )
+
+
+def _of_numbers(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
     given = [None if week.channel is None else (week.channel, week.observed) for week in read]
     scaled = ScaledBasis(domain)
     answer = walked(given, scaled) if smooth else walked_so_far(given, scaled)
     weeks = _weeks(read, answer.masses, answer.uncertainties)
     if not smooth:
         return Series(weeks, (), False, _made("random-walk"))
-
-    def joint(earlier: int, later: int) -> Mapping[Kind, Uncertainty]:
-        return _joint(answer, read, earlier, later)
-
+    errors = answer.errors
+    assert errors is not None
     there = [number for number, week in enumerate(read) if week.channel is not None]
     changes = []
     for found in found_changes(answer.walk, answer.looks):
         since = max(number for number in there if number < found.week)
-        shift = Shift.of(joint(since, found.week)["simultaneous"], ordered=True)
+        shift = _shift(errors, weeks, since, found.week)
         changes.append(SeriesChange(found.week, since, found.kind, found.evidence, shift))
-    # A difference of those with a value present is not that of the masses.
-    known = joint if domain.missing_index is None else None
-    return Series(weeks, tuple(changes), True, _made("random-walk"), known)
-
-
-def _joint(
-    answer: WalkAnswer, read: list[ReadWeek], earlier: int, later: int
-) -> dict[Kind, Uncertainty]:
-    laws: dict[Kind, Uncertainty] = {}
-    for kind, wide in answer.widened.items():
-        centre, covariance = wide.difference(earlier, later)
-        people = min(read[each].observed.total for each in (earlier, later))
-        plug_in = answer.masses[later]
-        assert plug_in is not None
-        laws[kind] = Uncertainty(
-            centre, *compressed(covariance), plug_in, people, f"difference of two weeks: {METHOD}"
-        )
-    return laws
+    return Series(weeks, tuple(changes), True, _made("random-walk"), errors)
 
 
 def _of_labels(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
@@ -303,17 +304,21 @@ def _of_labels(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
     answer = walked_labels(shares)
     weeks = _weeks(read, answer.masses, answer.uncertainties)
 
-    def joint(earlier: int, later: int) -> Mapping[Kind, Uncertainty]:
-        return _label_joint(answer, read, earlier, later)
-
     there = [number for number, week in enumerate(read) if week.channel is not None]
     changes = []
     for since, week in pairwise(there):
         evidence = answer.evidence(week)
         if evidence > 0:
-            shift = Shift.of(joint(since, week)["simultaneous"], ordered=False)
+            shift = _shift(answer.errors, weeks, since, week)
             changes.append(SeriesChange(week, since, "jump", evidence, shift))
-    return Series(weeks, tuple(changes), True, _made("label-walk"), joint)
+    return Series(weeks, tuple(changes), True, _made("label-walk"), answer.errors)
+
+
+def _shift(errors: Errors, weeks: Sequence[SeriesWeek], since: int, week: int) -> Shift:
+    """Return how far a week is from an earlier one."""
+    laws = laws_between(errors, weeks, since, week)
+    domain = next(each.distribution.domain for each in weeks if each.distribution)
+    return Shift.of(laws["simultaneous"], ordered=domain.ordered)
 
 
 def _shares(week: ReadWeek) -> UnbiasedShares | None:
@@ -331,21 +336,6 @@ def _shares(week: ReadWeek) -> UnbiasedShares | None:
     # About the population: the draw of the people adds to the noise.
     empty = np.full(counted.centre.size, counted.deviation**2)
     return UnbiasedShares(counted.centre, empty, 1 / people, people, tails_of(release))
-
-
-def _label_joint(
-    answer: LabelAnswer, read: list[ReadWeek], earlier: int, later: int
-) -> dict[Kind, Uncertainty]:
-    centre, variance = answer.widened.difference(earlier, later)
-    people = min(read[each].observed.total for each in (earlier, later))
-    nothing = np.zeros(centre.size)
-    plug_in = answer.masses[later]
-    assert plug_in is not None
-    columns: Matrix = np.zeros((centre.size, 0))
-    noise = Covariance(variance, columns, np.zeros(0))
-    method = "difference of two weeks: random walk of each label"
-    law = Uncertainty(centre, noise, nothing, plug_in, people, method, laplace=0.0)
-    return {"pointwise": law, "simultaneous": law}
 
 
 def _weeks(

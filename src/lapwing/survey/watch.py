@@ -20,19 +20,33 @@ from lapwing.decoders.series.change_test import (
     verdict,
     without_finer,
 )
-from lapwing.decoders.series.random_walk import Look
 from lapwing.decoders.series.walk_decoder import walked
 from lapwing.decoders.unbiased.linear_estimate import compressed
-from lapwing.documents import fingerprint, parse, read, require, require_format
+from lapwing.documents import (
+    fingerprint,
+    parse,
+    read,
+    require,
+    require_format,
+    require_spelling,
+)
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
+from lapwing.linear.random_walk import Look
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.series_change import Shift
 from lapwing.results.uncertainty import Uncertainty
-from lapwing.survey.series_decoding import ReadWeek, WeekGiven, check_domain, check_order, read_week
+from lapwing.survey.series_decoding import (
+    ReadWeek,
+    WeekGiven,
+    check_domain,
+    check_name,
+    check_order,
+    read_week,
+)
 
 VERSION = 1
 
@@ -116,7 +130,7 @@ class _Seen:
     look: Look | None
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Watch:
     """Looks at one week after the other, and says when something changed.
 
@@ -167,6 +181,11 @@ class Watch:
         if not _number(self.alpha) or not 0 < self.alpha <= 0.5:
             raise ArgumentError(f"alpha must be in (0, 0.5], got {self.alpha!r}")
 
+    def __repr__(self) -> str:
+        """Return one line: what it looked at, not what was seen."""
+        weeks, changes = len(self.weeks), len(self.changes)
+        return f"<Watch at alpha {self.alpha:g}, {weeks} weeks looked at, {changes} reported>"
+
     @property
     def names(self) -> list[str]:
         """The weeks that were looked at, in order."""
@@ -191,6 +210,7 @@ class Watch:
             When its name was given before or is out of order, and as of decode_series.
         """
         called = str(len(self.weeks) + 1) if name is None else name
+        check_name(called)
         if called in self.names:
             raise MismatchError(f"week {called} was looked at before; name each week once")
         check_order([*self.names, called])
@@ -362,7 +382,11 @@ class Watch:
         except ArgumentError as error:
             raise FormatError(f"the watch is damaged: {error}") from None
         state = 0 if watch.pilot is None else watch._columns()[1].size
-        return replace(watch, weeks=tuple(_week(week, state) for week in weeks))
+        watch = replace(watch, weeks=tuple(_week(week, state) for week in weeks))
+        if any(change.shift.beyond(domain) for change in watch.changes):
+            raise FormatError("a change of this watch is at a symbol that its domain has not")
+        require_spelling(document, watch.to_document(), name="the watch")
+        return watch
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Watch:

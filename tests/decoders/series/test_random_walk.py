@@ -7,7 +7,7 @@ import pytest
 
 from lapwing.decoders.series.change_test import needed, verdict
 from lapwing.decoders.series.label_walk import _walk
-from lapwing.decoders.series.random_walk import (
+from lapwing.linear.random_walk import (
     Look,
     evidence_of,
     filtered,
@@ -128,7 +128,7 @@ def test_labels_walk_as_the_dense_model_does() -> None:
     ]
     dense = Dense(looked, np.diag(np.full(STATE, 0.25)), steps)
     assert found.mean.ravel() - 0.25 == pytest.approx(dense.mean, abs=1e-8)
-    apart, variance = found.difference(1, 4)
+    apart, variance = found.apart(1, 4)
     assert apart == pytest.approx(dense.mean[-STATE:] - dense.mean[STATE : 2 * STATE], abs=1e-8)
     one, two = Dense.at(1), Dense.at(4)
     cross = 2 * np.diag(dense.covariance[one, two])

@@ -86,7 +86,10 @@ def _show(state: Watch, noticed: Noticed, path: Path, out: Output) -> None:
         "change": None if change is None else {**change.to_document(), "words": words},
         "reported": [each.to_document() for each in state.changes],
     }
-    told = {"week": noticed.week, "looked at": f"{len(state.weeks)} weeks"}
+    told = {
+        "week": noticed.week,
+        "looked at": f"{len(state.weeks)} week{'' if len(state.weeks) == 1 else 's'}",
+    }
     if noticed.gap is not None:
         told["gap"] = noticed.gap
     if change is None:

@@ -20,8 +20,9 @@ from lapwing.decoders.empirical_bayes.widened_band import (
     always_allowed,
     widened_posteriors,
 )
-from lapwing.decoders.unbiased.linear_estimate import RANK, as_stored, triangular
+from lapwing.decoders.unbiased.linear_estimate import RANK, triangular
 from lapwing.linear.arrays import Vector
+from lapwing.linear.covariance import as_stored
 from lapwing.linear.operators.sums import running_sums
 from lapwing.results.spread_law import Spread, SpreadLaw
 from lapwing.results.uncertainty import Uncertainty, Variants

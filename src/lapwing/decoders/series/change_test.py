@@ -19,8 +19,8 @@ from math import log, log1p
 
 import numpy as np
 
-from lapwing.decoders.series.random_walk import Look, evidence_of, filtered, smoothed
 from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.random_walk import Look, evidence_of, filtered, smoothed
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
 """Standard deviations of the lowest wave of a change, where 1 moves a density by as much as it is

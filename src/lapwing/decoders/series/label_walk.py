@@ -18,6 +18,7 @@ from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex
+from lapwing.results.label_walk_errors import LabelErrors
 from lapwing.results.uncertainty import Uncertainty
 
 LEVELS = (0.0, *np.geomspace(1e-4, 0.2, 12).tolist())
@@ -51,30 +52,6 @@ _WIDER, _LEAST = 4.0, 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class LabelWalk:
-    """The shares of all labels in all weeks, given all weeks.
-
-    Parameters
-    ----------
-    mean, variance : numpy.ndarray
-        float64 [weeks, labels].
-    carried : numpy.ndarray
-        float64 [weeks, labels]: by what part of its error a week hands on to the next, given all
-        weeks: the covariance of two weeks is the later one's variance times all parts between.
-    """
-
-    mean: Matrix
-    variance: Matrix
-    carried: Matrix
-
-    def difference(self, earlier: int, later: int) -> tuple[Vector, Vector]:
-        """Return the later week less the earlier, and its variance: float64 [labels] each."""
-        shared = self.variance[later] * np.prod(self.carried[earlier:later], axis=0)
-        variance = self.variance[earlier] + self.variance[later] - 2 * shared
-        return self.mean[later] - self.mean[earlier], np.maximum(variance, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
 class LabelAnswer:
     """All weeks of labels decoded together.
 
@@ -83,8 +60,8 @@ class LabelAnswer:
     masses : sequence of numpy.ndarray or None
         float64 [labels] for each week with reports.
     uncertainties : sequence of Uncertainty or None
-    widened : LabelWalk
-        For bands, about the population.
+    errors : LabelErrors
+        Under widened variances, about the population.
     jump : numpy.ndarray
         float64 [weeks, labels]: variances of jumps that were found.
     gained : numpy.ndarray
@@ -94,7 +71,7 @@ class LabelAnswer:
 
     masses: Sequence[Vector | None]
     uncertainties: Sequence[Uncertainty | None]
-    widened: LabelWalk
+    errors: LabelErrors
     jump: Matrix
     gained: Vector
 
@@ -249,7 +226,7 @@ def _evidences(
 
 def _walk(
     seen: Sequence[Vector | None], noise: Sequence[Vector | None], steps: Matrix
-) -> LabelWalk:
+) -> LabelErrors:
     """Return the smoother's answer."""
     _, ahead, mean, variance, _ = _filtered(seen, noise, steps)
     carried = np.zeros(mean.shape)
@@ -259,7 +236,7 @@ def _walk(
         carried[week] = part
         variance[week] += part**2 * (variance[week + 1] - ahead[week + 1])
         mean[week] += part * (mean[week + 1] - mean[week])
-    return LabelWalk(mean, variance, carried)
+    return LabelErrors(mean, variance, carried)
 
 
 def _breaks(seen: Sequence[Vector | None], noise: Sequence[Vector | None]) -> Matrix:

@@ -8,7 +8,7 @@ the population has not is told by that week's reports alone; it is added last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,22 +18,24 @@ from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Poste
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import learnt_prior
-from lapwing.decoders.series.random_walk import Filtered, Look, Smoothed, smoothed
-from lapwing.decoders.series.random_walk import without_own as without
-from lapwing.decoders.series.walk_model import Walk, Week, learnt_walk, refitted
-from lapwing.decoders.unbiased.linear_estimate import compressed
+from lapwing.decoders.series.walk import Walk, Week
+from lapwing.decoders.series.walk_model import learnt_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.covariance import as_stored
+from lapwing.linear.random_walk import Filtered, Look, Smoothed, smoothed
+from lapwing.linear.random_walk import without_own as without
 from lapwing.results.band import Kind
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
 
 PASSES = 2
 
-POINTWISE, SIMULTANEOUS = (4.0, 0.01), (6.0, 0.03)
-"""How much wider the variances of the walk are for bands, and the level that the step into any
-week may have whatever was learnt (of a standard deviation, 1 as high as the density): a jump that
-is too small to be sure of may be there. See :func:`_widened`."""
-
-_WIDER: dict[Kind, tuple[float, float]] = {"pointwise": POINTWISE, "simultaneous": SIMULTANEOUS}
+_WIDER: dict[Kind, Wider] = {
+    "pointwise": Wider(jump=4.0, step=3.0, flicker=2.0, least=0.0075),
+    "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
+}
+"""Variances of bands. A jump that is too small to be sure of may be in any week, and how far one
+goes is learnt from that one alone; of the steps and of what each week has alone there are many."""
 
 _LOOK_BACK, _MORE = 60, 1.25
 """Weeks looked back at where a week is decoded from those before it; from how many times as many
@@ -43,52 +45,6 @@ METHOD = "posterior of a random walk over the weeks, under widened variances"
 
 Given = tuple[Any, Any]
 """A channel and what was observed through it."""
-
-
-@dataclass(frozen=True, eq=False)
-class ErrorOfWeek:
-    """How far a week's answer may be off, with what it shares with other weeks.
-
-    Parameters
-    ----------
-    centre : numpy.ndarray
-        float64 [size], about the target.
-    kept : numpy.ndarray
-        float64 [size, size]: what an error of the population is to one about the target.
-    alone : numpy.ndarray
-        float64 [size, size]: covariance of what no other week shares.
-    """
-
-    centre: Vector
-    kept: Matrix
-    alone: Matrix
-
-
-@dataclass(frozen=True, eq=False)
-class WidenedWalk:
-    """The walk under widened variances, from which bands of weeks and of differences follow."""
-
-    walk: Walk
-    after: Smoothed
-    errors: Mapping[int, ErrorOfWeek]
-
-    def covariance(self, week: int) -> Matrix:
-        """Return the covariance of one week's error: float64 [size, size]."""
-        return self._between(week, week)
-
-    def difference(self, earlier: int, later: int) -> tuple[Vector, Matrix]:
-        """Return centre and covariance of the later week less the earlier: [size], [size, size]."""
-        one, two = self.errors[earlier], self.errors[later]
-        cross = self._between(earlier, later)
-        covariance = self._between(earlier, earlier) + self._between(later, later)
-        return two.centre - one.centre, covariance - cross - cross.T
-
-    def _between(self, earlier: int, later: int) -> Matrix:
-        one, two = self.errors[earlier], self.errors[later]
-        columns = self.walk.columns
-        shared = self.after.between(earlier, later)
-        covariance: Matrix = (one.kept @ columns) @ shared @ (two.kept @ columns).T
-        return covariance + one.alone if earlier == later else covariance
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,16 +60,15 @@ class WalkAnswer:
         What was learnt.
     looks : sequence of Look or None
         What each week said about the state.
-    widened : mapping
-        By kind of band, about the people of each week; empty where weeks are decoded from those
-        before them.
+    errors : WalkErrors or None
+        Of all weeks together; None where weeks are decoded from those before them.
     """
 
     masses: Sequence[Vector | None]
     uncertainties: Sequence[Uncertainty | None]
     walk: Walk
     looks: Sequence[Look | None]
-    widened: Mapping[Kind, WidenedWalk]
+    errors: WalkErrors | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +118,10 @@ def walked(
     """
     fit = _fitted(given, scaled, passes=passes)
     numbers = range(len(given))
-    widened = {kind: _widened(fit, numbers, *by) for kind, by in _WIDER.items()}
-    found = [_uncertainty(widened, fit.weeks, week) for week in numbers]
+    errors = _errors(fit, _roots(fit, numbers), numbers)
+    found = [errors.law(week) for week in numbers]
     masses = [fit.mass(week) for week in numbers]
-    return WalkAnswer(masses, found, fit.walk, fit.looks, widened)
+    return WalkAnswer(masses, found, fit.walk, fit.looks, errors)
 
 
 def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAnswer:
@@ -186,6 +141,7 @@ def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
     """
     masses: list[Vector | None] = []
     laws: list[Uncertainty | None] = []
+    roots: list[Matrix | None] = []
     fit: _Fit | None = None
     learnt_at = start = 0
     for week, one in enumerate(given):
@@ -196,15 +152,16 @@ def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
         if fit is None or week + 1 >= _MORE * learnt_at:
             start = max(0, week + 1 - _LOOK_BACK)
             fit = _fitted(given[start : week + 1], scaled, passes=PASSES)
+            roots = _roots(fit, range(len(fit.looks)))
             learnt_at = week + 1
         else:
             fit = fit.extended(given[start : week + 1])
+            roots += _roots(fit, range(len(roots), len(fit.looks)))
         last = len(fit.looks) - 1
         masses.append(fit.mass(last))
-        widened = {kind: _widened(fit, [last], *by) for kind, by in _WIDER.items()}
-        laws.append(_uncertainty(widened, fit.weeks, last))
+        laws.append(_errors(fit, roots, [last]).law(last))
     assert fit is not None
-    return WalkAnswer(masses, laws, fit.walk, fit.looks, {})
+    return WalkAnswer(masses, laws, fit.walk, fit.looks, None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,61 +275,53 @@ def _with_own(look: Look, own: Vector, mean: Vector, covariance: Matrix) -> tupl
     return centre, (spread + spread.T) / 2
 
 
-def _widened(fit: _Fit, chosen: Sequence[int], factor: float, least: float) -> WidenedWalk:
-    """Return the walk with variances from which honest bands of some weeks are drawn.
+def _roots(fit: _Fit, numbers: Sequence[int]) -> list[Matrix | None]:
+    """Return the information of some weeks as columns, those that say something."""
+    walk = fit.walk
+    wider = _WIDER["simultaneous"]
+    levels = wider.jump * (walk.jump.sum() + walk.odd.max()) + wider.flicker * walk.flicker
+    levels += wider.least**2 * walk.jump.size
+    usual = wider.jump * np.diag(walk.first) + wider.step * walk.step * walk.jump.size
+    most = usual + levels * walk.shape
+    looks = [fit.looks[number] for number in numbers]
+    return [None if look is None else root_of(look.information, most) for look in looks]
+
+
+def _errors(fit: _Fit, roots: Sequence[Matrix | None], chosen: Sequence[int]) -> WalkErrors:
+    """Return the errors of all weeks under widened variances, with the centres of some weeks.
 
     All learnt variances are multiplied, and into any week there may be a step of a little more
     than was seen.
     """
-    walk, looks = fit.walk, fit.looks
-    wide = replace(
-        walk,
-        first=factor * walk.first,
-        step=factor * walk.step,
-        jump=factor * walk.jump + least**2,
-        odd=factor * walk.odd,
+    walk, weeks = fit.walk, fit.weeks
+    listed: list[WeekErrors | None] = []
+    centres: list[dict[Kind, Vector]] = [{} for _ in roots]
+    for number, (root, pilot) in enumerate(zip(roots, weeks.pilots, strict=True)):
+        if root is None or pilot is None:
+            listed.append(None)
+        else:
+            listed.append(WeekErrors(root, pilot, weeks.reports(number), centres[number]))
+    errors = WalkErrors(
+        as_stored(walk.columns),
+        walk.first,
+        walk.step,
+        walk.shape,
+        walk.jump,
+        walk.odd,
+        walk.flicker,
+        _WIDER,
+        METHOD,
+        tuple(listed),
+        np.array([np.zeros(walk.step.size) if one is None else one.score for one in fit.looks]),
     )
-    after = smoothed(wide.filtered(looks))
-    inverse = np.linalg.pinv(wide.columns)
-    errors: dict[int, ErrorOfWeek] = {}
-    for week in chosen:
-        quadratic, look, pilot = fit.weeks.quadratics[week], looks[week], fit.weeks.pilots[week]
-        if quadratic is None or look is None or pilot is None:
-            continue
-        own = wide.own_parts[week]
-        state, _ = _with_own(look, own, after.mean[week], after.covariance[week])
-        mean = wide.mean + wide.columns @ state
-        reports = fit.weeks.reports(week)
-        sampling = (np.diag(pilot) - np.outer(pilot, pilot)) / reports
-        seen = sampling @ quadratic.information
-        kept = np.eye(pilot.size) - seen
-        moved = _drawn(pilot, quadratic.score - quadratic.information @ mean, reports)
-        part = without(look, own)
-        assert part is not None
-        told = own[:, None] * part.information
-        columns = kept @ wide.columns
-        alone = sampling - seen @ sampling + columns @ (np.diag(own) - told * own) @ columns.T
-        # An error of a is one of a + u times (I - U B); written as one map of the masses.
-        through = columns @ (np.eye(own.size) - told) @ inverse
-        errors[week] = ErrorOfWeek(mean + moved, through, (alone + alone.T) / 2)
-    return WidenedWalk(wide, after, errors)
-
-
-def _uncertainty(
-    widened: Mapping[Kind, WidenedWalk], weeks: _Weeks, week: int
-) -> Uncertainty | None:
-    """Return the error law of a week about its own people, for both kinds of band."""
-    laws: dict[str, Uncertainty] = {}
-    for kind, wide in widened.items():
-        error, pilot = wide.errors.get(week), weeks.pilots[week]
-        if error is None or pilot is None:
-            return None
-        laws[kind] = Uncertainty(
-            error.centre,
-            *compressed(wide.covariance(week)),
-            pilot,
-            weeks.reports(week),
-            METHOD,
-        )
-    whole = laws["simultaneous"]
-    return replace(laws["pointwise"], variants=Variants(empirical_simultaneous=whole))
+    for kind, after in errors.walks.items():
+        for week in chosen:
+            look, quadratic, pilot = fit.looks[week], weeks.quadratics[week], weeks.pilots[week]
+            if look is None or quadratic is None or pilot is None:
+                continue
+            own = errors.own(kind, week)
+            state, _ = _with_own(look, own, after.mean[week], after.covariance[week])
+            mean = walk.mean + walk.columns @ state
+            score = quadratic.score - quadratic.information @ mean
+            centres[week][kind] = mean + _drawn(pilot, score, weeks.reports(week))
+    return errors

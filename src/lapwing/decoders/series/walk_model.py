@@ -1,33 +1,34 @@
 """What the weeks of a series have in common, learnt from all of them by evidence.
 
 A week's masses are ``mean + columns (a_t + u_t)``: the walk a, and a part u that only this week
-has. Steps of the walk have a spectrum, a level for each half-octave of frequencies. A single week
-may step by far more (a jump), and may be an odd one that the next does not follow: each has a
-variance of its own, which goes to zero where the reports show nothing, as those of spikes and
-steps between bins do in the spectral prior.
+has. Steps of the walk have a spectrum, a level for each half-octave of frequencies. What every week
+has alone, up and down again, has one level for all weeks. A single week may step by far more (a
+jump), and may be an odd one that the next does not follow: each has a variance of its own, which
+goes to zero where the reports show nothing, as those of spikes and steps between bins do in the
+spectral prior.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.series.random_walk import (
-    Filtered,
+from lapwing.decoders.series.added_jumps import ADDED, with_added_jumps
+from lapwing.decoders.series.walk import JUMP_SLOPE, Walk, Week
+from lapwing.linear.arrays import Flags, Matrix, Vector
+from lapwing.linear.random_walk import (
     Look,
     Smoothed,
     evidence_of,
     filtered,
-    own_evidence,
     smoothed,
     without_own,
 )
-from lapwing.linear.arrays import Matrix, Vector
 
 LEVELS = (0.0025, 0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 """Standard deviations of the step of the lowest wave from one week to the next, where 1 moves a
@@ -36,8 +37,14 @@ density by as much as it is high."""
 SLOPES = (1.0, 2.0, 3.0, 4.0)
 """By which power of the frequency the variances of steps fall."""
 
-JUMP_SLOPE = 2.0
-"""Jumps are flatter than most steps are: a break in one week may be anywhere."""
+FLICKERS = (0.0, 0.02, 0.028, 0.04, 0.056, 0.08, 0.11, 0.16, 0.22, 0.32)
+"""Standard deviations of the lowest wave of what each week has alone."""
+
+_FLICKERING = 1.0
+"""Log-evidence that what each week has alone must win."""
+
+_FEWEST = 4
+"""Weeks with reports from which what a week has alone can be told from a step."""
 
 SPARSITY = 3.0
 """How much stronger than its noise a jump must be before its variance grows."""
@@ -63,83 +70,6 @@ WHOLE = 128
 """Symbols up to which all waves are the state; above, the lowest 96 and what stands out."""
 
 _WAVES, _EXTRA = 96, 32
-
-
-@dataclass(frozen=True, eq=False)
-class Week:
-    """The quadratic likelihood of a week's masses x: ``score'x - x' information x / 2``."""
-
-    information: Matrix
-    score: Vector
-
-
-@dataclass(frozen=True, eq=False)
-class Walk:
-    """A random walk of distributions, with the variances that were learnt.
-
-    Parameters
-    ----------
-    mean : numpy.ndarray
-        float64 [size]: masses where the state is zero.
-    columns : numpy.ndarray
-        float64 [size, state]: what an amplitude adds to them; of sum zero.
-    frequency : numpy.ndarray
-        float64 [state].
-    first : numpy.ndarray
-        float64 [state, state]: prior covariance of the first week.
-    step : numpy.ndarray
-        float64 [state]: variances of an ordinary step.
-    jump, odd : numpy.ndarray
-        float64 [weeks]: levels of the jump into each week, and of what an odd week has alone.
-    """
-
-    mean: Vector
-    columns: Matrix
-    frequency: Vector
-    first: Matrix
-    step: Vector
-    jump: Vector
-    odd: Vector
-
-    @property
-    def shape(self) -> Vector:
-        """Variances of a jump of level 1: float64 [state]."""
-        shape: Vector = self.frequency**-JUMP_SLOPE
-        return shape
-
-    @property
-    def steps(self) -> Matrix:
-        """Variances of the step into each week: float64 [weeks, state]."""
-        return self.step + np.outer(self.jump, self.shape)
-
-    @property
-    def own_parts(self) -> Matrix:
-        """Variances of each week's own part: float64 [weeks, state]."""
-        return np.outer(self.odd, self.shape)
-
-    def looks(self, weeks: Sequence[Week | None]) -> list[Look | None]:
-        """Return what the weeks say about the amplitudes ``a + u``."""
-        found: list[Look | None] = []
-        for week in weeks:
-            if week is None:
-                found.append(None)
-                continue
-            curved = week.information @ self.columns
-            score = week.score @ self.columns - self.mean @ curved
-            found.append(Look(self.columns.T @ curved, score))
-        return found
-
-    def filtered(self, looks: Sequence[Look | None]) -> Filtered:
-        """Return the walk's state week by week, given the weeks up to each."""
-        parts = [without_own(look, own) for look, own in zip(looks, self.own_parts, strict=True)]
-        return filtered(parts, self.first, self.steps)
-
-    def evidence(self, looks: Sequence[Look | None]) -> float:
-        """Return the logarithm of the probability of all reports, up to a constant."""
-        pairs = list(zip(looks, self.own_parts, strict=True))
-        parts = [without_own(look, own) for look, own in pairs]
-        alone = sum(own_evidence(look, own) for look, own in pairs)
-        return evidence_of(parts, self.first, self.steps) + alone
 
 
 def learnt_walk(
@@ -174,30 +104,35 @@ def learnt_walk(
             found = evidence, walk, looks
     assert found is not None
     _, walk, looks = found
-    if not rough:
-        walk = _with_jumps(walk, looks)
-    return refitted(walk, looks, again=not rough), looks
+    if rough:
+        return refitted(walk, looks, sweeps=_FEWER), looks
+    walk, kept = _with_jumps(walk, looks)
+    return refitted(walk, looks, again=True, kept=kept), looks
 
 
-def _with_jumps(walk: Walk, looks: Sequence[Look | None]) -> Walk:
-    """Return the walk with jumps, and with steps of most evidence beside them.
+def _with_jumps(walk: Walk, looks: Sequence[Look | None]) -> tuple[Walk, Flags]:
+    """Return the walk with jumps, and with steps of most evidence beside them; and which it keeps.
 
-    What one explains the other need not, so they are sought from two sides: jumps beside the
-    steps that the weeks ask for without any, and jumps beside hardly any steps. Each jump that
-    was found has its price.
+    What one explains the other need not, so they are sought from three sides: jumps beside the
+    steps that the weeks ask for without any, jumps beside hardly any steps, and jumps added one by
+    one to hardly any steps. Each jump that was found has its price.
     """
-    quiet = LEVELS[0] ** 2 * walk.frequency**-JUMP_SLOPE
-    price = float(np.log(max(2, len(looks))))
-    best: tuple[float, Walk] | None = None
-    for start in (walk, replace(walk, step=quiet)):
-        tried = refitted(start, looks, spectrum=False, sweeps=_FEWER)
+    quiet = replace(walk, step=LEVELS[0] ** 2 * walk.frequency**-JUMP_SLOPE, flicker=0.0)
+    price = ADDED + float(np.log(max(2, len(looks))))
+    best: tuple[float, Walk, Flags] | None = None
+    added = with_added_jumps(quiet, looks)
+    for start in (walk, replace(quiet, flicker=walk.flicker), added):
+        kept = (start.jump > 0) | (start.odd > 0)
+        tried = start
+        if not kept.any():
+            tried = refitted(start, looks, spectrum=False, sweeps=_FEWER)
         _, tried = _best_spectrum(tried, looks)
         jumps = np.count_nonzero(np.append(tried.jump, tried.odd) > _SHOWN)
         worth = tried.evidence(looks) - price * jumps
         if best is None or worth > best[0]:
-            best = worth, tried
+            best = worth, tried, kept
     assert best is not None
-    return best[1]
+    return best[1], best[2]
 
 
 def _laid_out(
@@ -243,30 +178,43 @@ def _left_out(covariance: Matrix, columns: Matrix, information: Matrix) -> Matri
 
 
 def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Walk]:
-    """Return the level and slope of most evidence, searched from neighbour to neighbour."""
-    lines = (len(LEVELS), len(SLOPES))
+    """Return the levels and the slope of most evidence, searched from neighbour to neighbour."""
     last = replace(start, jump=start.jump[-_SEARCHED:], odd=start.odd[-_SEARCHED:])
+    looks = looks[-_SEARCHED:]
+    lines = [len(LEVELS), len(SLOPES), len(FLICKERS)]
+    seen = sum(look is not None for look in looks)
     tried: dict[tuple[int, ...], float] = {}
+    parts: dict[int, tuple[list[Look | None], float]] = {}
 
-    def walk(place: tuple[int, ...]) -> Walk:
-        return replace(last, step=LEVELS[place[0]] ** 2 * start.frequency ** -SLOPES[place[1]])
+    def walk(place: tuple[int, ...], before: Walk) -> Walk:
+        step = LEVELS[place[0]] ** 2 * start.frequency ** -SLOPES[place[1]]
+        return replace(before, step=step, flicker=FLICKERS[place[2]] ** 2)
 
     def weigh(place: tuple[int, ...]) -> None:
         if place not in tried:
-            tried[place] = walk(place).evidence(looks[-_SEARCHED:])
+            candidate = walk(place, last)
+            if place[2] not in parts:
+                parts[place[2]] = candidate.without_own(looks)
+            left, alone = parts[place[2]]
+            price = _FLICKERING if place[2] else 0.0
+            tried[place] = evidence_of(left, last.first, candidate.steps) + alone - price
 
-    for place in ((4, 1), (4, 2), (1, 1)):
+    for place in ((4, 1, 0), (4, 2, 0), (1, 1, 0)):
         weigh(place)
+    if seen >= _FEWEST:
+        weigh((1, 1, FLICKERS.index(0.08)))
+    else:
+        lines[2] = 1
     before = 0
     while len(tried) > before:
         before = len(tried)
         best = max(tried, key=lambda place: tried[place])
-        for line, step in product(range(2), (-1, 1)):
+        for line, step in product(range(3), (-1, 1)):
             near = (*best[:line], best[line] + step, *best[line + 1 :])
             if 0 <= near[line] < lines[line]:
                 weigh(near)
     best = max(tried, key=lambda place: tried[place])
-    return tried[best], replace(start, step=walk(best).step)
+    return tried[best], walk(best, start)
 
 
 def refitted(
@@ -276,6 +224,7 @@ def refitted(
     spectrum: bool = True,
     again: bool = False,
     sweeps: int = 8,
+    kept: Flags | None = None,
 ) -> Walk:
     """Return the walk with jumps and odd weeks where the reports show them.
 
@@ -288,6 +237,8 @@ def refitted(
     again : bool
         Whether to go on from the jumps that the walk has.
     sweeps : int
+    kept : numpy.ndarray, optional
+        bool [weeks]: jumps that won their price already, which need be no stronger than noise.
 
     Notes
     -----
@@ -299,12 +250,13 @@ def refitted(
     if not again:
         jump = np.where(np.arange(seen.size) > 0, _START, 0.0)
         walk = replace(walk, jump=jump, odd=np.where(seen, _START, 0.0))
+    sparsity = np.where(kept, 1.0, SPARSITY) if kept is not None else np.full(seen.size, SPARSITY)
     for _ in range(sweeps):
-        walk = _swept(walk, looks, spectrum=spectrum)
+        walk = _swept(walk, looks, sparsity, spectrum=spectrum)
     return walk
 
 
-def _swept(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool) -> Walk:
+def _swept(walk: Walk, looks: Sequence[Look | None], sparsity: Vector, *, spectrum: bool) -> Walk:
     own = walk.own_parts
     parts = [without_own(look, mine) for look, mine in zip(looks, own, strict=True)]
     after = smoothed(filtered(parts, walk.first, walk.steps))
@@ -315,7 +267,7 @@ def _swept(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool) -> Walk:
     if spectrum and len(squares) and step.any():
         step = step * _factors(walk, squares, usual)
     jump = walk.jump.copy()
-    jump[1:] = _fixed_point(jump[1:], squares @ shape, usual @ shape)
+    jump[1:] = _fixed_point(jump[1:], squares @ shape, sparsity[1:] * (usual @ shape))
     odd = walk.odd.copy()
     for week, part in enumerate(parts):
         if part is not None:
@@ -323,13 +275,15 @@ def _swept(walk: Walk, looks: Sequence[Look | None], *, spectrum: bool) -> Walk:
             told = part.information @ after.covariance[week]
             usually = np.diag(part.information) - np.einsum("ij,ji->i", told, part.information)
             (odd[week],) = _fixed_point(
-                odd[week : week + 1], score[None] ** 2 @ shape, usually[None] @ shape
+                odd[week : week + 1],
+                score[None] ** 2 @ shape,
+                sparsity[week] * (usually[None] @ shape),
             )
     return replace(walk, step=step, jump=jump, odd=odd)
 
 
 def _fixed_point(level: Vector, found: Vector, usual: Vector) -> Vector:
-    updated: Vector = np.clip(level * found / (SPARSITY * np.maximum(usual, 1e-300)), 1e-12, 4.0)
+    updated: Vector = np.clip(level * found / np.maximum(usual, 1e-300), 1e-12, 4.0)
     return updated
 
 

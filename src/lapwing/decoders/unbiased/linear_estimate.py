@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpocon, dpstrf
 from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate, hadamard_suffices
 from lapwing.errors import TallyError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Vector
-from lapwing.linear.covariance import Covariance
+from lapwing.linear.covariance import Covariance, as_stored
 from lapwing.linear.operators.stacked import Stacked, dense
 from lapwing.linear.operators.sums import running_sums
 from lapwing.linear.operators.symmetric import CompoundSymmetric
@@ -254,14 +254,6 @@ def compressed(covariance: Vector) -> tuple[Covariance, Vector]:
     explained = (running_sums(factor) ** 2).sum(axis=1)
     remainder = np.maximum(np.diag(sums) - explained, 0.0)
     return Covariance(np.zeros(size), factor, np.ones(factor.shape[1])), remainder
-
-
-def as_stored(columns: Vector) -> Vector:
-    """Return columns as a file gives them back, so that a loaded band is the same band.
-
-    Files hold them as float32, one after the other; sums over them depend on that order.
-    """
-    return np.asfortranarray(columns.astype(np.float32).astype(np.float64))
 
 
 def triangular(covariance: Vector, *, limit: int | None = None) -> Vector:

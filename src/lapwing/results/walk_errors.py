@@ -1,0 +1,353 @@
+"""The errors of many weeks that were decoded together, and what any two of them share.
+
+Kept as what the weeks' reports say about the state of a random walk, and how far that walk may
+move: a few kB a week. The covariance of every week, and of any two, follows from these by filter
+and smoother, in memory and after a file was read alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, get_args
+
+import numpy as np
+
+from lapwing.documents import require
+from lapwing.errors import FormatError
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.covariance import Covariance, as_stored
+from lapwing.linear.random_walk import NOTHING, Look, Smoothed, filtered, smoothed, without_own
+from lapwing.results.band import Kind
+from lapwing.results.stored_arrays import decoded, encoded
+from lapwing.results.uncertainty import Uncertainty, Variants
+
+_NEGLIGIBLE = 1e-4
+"""What the reports of a week may say about a direction, beside how far it may vary at most, and be
+left out of a file: variances are too large by such a part then."""
+
+
+@dataclass(frozen=True)
+class Wider:
+    """By how much the learnt variances are multiplied for bands of one kind.
+
+    Parameters
+    ----------
+    jump : float
+        Those of the first week, of jumps and of odd weeks.
+    step : float
+        Those of ordinary steps.
+    flicker : float
+        Those of what every week has alone.
+    least : float
+        Level of the step that any week may have beside them, as a standard deviation.
+    """
+
+    jump: float
+    step: float
+    flicker: float
+    least: float
+
+    def to_document(self) -> dict[str, float]:
+        """Return the JSON form."""
+        return {
+            "jump": self.jump,
+            "step": self.step,
+            "flicker": self.flicker,
+            "least": self.least,
+        }
+
+    @classmethod
+    def from_document(cls, document: Any) -> Wider:
+        """Return what :meth:`to_document` wrote; FormatError when it is none."""
+        keys = ("jump", "step", "flicker", "least")
+        require(document, set(keys), name="how a series is widened")
+        numbers = [document[key] for key in keys]
+        if any(type(each) is not float or not 0 <= each < 1e6 for each in numbers):
+            raise FormatError("variances must be widened by numbers that are not negative")
+        return cls(*numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class WeekErrors:
+    """What one week's reports say, and about whom.
+
+    Parameters
+    ----------
+    root : numpy.ndarray
+        float64 [rank, state], as float32 has it: the information is ``root' root``.
+    pilot : numpy.ndarray
+        float64 [size]: masses at which it was taken.
+    reports : int
+    centres : mapping
+        By kind of band, float64 [size]: about the week's own people.
+    """
+
+    root: Matrix
+    pilot: Vector
+    reports: int
+    centres: Mapping[Kind, Vector]
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "root": encoded(self.root, kind="<f4"),
+            "pilot": encoded(self.pilot),
+            "reports": self.reports,
+            "centres": {kind: encoded(centre) for kind, centre in self.centres.items()},
+        }
+
+    @classmethod
+    def from_document(cls, document: Any, *, size: int, state: int) -> WeekErrors:
+        """Return what :meth:`to_document` wrote; FormatError when it is none."""
+        require(document, {"root", "pilot", "reports", "centres"}, name="the errors of a week")
+        reports, centres = document["reports"], document["centres"]
+        if type(reports) is not int or reports < 1:
+            raise FormatError("the errors of a week must say how many people reported")
+        if not isinstance(centres, dict) or set(centres) != set(get_args(Kind)):
+            raise FormatError("the errors of a week must have a centre for each kind of band")
+        root = decoded(document["root"], columns=state, kind="<f4")
+        if root.shape[0] > state:
+            raise FormatError("the information of a week has too many rows")
+        return cls(
+            root,
+            decoded(document["pilot"], numbers=size),
+            reports,
+            {kind: decoded(centres[kind], numbers=size) for kind in get_args(Kind)},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WalkErrors:
+    """The error laws of all weeks: masses are ``mean + columns (a + u)``, a walks, u is a week's.
+
+    Parameters
+    ----------
+    columns : numpy.ndarray
+        float64 [size, state], of sum zero, as float32 has them.
+    first : numpy.ndarray
+        float64 [state, state]: prior covariance of the first week's state.
+    step, shape : numpy.ndarray
+        float64 [state]: variances of an ordinary step, and of a jump of level 1.
+    jump, odd : numpy.ndarray
+        float64 [weeks]: levels of the jump into each week, and of what an odd week has alone.
+    flicker : float
+        Level of what every week has alone.
+    wider : mapping
+        By kind of band.
+    method : str
+    weeks : tuple of WeekErrors or None
+        None where nobody reported.
+    scores : numpy.ndarray, optional
+        float64 [weeks, state]: where the weeks were decoded. No variance depends on them, so no
+        file has them.
+
+    Notes
+    -----
+    With A the information, P the posterior covariance of the walk and D the covariance of drawing
+    the week's people, an error e of the population becomes ``(I - D A) e`` about these people, and
+    ``D - D A D`` is added that no other week shares.
+    """
+
+    columns: Matrix
+    first: Matrix
+    step: Vector
+    shape: Vector
+    jump: Vector
+    odd: Vector
+    flicker: float
+    wider: Mapping[Kind, Wider]
+    method: str
+    weeks: tuple[WeekErrors | None, ...]
+    scores: Matrix | None = None
+
+    def own(self, kind: Kind, week: int) -> Vector:
+        """Return the variances of what one week has alone: float64 [state]."""
+        wider = self.wider[kind]
+        level = wider.jump * self.odd[week] + wider.flicker * self.flicker
+        own: Vector = level * self.shape
+        return own
+
+    @cached_property
+    def walks(self) -> dict[Kind, Smoothed]:
+        """The walk given all weeks, by kind of band."""
+        scores = np.zeros((len(self.weeks), self.step.size)) if self.scores is None else self.scores
+        looks = [
+            None if week is None else Look(week.root.T @ week.root, score)
+            for week, score in zip(self.weeks, scores, strict=True)
+        ]
+        walks: dict[Kind, Smoothed] = {}
+        for kind, wider in self.wider.items():
+            levels: Vector = wider.jump * self.jump + wider.least**2
+            steps: Matrix = wider.step * self.step + np.outer(levels, self.shape)
+            owned = [without_own(look, self.own(kind, week)) for week, look in enumerate(looks)]
+            walks[kind] = smoothed(filtered(owned, wider.jump * self.first, steps))
+        return walks
+
+    @cached_property
+    def _inverse(self) -> Matrix:
+        inverse: Matrix = np.asarray(np.linalg.pinv(self.columns), dtype=np.float64)
+        return inverse
+
+    def _parts(self, kind: Kind, week: int) -> tuple[Matrix, Matrix]:
+        """Return what an error of the walk is to the week's people, and what no other has.
+
+        Both of amplitudes: float64 [state, state].
+        """
+        found = self.weeks[week]
+        assert found is not None
+        information = found.root.T @ found.root
+        inverse = self._inverse
+        mean = inverse @ found.pilot
+        drawn = ((inverse * found.pilot) @ inverse.T - np.outer(mean, mean)) / found.reports
+        kept = -drawn @ information
+        alone = drawn + kept @ drawn
+        kept[np.diag_indices_from(kept)] += 1
+        own = self.own(kind, week)
+        if own.max() > NOTHING:
+            part = without_own(Look(information, np.zeros(own.size)), own)
+            assert part is not None
+            told = own[:, None] * part.information
+            alone = alone + kept @ (np.diag(own) - told * own) @ kept.T
+            kept = kept - kept @ told
+        return kept, (alone + alone.T) / 2
+
+    def covariance(self, kind: Kind, week: int) -> Matrix:
+        """Return the covariance of a week's error, of amplitudes: float64 [state, state]."""
+        kept, alone = self._parts(kind, week)
+        covariance: Matrix = kept @ self.walks[kind].covariance[week] @ kept.T + alone
+        return covariance
+
+    def law(self, week: int) -> Uncertainty | None:
+        """Return the error law of a week, for both kinds of band; None where nobody reported."""
+        found = self.weeks[week]
+        if found is None:
+            return None
+        laws = {
+            kind: Uncertainty(
+                found.centres[kind],
+                self._noise(self.covariance(kind, week)),
+                np.zeros(found.pilot.size),
+                found.pilot,
+                found.reports,
+                self.method,
+            )
+            for kind in self.wider
+        }
+        whole = laws["simultaneous"]
+        return replace(laws["pointwise"], variants=Variants(empirical_simultaneous=whole))
+
+    def difference(
+        self, earlier: int, later: int, mass: Vector, people: int
+    ) -> dict[Kind, Uncertainty]:
+        """Return the error laws of the later week less the earlier.
+
+        Parameters
+        ----------
+        earlier, later : int
+            Positions of weeks with reports.
+        mass : numpy.ndarray
+            float64 [size], of the later week.
+        people : int
+            In the smaller of the two.
+        """
+        one, two = self.weeks[earlier], self.weeks[later]
+        assert one is not None
+        assert two is not None
+        laws: dict[Kind, Uncertainty] = {}
+        for kind in self.wider:
+            parts = self._parts(kind, earlier), self._parts(kind, later)
+            walk = self.walks[kind]
+            cross = parts[0][0] @ walk.between(earlier, later) @ parts[1][0].T
+            covariance = -cross - cross.T
+            for week, (kept, alone) in zip((earlier, later), parts, strict=True):
+                covariance = covariance + kept @ walk.covariance[week] @ kept.T + alone
+            laws[kind] = Uncertainty(
+                two.centres[kind] - one.centres[kind],
+                self._noise(covariance),
+                np.zeros(mass.size),
+                mass,
+                people,
+                f"difference of two weeks: {self.method}",
+            )
+        return laws
+
+    def _noise(self, covariance: Matrix) -> Covariance:
+        """Return the covariance of masses from that of amplitudes."""
+        values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        factor = as_stored(self.columns @ root)
+        return Covariance(np.zeros(factor.shape[0]), factor, np.ones(factor.shape[1]))
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form; arrays as base64 of little-endian floats."""
+        return {
+            "columns": encoded(self.columns, kind="<f4"),
+            "first": encoded(self.first),
+            "step": encoded(self.step),
+            "shape": encoded(self.shape),
+            "jump": encoded(self.jump),
+            "odd": encoded(self.odd),
+            "flicker": self.flicker,
+            "wider": {kind: by.to_document() for kind, by in self.wider.items()},
+            "method": self.method,
+            "weeks": [None if week is None else week.to_document() for week in self.weeks],
+        }
+
+    @classmethod
+    def from_document(cls, document: Any, *, size: int, weeks: int) -> WalkErrors:
+        """Return the errors that :meth:`to_document` wrote; FormatError when they are none."""
+        keys = {"columns", "first", "step", "shape", "jump", "odd", "method", "weeks"}
+        keys |= {"flicker", "wider"}
+        require(document, keys, name="the errors of a series")
+        wider, listed = document["wider"], document["weeks"]
+        if not isinstance(document["method"], str):
+            raise FormatError("the errors of a series must say how they were made")
+        if not isinstance(listed, list) or len(listed) != weeks:
+            raise FormatError("the errors of a series must have an entry for each week")
+        if not isinstance(wider, dict) or set(wider) != set(get_args(Kind)):
+            raise FormatError("the errors of a series must be for both kinds of band")
+        flicker = document["flicker"]
+        if type(flicker) is not float or not 0 <= flicker < 1e6:
+            raise FormatError("the variances of a series are damaged")
+        step = decoded(document["step"])
+        state = step.size
+        shape = decoded(document["shape"], numbers=state)
+        jump, odd = (decoded(document[key], numbers=weeks) for key in ("jump", "odd"))
+        first = decoded(document["first"], columns=state, rows=state)
+        if state > size or any((each < 0).any() for each in (step, shape, jump, odd)):
+            raise FormatError("the variances of a series are damaged")
+        return cls(
+            decoded(document["columns"], columns=state, kind="<f4", rows=size),
+            first,
+            step,
+            shape,
+            jump,
+            odd,
+            flicker,
+            {kind: Wider.from_document(wider[kind]) for kind in get_args(Kind)},
+            document["method"],
+            tuple(
+                None if week is None else WeekErrors.from_document(week, size=size, state=state)
+                for week in listed
+            ),
+        )
+
+
+def root_of(information: Matrix, most: Vector) -> Matrix:
+    """Return columns of an information that is kept: float64 [rank, state], as float32 has them.
+
+    Parameters
+    ----------
+    information : numpy.ndarray
+        float64 [state, state].
+    most : numpy.ndarray
+        float64 [state], positive: the largest variance that each amplitude may have.
+    """
+    scale = np.sqrt(most)
+    values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
+    kept = values > _NEGLIGIBLE
+    root = (np.sqrt(values[kept]) * vectors[:, kept]).T / scale
+    found: Matrix = np.ascontiguousarray(root.astype(np.float32).astype(np.float64))
+    return found
