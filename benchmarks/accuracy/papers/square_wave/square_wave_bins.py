@@ -47,7 +47,8 @@ FAR = 2
 """A number of buckets this many times as large or small as the root of n is not far from it."""
 
 HEADING = "Figure 7, numbers of bins"
-INDEX = (Entry("figure 7", HEADING, "figure-7"),)
+BUCKETS = "section 5.4, number of buckets"
+INDEX = (Entry("figure 7", HEADING, "figure-7"), Entry(BUCKETS, HEADING, "figure-7"))
 
 
 def _to_people(answer: Any, people: Counts) -> float:
@@ -157,7 +158,7 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
             ],
             f"Among the numbers within a factor of {FAR} of √N each has less than {SIMILAR:g} "
             "times the W1 of each other; cells with one such number are not counted.",
-            where="figure 7",
+            where=BUCKETS,
         )
     )
     return found
