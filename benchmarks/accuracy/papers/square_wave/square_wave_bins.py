@@ -22,7 +22,7 @@ from benchmarks.verdicts import Claim
 TITLE = "The square-wave paper: figure 7"
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 100,
+    "repeats": 12,
     "granularities": [256, 512, 1024, 2048],
     "grid": 16_384,
     "epsilons": [0.5, 1, 2],

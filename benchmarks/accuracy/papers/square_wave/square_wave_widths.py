@@ -24,7 +24,7 @@ from lapwing.local.numerical.square_wave import mutual_information_width
 TITLE = "The square-wave paper: figure 6"
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 100,
+    "repeats": 15,
     "bins": None,
     "steps": [0.5, 0.75, 1, 1.25, 1.5],
     "epsilons": [0.5, 1, 2],
