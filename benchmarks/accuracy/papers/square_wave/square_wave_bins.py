@@ -15,14 +15,18 @@ from benchmarks.accuracy.papers.figure_runs import Judge, cell, compare, kept_fi
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.square_wave.randomize_first import InBuckets
 from benchmarks.accuracy.papers.square_wave.square_wave_claims import Row, below
-from benchmarks.accuracy.papers.square_wave.square_wave_figures import columns_told, population
+from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
+    columns_told,
+    population,
+    repeats_told,
+)
 from benchmarks.markdown import table
 from benchmarks.verdicts import Claim
 
 TITLE = "The square-wave paper: figure 7"
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 12,
+    "repeats": 100,
     "granularities": [256, 512, 1024, 2048],
     "grid": 16_384,
     "epsilons": [0.5, 1, 2],
@@ -202,7 +206,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"### {HEADING}",
-            f"Li et al. 2020, section 6.4, {settings['repeats']} repeats as in the paper. As "
+            f"Li et al. 2020, section 6.4, {repeats_told(settings)}. As "
             "there, the wave randomises first, and its reports are put into as many buckets as the "
             f"estimate has bins; people are known to {settings['grid']:,} bins. W1 ×10⁴ ± standard "
             "error, first to the people themselves, so that wide bins pay for what they cannot "

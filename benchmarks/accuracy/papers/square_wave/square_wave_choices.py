@@ -40,9 +40,9 @@ from lapwing.decoders.decoder import Decoder
 TITLE = "The square-wave paper: what it decides in a sentence"
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 8,
-    "repeats_of_orders": 4,
-    "repeats_of_prior": 2,
+    "repeats": 20,
+    "repeats_of_orders": 12,
+    "repeats_of_prior": 4,
     "bins": None,
     "branchings": [2, 4, 8, 16],
     "epsilons": [0.5, 1, 2],
@@ -53,7 +53,7 @@ QUICK: dict[str, Any] = {
     **FULL,
     "repeats": 2,
     "repeats_of_orders": 2,
-    "repeats_of_prior": 2,
+    "repeats_of_prior": 4,
     "bins": 64,
     "branchings": [2, 4],
     "epsilons": [1],

@@ -16,6 +16,7 @@ from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
     BINS,
     columns_told,
     population,
+    repeats_told,
 )
 from benchmarks.accuracy.papers.square_wave.trapezoid_channel import ByCorners
 from benchmarks.markdown import listed, table
@@ -24,7 +25,7 @@ from benchmarks.verdicts import Cell, Claim, resampled
 TITLE = "The square-wave paper: figure 5"
 FULL: dict[str, Any] = {
     "seed": 0,
-    "repeats": 8,
+    "repeats": 100,
     "bins": None,
     "widths": [0.1, 0.2, 0.3],
     "columns": ["beta52", "taxi", "acs_income", "sf_retirement"],
@@ -175,7 +176,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"### {HEADING}",
-            f"Li et al. 2020, section 6.4, ε = {AT}, X {listed([f'{bins} bins for {name}' for name, bins in sizes.items()])}. b is "
+            f"Li et al. 2020, section 6.4, ε = {AT}, {repeats_told(settings)}; "
+            f"{listed([f'{bins} bins for {name}' for name, bins in sizes.items()])}. b is "
             "half of the wave's bottom side; the numbers of the trapezoids are top side over "
             "bottom side. Values are put into bins first, all decoded by EMS; W1 ×10⁴ ± standard "
             "error. The paper prints no numbers, only curves.",
