@@ -53,7 +53,7 @@ QUICK: dict[str, Any] = {
     **FULL,
     "repeats": 2,
     "repeats_of_orders": 2,
-    "repeats_of_prior": 4,
+    "repeats_of_prior": 2,
     "bins": 64,
     "branchings": [2, 4],
     "epsilons": [1],
