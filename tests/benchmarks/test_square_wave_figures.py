@@ -261,7 +261,7 @@ class TestClaims:
         assert {text for text, verdict in so.items() if verdict != verdicts.HOLDS} == set()
         not_so = judged(square_wave_claims.claims(rows(turned=True)))
         assert list(so) == list(not_so)
-        assert len(so) == 34
+        assert len(so) == 35
         assert {text for text, verdict in not_so.items() if verdict == verdicts.HOLDS} == {
             f"figure 3: {SIMILAR}",
             f"figure 4, quantiles: {SOMETIMES}",  # there, on the smooth columns
