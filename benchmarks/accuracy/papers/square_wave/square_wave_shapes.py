@@ -118,8 +118,8 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
             "SW gives the best estimated distributions in terms of Wasserstein distance, no matter "
             "how b is changed.",
             [below(row, "w1", SQUARE, others) for row in rows],
-            f"The square has at most {worst:.2f} times the least W1 of a cell. At the best b of each "
-            f"it has the least in {_first(rows)}.",
+            f"The square has at most {worst:.2f} times the least W1 of a cell. At the best b of "
+            f"each it has the least in {_first(rows)}.",
             where="figure 5",
         ),
         Claim(
