@@ -15,7 +15,11 @@ from benchmarks.accuracy.papers.figure_runs import Judge, cell, compare, kept_fi
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.square_wave.randomize_first import InBuckets
 from benchmarks.accuracy.papers.square_wave.square_wave_claims import Row, below
-from benchmarks.accuracy.papers.square_wave.square_wave_figures import columns_told, population
+from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
+    columns_told,
+    population,
+    repeats_told,
+)
 from benchmarks.markdown import table
 from benchmarks.verdicts import Claim
 
@@ -47,7 +51,8 @@ FAR = 2
 """A number of buckets this many times as large or small as the root of n is not far from it."""
 
 HEADING = "Figure 7, numbers of bins"
-INDEX = (Entry("figure 7", HEADING, "figure-7"),)
+BUCKETS = "section 5.4, number of buckets"
+INDEX = (Entry("figure 7", HEADING, "figure-7"), Entry(BUCKETS, HEADING, "figure-7"))
 
 
 def _to_people(answer: Any, people: Counts) -> float:
@@ -157,7 +162,7 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
             ],
             f"Among the numbers within a factor of {FAR} of √N each has less than {SIMILAR:g} "
             "times the W1 of each other; cells with one such number are not counted.",
-            where="figure 7",
+            where=BUCKETS,
         )
     )
     return found
@@ -201,7 +206,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"### {HEADING}",
-            f"Li et al. 2020, section 6.4, {settings['repeats']} repeats as in the paper. As "
+            f"Li et al. 2020, section 6.4, {repeats_told(settings)}. As "
             "there, the wave randomises first, and its reports are put into as many buckets as the "
             f"estimate has bins; people are known to {settings['grid']:,} bins. W1 ×10⁴ ± standard "
             "error, first to the people themselves, so that wide bins pay for what they cannot "

@@ -15,6 +15,7 @@ from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
     BINS,
     columns_told,
     population,
+    repeats_told,
 )
 from benchmarks.accuracy.papers.square_wave.square_wave_shapes import w1_table
 from benchmarks.markdown import listed
@@ -137,7 +138,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"### {HEADING}",
-            f"Li et al. 2020, section 6.4, {settings['repeats']} repeats as in the paper; "
+            f"Li et al. 2020, section 6.4, {repeats_told(settings)}; "
             f"{listed([f'{bins} bins for {name}' for name, bins in sizes.items()])}. The columns "
             f"of the table are widths b as multiples of the rule's of section 5.3: "
             f"{listed(rules)}. Values are put into bins first, all decoded by EMS; W1 ×10⁴ ± "
