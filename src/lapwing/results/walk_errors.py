@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
@@ -18,6 +17,7 @@ from lapwing.documents import require
 from lapwing.errors import FormatError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance, as_stored
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.random_walk import NOTHING, Look, Smoothed, filtered, smoothed, without_own
 from lapwing.results.band import Kind
 from lapwing.results.stored_arrays import decoded, encoded

@@ -17,8 +17,8 @@ from lapwing.results.series_change import ChangeKind
 
 PRICE = 2.0
 """Log-evidence that a change must win, beside the logarithm of the number of weeks: a change into
-any of them might have been found. Of 44 made-up series that stand still noise won as much in one,
-and half as much in two."""
+any of them might have been found. In one of 44 made-up series that stand still noise won more, 5.8
+in all, before jumps that are added had a price of their own."""
 
 _TRIED = 1e-5
 """Level from which a jump is tried; its square root is the step of a density 1 high."""
