@@ -15,7 +15,6 @@ from tests.benchmarks.test_runner import TINY
 
 DRAWN = [
     ("square_wave", "figure-2"),
-    ("wavelet", "figures-2-and-4"),
     ("convolution", "figures-6-and-7"),
 ]
 
