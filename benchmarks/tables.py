@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import results
+from benchmarks.accuracy.papers.index import Entry, index
 from benchmarks.accuracy.papers.judged import in_text, overview
 from benchmarks.isolated import place, script
 from benchmarks.runner import BENCHMARKS
+from benchmarks.verdicts import Claim
 
 FOLDER = Path(__file__).resolve().parent
 METHODS = FOLDER.parent / "docs" / "methods.md"
@@ -72,6 +74,7 @@ def page(folder: str) -> str:
     if folder == "accuracy/papers":
         parts.append(overview({name.rpartition("/")[2]: _TITLES[name] for name in families}))
     parts += [_contents(family) for family in families]
+    parts += _index(folder)
     parts += [section(name, results.read(name)) for name in _on_page(folder)]
     return "\n\n".join(parts) + "\n"
 
@@ -80,12 +83,25 @@ def _on_page(folder: str) -> list[str]:
     return [name for name in BENCHMARKS if place(name).rpartition("/")[0] == folder]
 
 
+def _index(folder: str) -> list[str]:
+    """Return what a paper's page starts with, from the scripts on it that have an INDEX."""
+    entries: list[Entry] = []
+    claims: list[Claim] = []
+    for name in _on_page(folder):
+        module, document = script(name), results.read(name)
+        entries += getattr(module, "INDEX", ())
+        if document is not None and hasattr(module, "claims"):
+            claims += module.claims(document["measured"])
+    return [index(entries, claims)] if entries else []
+
+
 def _contents(family: str) -> str:
     """Return the heading of a family's page with what stands on it."""
     name = family.rpartition("/")[2]
     below = [one for one in _TITLES if one.rpartition("/")[0] == family]
     titles = [f"- {script(one).TITLE}" for one in _on_page(family)]
-    titles += [f"- [{_TITLES[one]}]({one.removeprefix(family)[1:]}/README.md)" for one in below]
+    for one in below:
+        titles.append(f"- [{_TITLES[one]}]({name}/{one.removeprefix(family)[1:]}/README.md)")
     return f"## [{_TITLES[family]}]({name}/README.md)\n\n" + "\n".join(titles)
 
 

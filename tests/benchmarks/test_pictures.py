@@ -15,6 +15,7 @@ from tests.benchmarks.test_runner import TINY
 
 DRAWN = [
     ("square_wave", "figure-2"),
+    ("wavelet", "figure-2"),
     ("convolution", "figures-6-and-7"),
 ]
 
