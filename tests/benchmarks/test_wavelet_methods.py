@@ -83,6 +83,22 @@ class TestMethods:
         assert methods.SMOOTH == ("beta52", "taxi")
         assert methods.SPIKY == ("acs_income", "sf_benefits")
 
+    def test_a_paper_s_own_file_is_asked_for_before_the_stand_in(self, monkeypatch):
+        asked = []
+
+        def own(name, file, instead):
+            asked.append((name, file, instead.args))
+            return beta52(7)
+
+        monkeypatch.setattr(methods, "paper_column", own)
+        for name in methods.PEOPLE:
+            assert methods.population(name).people == 7
+        assert asked == [
+            ("taxi", "taxi_2018_01", ("taxi", 8_760_687)),
+            ("acs_income", "acs_income_2017", ("acs_income", 2_308_374)),
+            ("sf_benefits", "sf_retirement_city", ("sf_benefits", 682_410)),
+        ]
+
     def test_the_league_has_the_library_s_own_sums_under_the_kept_name(self):
         kept = {one.name: one for one in methods.league(PEOPLE, 256)}
         assert kept["bound's J"].decoder.mass_sums and not kept["wavelet"].decoder.mass_sums
