@@ -125,6 +125,24 @@ def resampled(
     return Cell(float(stats.norm.ppf((yes + 0.5) / (DRAWS + 1))))
 
 
+def both(cells: Sequence[Cell]) -> Cell:
+    """Return the cell of a statement that needs all of some: the least of them."""
+    return Cell(min(cell.toward for cell in cells), sum(cell.comparisons for cell in cells))
+
+
+def some(cells: Sequence[Cell]) -> Cell:
+    """Return the cell of "in at least one of these", "it may": the best of them.
+
+    The best of many looks good by chance, so its chance is multiplied by their number; the
+    statement fails only where all of them fail.
+    """
+    best = max(cell.toward for cell in cells)
+    if best <= 0 or math.isinf(best):
+        return Cell(best)
+    chance = min(len(cells) * float(stats.norm.sf(best)), 0.5)
+    return Cell(float(stats.norm.isf(chance)))
+
+
 def certain(holds: bool) -> Cell:
     """Return the cell of a statement about numbers without any noise."""
     return Cell(math.inf if holds else -math.inf)

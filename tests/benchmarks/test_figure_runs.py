@@ -10,8 +10,10 @@ import pytest
 
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
-from benchmarks.accuracy.papers import figure_columns, figure_runs, splits
+from benchmarks.accuracy.papers import figure_columns, figure_runs
 from benchmarks.accuracy.papers.convolution import convolution_columns
+from benchmarks.accuracy.papers.square_wave import square_wave_choices
+from benchmarks.accuracy.papers.wavelet import signed_sets
 
 
 def figure(mean: float, error: float = 0.0) -> dict[str, float]:
@@ -106,22 +108,17 @@ class TestSplits:
         )
         mean = law @ signed
         variance = (law @ signed**2 - mean**2).sum() / mean[0] ** 2
-        found = splits.plain_variance(coordinates, members, epsilon)
+        found = signed_sets.plain_variance(coordinates, members, epsilon)
         assert found == pytest.approx(variance, rel=1e-9)
-        assert found != pytest.approx(splits.plain_variance(coordinates, members, 1.01), rel=1e-3)
+        assert found != pytest.approx(
+            signed_sets.plain_variance(coordinates, members, 1.01), rel=1e-3
+        )
 
     def test_everybody_reports_in_every_group(self):
         tree = lw.Hierarchical(figure_columns.interval(16), 1)
         counts = np.full(16, 100)
-        tally = splits.everybody(tree, counts, np.random.default_rng(1))
+        tally = square_wave_choices.everybody(tree, counts, np.random.default_rng(1))
         assert tally.reports == (1600,) * len(tree.groups)
-
-    def test_a_fine_wave_decoded_at_its_bins_finds_the_people(self):
-        wave = lw.SquareWave(figure_columns.interval(64), 8)
-        counts = np.repeat([0, 3000, 1000, 0], 16) * 10
-        decoder = splits.AtBins(wave, 4, lw.LeastSquares())
-        answer = decoder.decode(wave.channel, lw.simulate(wave, counts, rng=1))
-        np.testing.assert_allclose(answer.mass, [0, 0.75, 0.25, 0], atol=0.01)
 
 
 @pytest.mark.parametrize(("oracle", "stated", "plain"), [("OUE", 1806, 763), ("KRR", 3965, 1676)])

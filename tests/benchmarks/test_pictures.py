@@ -8,13 +8,10 @@ import re
 import pytest
 
 from benchmarks.accuracy.papers import drawing
-from benchmarks.accuracy.papers.figure_columns import beta52, blocks
-from benchmarks.accuracy.papers.square_wave import square_wave_pictures
 from benchmarks.isolated import script
 from tests.benchmarks.test_runner import TINY
 
 DRAWN = [
-    ("square_wave", "figure-2"),
     ("wavelet", "figure-2"),
     ("convolution", "figures-6-and-7"),
 ]
@@ -46,11 +43,3 @@ def test_every_picture_that_a_page_shows_is_there():
         for name in drawing.pictures(paper)
     }
     assert made == there
-
-
-def test_columns_are_drawn(tmp_path):
-    figure = square_wave_pictures.columns([(beta52(), 16), (blocks(4), 32)], (beta52(), 64))
-    assert [len(ax.collections) for ax in figure.axes[:2]] == [1, 1]
-    assert len(figure.axes[2].lines) == 1
-    figure.savefig(tmp_path / "columns.png")
-    assert (tmp_path / "columns.png").read_bytes().startswith(b"\x89PNG")

@@ -11,6 +11,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
 from benchmarks.accuracy.papers.figure_columns import Counts, Population, coarser, interval, truth
+from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import listed, uncertain
 from benchmarks.summaries import mean_and_error
 from lapwing.errors import LapwingWarning
@@ -32,6 +33,8 @@ def compare(
     repeats: int,
     allowed: Mapping[str, Sequence[str]] | None = None,
     known: Callable[[Counts], Any] = truth,
+    seed: int = 0,
+    factors: Sequence[str] = (),
 ) -> Samples:
     """Return method -> figure -> one number per repeat.
 
@@ -45,10 +48,16 @@ def compare(
         Method -> the figures it may be judged by; default: all.
     known : callable
         What the judges know of the people, from their counts.
+    seed : int
+        Another one gives other people and other reports in every cell.
+    factors : sequence of str
+        What tells this call from others beyond column, bins and epsilon, such as the figure.
 
     Notes
     -----
-    Every repeat draws new people. Methods of one randomizer get the same reports.
+    Every repeat draws new people. Methods of one randomizer get the same reports. People and
+    reports of two calls have nothing in common unless column, bins, epsilon, factors and seed
+    agree; then they are the same people.
     """
     domain = interval(bins)
     made = {method.name: method.randomizer(domain, epsilon) for method in methods}
@@ -57,7 +66,7 @@ def compare(
         for method in methods
     }
     for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, population.people, round(1000 * epsilon)])
+        rng = stream(seed, population.name, bins, f"{epsilon:g}", repeat, *factors)
         counts = population.draw(bins, rng)
         target = known(counts)
         tallies: dict[str, lw.Counts] = {}

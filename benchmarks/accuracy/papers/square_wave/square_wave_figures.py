@@ -11,37 +11,51 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
 from benchmarks.accuracy.papers.figure_columns import (
+    Counts,
     Population,
     beta52,
+    coarser,
     interval,
     paper_column,
     stand_in,
     truth,
 )
-from benchmarks.accuracy.papers.figure_runs import (
-    Judge,
-    Verdict,
-    best,
-    cell,
-    claim,
-    compare,
-    figures,
-    less,
-    shares_of_cells,
+from benchmarks.accuracy.papers.figure_runs import Judge, best, cell, compare, kept_figures
+from benchmarks.accuracy.papers.index import Entry
+from benchmarks.accuracy.papers.square_wave import square_wave_claims
+from benchmarks.accuracy.papers.square_wave.randomize_first import FINER, InBuckets
+from benchmarks.accuracy.papers.square_wave.square_wave_claims import (
+    ADMM,
+    BINNED,
+    DISTRIBUTIONS,
+    EM,
+    EMS,
+    HAAR,
+    HH,
+    TREES,
 )
-from benchmarks.markdown import listed, table
-from benchmarks.summaries import geometric
+from benchmarks.accuracy.papers.streams import stream
+from benchmarks.markdown import table
+from benchmarks.verdicts import Claim
+from lapwing.decoders.decoder import Decoder
 from lapwing.local.numerical.binning import binned
 from lapwing.local.numerical.two_rounds import SquaredDeviation
 
 TITLE = "The square-wave paper: figures 2 to 4"
 FULL: dict[str, Any] = {
-    "repeats": 40,
+    "seed": 0,
+    "repeats": 100,
     "bins": None,
     "epsilons": [0.5, 1, 1.5, 2, 2.5],
     "columns": ["beta52", "taxi", "acs_income", "sf_retirement"],
 }
-QUICK: dict[str, Any] = {"repeats": 2, "bins": 64, "epsilons": [1], "columns": ["beta52"]}
+QUICK: dict[str, Any] = {
+    "seed": 0,
+    "repeats": 2,
+    "bins": 64,
+    "epsilons": [1],
+    "columns": ["beta52"],
+}
 
 PEOPLE = {"taxi": 2_189_968, "acs_income": 2_308_374, "sf_retirement": 178_012}
 """As many as the paper has in the columns for which these are stand-ins."""
@@ -56,34 +70,37 @@ FILES = {
 BINS = {"beta52": 256}
 """Of the paper; 1024 for all other columns."""
 
-COMPARABLE = 1.25
-"""The paper calls errors comparable without a number; this factor is taken for it."""
-
-SPIKY = ("acs_income",)
-"""Columns that the paper calls spiky and excepts from its claims."""
-
-EMS, EM, ADMM = "SW-EMS", "SW-EM", "HH-ADMM"
-HH, HAAR = "HH", "HaarHRR"
-BINNED = {bins: f"bins {bins}" for bins in (16, 32, 64)}
-MEANS = {"SR": lw.StochasticRounding, "PM": lw.Piecewise}
+MEANS: dict[str, Callable[..., Any]] = {"SR": lw.StochasticRounding, "PM": lw.Piecewise}
 
 
 def _binned(bins: int, domain: lw.Interval, epsilon: float) -> Any:
     return binned(domain, epsilon, bins=min(bins, domain.bins))
 
 
-TREE = partial(lw.Hierarchical, branching=4)
-METHODS = (
-    Method(EMS, lw.SquareWave, lw.ExpectationMaximization(smoothed=True, band=False)),
-    Method(EM, lw.SquareWave, lw.ExpectationMaximization(band=False)),
-    Method(ADMM, TREE, lw.TreeConsistency(method="admm", weighted=False, band=False)),
-    *(Method(name, partial(_binned, bins), lw.LeastSquares()) for bins, name in BINNED.items()),
-    Method(HH, TREE, lw.TreeConsistency(weighted=False, band=False)),
-    Method(HAAR, lw.HaarHadamard, lw.TreeConsistency(band=False)),
-)
+def _on(bins: int, make: Callable[..., Any], _: lw.Interval, epsilon: float) -> Any:
+    """Return a randomizer on the bins of the figure; people are known on a finer grid."""
+    return make(interval(bins), epsilon)
 
-DISTRIBUTIONS = [EMS, EM, ADMM, *BINNED.values()]
-TREES = [HH, HAAR]
+
+TREE = partial(lw.Hierarchical, branching=4)
+LEAST = lw.LeastSquares()
+
+
+def methods(bins: int) -> list[Method]:
+    """Return what the paper compares at so many bins; the wave randomises on a finer grid."""
+    plain, smooth = (lw.ExpectationMaximization(smoothed=s, band=False) for s in (False, True))
+    others: list[tuple[str, Callable[..., Any], Decoder]] = [
+        (ADMM, TREE, lw.TreeConsistency(method="admm", weighted=False, band=False)),
+        *((name, partial(_binned, size), LEAST) for size, name in BINNED.items()),
+        (HH, TREE, lw.TreeConsistency(weighted=False, band=False)),
+        (HAAR, lw.HaarHadamard, lw.TreeConsistency(band=False)),
+    ]
+    return [
+        Method(EMS, lw.SquareWave, InBuckets(bins, smooth)),
+        Method(EM, lw.SquareWave, InBuckets(bins, plain)),
+        *(Method(name, partial(_on, bins, make), decoder) for name, make, decoder in others),
+    ]
+
 
 JUDGES: dict[str, Judge] = {
     "w1": lw.wasserstein,
@@ -113,56 +130,85 @@ def population(name: str) -> Population:
 
 
 def measure(
-    *, repeats: int, bins: int | None, epsilons: Sequence[float], columns: Sequence[str]
+    *,
+    seed: int,
+    repeats: int,
+    bins: int | None,
+    epsilons: Sequence[float],
+    columns: Sequence[str],
 ) -> dict[str, Any]:
     """Return every figure of every method that table 2 allows, by column and epsilon."""
     chosen = [population(name) for name in columns]
     sizes = {one.name: bins or BINS.get(one.name, 1024) for one in chosen}
     for one in chosen:
-        one.law(sizes[one.name])  # without the data folder nothing is measured in vain
-    rows = []
-    for one in chosen:
-        for epsilon in epsilons:
-            size = sizes[one.name]
-            samples = compare(
-                METHODS,
-                one,
-                JUDGES,
-                bins=size,
-                epsilon=epsilon,
-                repeats=repeats,
-                allowed=TABLE_2,
-            )
-            samples |= {
-                name: _means(make, one, size, epsilon, repeats) for name, make in MEANS.items()
-            }
-            rows.append({"column": one.name, "epsilon": epsilon, "methods": figures(samples)})
+        one.law(FINER * sizes[one.name])  # without the data folder nothing is measured in vain
     return {
-        "columns": {
-            one.name: {"people": one.people, "bins": sizes[one.name], "rule": one.rule}
+        "columns": {one.name: described(one, sizes[one.name]) for one in chosen},
+        "rows": [
+            {
+                "column": one.name,
+                "epsilon": epsilon,
+                "methods": kept_figures(_samples(one, sizes[one.name], epsilon, repeats, seed)),
+            }
             for one in chosen
-        },
-        "rows": rows,
+            for epsilon in epsilons
+        ],
     }
 
 
+def described(one: Population, bins: int) -> dict[str, Any]:
+    """Return what the head of a table says of a column, and its shares for figure 1."""
+    return {
+        "people": one.people,
+        "bins": bins,
+        "rule": one.rule,
+        "shares": [float(f"{share:.4g}") for share in one.law(bins)],
+    }
+
+
+def _samples(
+    one: Population, bins: int, epsilon: float, repeats: int, seed: int
+) -> dict[str, dict[str, list[float]]]:
+    samples = compare(
+        methods(bins),
+        one,
+        JUDGES,
+        bins=FINER * bins,
+        epsilon=epsilon,
+        repeats=repeats,
+        allowed=TABLE_2,
+        known=partial(_at, bins),
+        seed=seed,
+    )
+    return samples | {name: _means(name, one, bins, epsilon, repeats, seed) for name in MEANS}
+
+
+def _at(bins: int, counts: Counts) -> lw.Cumulative:
+    """Return the people's CDF as the paper has it: that of their histogram of so many bins."""
+    return truth(coarser(counts, bins))
+
+
 def _means(
-    make: Callable[..., Any], one: Population, bins: int, epsilon: float, repeats: int
+    name: str, one: Population, bins: int, epsilon: float, repeats: int, seed: int
 ) -> dict[str, list[float]]:
-    """Return the errors of the mean, asked of everybody, and of the variance in two rounds."""
-    domain = interval(bins)
-    first = make(domain, epsilon)
+    """Return the errors of the mean, asked of everybody, and of the variance in two rounds.
+
+    The people are those whom the other methods ask; the reports are of this method alone.
+    """
+    make = MEANS[name]
+    first = make(interval(bins), epsilon)
     points = (np.arange(bins) + 0.5) / bins
     found: dict[str, list[float]] = {"mean": [], "variance": []}
     for repeat in range(repeats):
-        rng = np.random.default_rng([repeat, one.people, bins, len(first.name)])
-        counts = one.draw(bins, rng)
+        cell_of = (one.name, FINER * bins, f"{epsilon:g}", repeat)
+        counts = coarser(one.draw(FINER * bins, stream(seed, *cell_of)), bins)
+        rng = stream(seed, *cell_of, name)
         target = truth(counts)
         whole = first.mean(lw.simulate(first, counts, rng=rng)).value
         found["mean"].append(abs(whole - target.mean))
         asked = rng.multivariate_hypergeometric(counts, one.people // 2, method="marginals")
         sent_back = first.mean(lw.simulate(first, asked, rng=rng)).value
-        question = SquaredDeviation(domain, sent_back)
+        question = SquaredDeviation(interval(bins), sent_back)
         places = question.grid.index(question.of(points))
         later = np.bincount(places, weights=counts - asked, minlength=question.grid.bins)
         second = make(question.grid, epsilon)
@@ -171,40 +217,93 @@ def _means(
     return found
 
 
+PARTS = (
+    ("figure 2, W1", "Figure 2, Wasserstein distance", ["w1"], DISTRIBUTIONS),
+    ("figure 2, KS", "Figure 2, KS distance", ["ks"], DISTRIBUTIONS),
+    ("figure 3", "Figure 3, range queries", ["range .1", "range .4"], [*DISTRIBUTIONS, *TREES]),
+    ("figure 4, mean", "Figure 4, mean", ["mean"], [*DISTRIBUTIONS, *MEANS]),
+    ("figure 4, variance", "Figure 4, variance", ["variance"], [*DISTRIBUTIONS, *MEANS]),
+    ("figure 4, quantiles", "Figure 4, quantiles", ["quantiles"], DISTRIBUTIONS),
+)
+"""Where in the paper, its heading here, what is judged, and the methods that table 2 allows."""
+
+INDEX = (
+    Entry("figure 1", "Figure 1, the columns", "figure-1"),
+    Entry("table 2", "Table 2, what a method is judged by"),
+    *(Entry(where, title, f"figure-{title[7]}") for where, title, _, _ in PARTS),
+)
+
+
+def claims(measured: dict[str, Any]) -> list[Claim]:
+    """Return what the paper says of figures 2 to 4 and of its table 2."""
+    return square_wave_claims.claims(measured["rows"])
+
+
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
-    """Return the tables of figures 2 to 4 and what they say."""
-    rows = measured["rows"]
-    smooth = [row for row in rows if row["column"] not in SPIKY]
-    spiky = [row for row in rows if row["column"] in SPIKY]
-    drawn = "; ".join(
-        f"**{name}**: {one['people']:,} people, {one['bins']} bins, {one['rule']}"
-        for name, one in measured["columns"].items()
-    )
+    """Return the tables of figures 1 to 4 and what they say."""
+    rows, judged = measured["rows"], claims(measured)
     parts = [
-        f"Li et al. 2020, section 6. {drawn}. As many people as in the paper; every repeat draws "
-        f"them anew ({settings['repeats']} repeats). On the interval [0, 1]; mean absolute errors "
-        "×10⁴, KS ×10³, ± standard error. Each method only in the figures that the paper's table "
-        "2 allows it. HH, HH-ADMM: branching 4 and equal weights, as published.",
-        "The columns of this paper and of the convolution paper, as laws:",
-        "![Mass per bin of the columns](figures/columns.png)",
-        "W1 and KS of figure 2:",
-        "![W1 and KS of every method against ε](figures/figure-2.png)",
+        f"Li et al. 2020, section 6, {repeats_told(settings)}, on the "
+        "interval [0, 1]. As there, the wave randomises first and its reports are put into as many "
+        "buckets as the estimate has bins (section 5.4); HH and HH-ADMM have branching 4 and equal "
+        "weights. Figures are mean absolute errors ×10⁴, KS ×10³, ± standard error, to the "
+        "people's own histogram of as many bins. The paper prints no numbers, only curves.",
+        columns_told(measured["columns"]),
+        "### Figure 1, the columns",
+        "The shares that the columns above have in each bin.",
+        "![Figure 1: shares of the four columns](figures/figure-1.png)",
+        "### Table 2, what a method is judged by",
+        _table_2(),
     ]
-    for title, names, methods, claims in (
-        ("Figure 2, Wasserstein distance", ["w1"], DISTRIBUTIONS, _distances(rows)),
-        ("Figure 2, KS distance", ["ks"], DISTRIBUTIONS, _ks(smooth, spiky)),
-        (
-            "Figure 3, range queries",
-            ["range .1", "range .4"],
-            [*DISTRIBUTIONS, *TREES],
-            _ranges(rows),
-        ),
-        ("Figure 4, mean", ["mean"], [*DISTRIBUTIONS, *MEANS], _mean(rows)),
-        ("Figure 4, variance", ["variance"], [*DISTRIBUTIONS, *MEANS], _variance(rows)),
-        ("Figure 4, deciles", ["quantiles"], DISTRIBUTIONS, _quantiles(smooth, spiky)),
-    ):
-        parts += [f"### {title}", _table(rows, names, methods), "\n".join(claims)]
+    for where, title, names, chosen in PARTS:
+        parts += [
+            f"### {title}",
+            "\n".join(claim.line() for claim in judged if claim.where == where),
+            _table(rows, names, chosen),
+        ]
+        if where in PICTURED:
+            parts.append(f"![{PICTURED[where]}](figures/figure-{title[7]}.png)")
     return "\n\n".join(parts)
+
+
+PICTURED = {
+    "figure 2, KS": "Figure 2: W1 and KS of every method against ε",
+    "figure 3": "Figure 3: error of range queries against ε",
+    "figure 4, quantiles": "Figure 4: errors of mean, variance and deciles against ε",
+}
+"""The last part of each picture, below which it stands."""
+
+
+PAPERS_REPEATS = 100
+
+
+def repeats_told(settings: dict[str, Any]) -> str:
+    """Return the number of repeats beside the paper's, as a phrase."""
+    found = settings["repeats"]
+    beside = "as in the paper" if found == PAPERS_REPEATS else f"(the paper has {PAPERS_REPEATS})"
+    return f"{found} repeats {beside}"
+
+
+def columns_told(columns: dict[str, Any]) -> str:
+    """Return a list of columns with people, bins and where they come from."""
+    return "\n".join(
+        f"- **{name}**: {one['people']:,} people, {one['bins']} bins; {one['rule']}."
+        for name, one in columns.items()
+    )
+
+
+def _table_2() -> str:
+    asked = {
+        "W1 and KS": "w1",
+        "range query": "range .1",
+        "mean and variance": "mean",
+        "quantile": "quantiles",
+    }
+    lines = [
+        [name, *("✓" if key in allowed else "" for key in asked.values())]
+        for name, allowed in TABLE_2.items()
+    ]
+    return table(["method", *asked], lines)
 
 
 def _table(rows: list[dict[str, Any]], names: list[str], methods: list[str]) -> str:
@@ -222,168 +321,3 @@ def _table(rows: list[dict[str, Any]], names: list[str], methods: list[str]) -> 
             lines.append([*start, row["column"], f"{row['epsilon']:g}", *cells])
     header = [*(["width"] if several else []), "column", "ε", *methods]
     return table(header, lines, texts=2 + several)
-
-
-def _least(rows: list[dict[str, Any]], figure: str, method: str, among: list[str]) -> list[Verdict]:
-    return [less(row, figure, method, among) for row in rows]
-
-
-def _below(rows: list[dict[str, Any]], figure: str, ours: str, theirs: str) -> list[Verdict]:
-    return [less(row, figure, ours, [theirs]) for row in rows]
-
-
-def _distances(rows: list[dict[str, Any]]) -> list[str]:
-    against = _over_best_bins(rows, "w1")
-    first = [_optimal_bins(row) for row in rows if row["epsilon"] == rows[0]["epsilon"]]
-    last = [_optimal_bins(row) for row in rows if row["epsilon"] == rows[-1]["epsilon"]]
-    return [
-        claim(
-            "In most cases, SW with EMS performs best.",
-            _least(rows, "w1", EMS, DISTRIBUTIONS),
-            f"Least W1: {shares_of_cells(rows, 'w1', DISTRIBUTIONS)}.",
-            most=True,
-        ),
-        claim(
-            "Binning would still be worse than SW with EMS if its best size were known.",
-            [less(row, "w1", EMS, BINNED.values()) for row in rows],
-            f"EMS over the best of the three sizes: {geometric(against):.2f} in the geometric "
-            f"mean, {max(against):.2f} at most.",
-        ),
-        claim(
-            "The best number of bins does not fall with ε.",
-            [a <= b for a, b in zip(first, last, strict=True)],
-            f"By column, {listed([str(n) for n in first])} at the smallest ε and "
-            f"{listed([str(n) for n in last])} at the largest.",
-        ),
-    ]
-
-
-def _over_best_bins(rows: list[dict[str, Any]], figure: str) -> list[float]:
-    """Return EMS over binning with the best of its sizes, in every row."""
-    return [
-        row["methods"][EMS][figure]["mean"]
-        / min(row["methods"][name][figure]["mean"] for name in BINNED.values())
-        for row in rows
-    ]
-
-
-def _optimal_bins(row: dict[str, Any]) -> int:
-    return min(BINNED, key=lambda bins: float(row["methods"][BINNED[bins]]["w1"]["mean"]))
-
-
-def _ks(smooth: list[dict[str, Any]], spiky: list[dict[str, Any]]) -> list[str]:
-    found = []
-    if smooth:
-        found.append(
-            claim(
-                "On the columns that are not spiky SW with EMS generally performs best.",
-                _least(smooth, "ks", EMS, DISTRIBUTIONS),
-                f"Least KS: {shares_of_cells(smooth, 'ks', DISTRIBUTIONS)}.",
-                most=True,
-            )
-        )
-    if spiky:
-        first, last = spiky[0]["methods"], spiky[-1]["methods"]
-        falls = [
-            f"{first[name]['ks']['mean'] / last[name]['ks']['mean']:.1f} for {name}"
-            for name in (EMS, EM, ADMM)
-        ]
-        found.append(
-            claim(
-                "On the spiky column HH-ADMM is better than EM and EMS.",
-                [less(row, "ks", ADMM, [EM, EMS]) for row in spiky],
-                f"From the smallest to the largest ε the KS distance falls by a factor of "
-                f"{listed(falls)}: what does not fall is not noise but what a method cannot draw.",
-            )
-        )
-    return found
-
-
-def _ranges(rows: list[dict[str, Any]]) -> list[str]:
-    every = [*DISTRIBUTIONS, *TREES]
-    beaten, least, winners, bins = [], [], [], []
-    for name in ("range .1", "range .4"):
-        against = geometric(_over_best_bins(rows, name))
-        bins.append(f"{against:.2f} at {name.removeprefix('range ')}")
-        least += _least(rows, name, EMS, every)
-        winners.append(f"{shares_of_cells(rows, name, every)} at {name.removeprefix('range ')}")
-        for tree in TREES:
-            beaten += _below(rows, name, EMS, tree)
-    return [
-        claim("SW with EMS outperforms HH and HaarHRR.", beaten, "Both trees, both widths."),
-        claim(
-            "SW with EMS is the best in most cases.",
-            least,
-            f"Least error: {'; '.join(winners)}. EMS over the best of the three numbers of bins "
-            f"in the geometric mean: {listed(bins)}. The paper excepts the taxi column at .1 and "
-            "the income column at large ε.",
-            most=True,
-        ),
-    ]
-
-
-def _mean(rows: list[dict[str, Any]]) -> list[str]:
-    small, large = rows[0]["epsilon"], rows[-1]["epsilon"]
-    ends = [
-        less(row, "mean", *(("SR", ["PM"]) if row["epsilon"] == small else ("PM", ["SR"])))
-        for row in rows
-        if row["epsilon"] in (small, large)
-    ]
-    against = [
-        row["methods"][EMS]["mean"]["mean"]
-        / min(row["methods"][name]["mean"]["mean"] for name in MEANS)
-        for row in rows
-    ]
-    return [
-        claim(
-            "SR is better than PM when ε is small, but worse when it is larger.",
-            ends,
-            "Counted at the smallest and the largest ε of every column.",
-        ),
-        claim(
-            "SW with EMS is comparable to the best of SR and PM.",
-            [ratio < COMPARABLE for ratio in against],
-            f"Counted where its error is less than {COMPARABLE:g} times theirs; EMS over the "
-            f"better one: {geometric(against):.2f} in the geometric mean, {max(against):.2f} at "
-            "most.",
-        ),
-        claim(
-            "HH-ADMM is better than all binning.",
-            [less(row, "mean", ADMM, BINNED.values()) for row in rows],
-        ),
-        claim("HH-ADMM is inferior to SW with EMS.", _below(rows, "mean", EMS, ADMM)),
-    ]
-
-
-def _variance(rows: list[dict[str, Any]]) -> list[str]:
-    against = [
-        row["methods"][EMS]["variance"]["mean"]
-        / min(row["methods"][name]["variance"]["mean"] for name in MEANS)
-        for row in rows
-    ]
-    return [
-        claim(
-            "SR and PM have larger errors than EM and EMS in most cases.",
-            [less(row, "variance", ours, MEANS) for row in rows for ours in (EM, EMS)],
-            f"EMS over the better of SR and PM: {geometric(against):.2f} in the geometric mean. "
-            "In two rounds only half of the people are asked for the variance.",
-            most=True,
-        )
-    ]
-
-
-def _quantiles(smooth: list[dict[str, Any]], spiky: list[dict[str, Any]]) -> list[str]:
-    found = []
-    for rows, text, ours in (
-        (smooth, "Ignoring the spiky column, SW with EMS performs best.", EMS),
-        (spiky, "On the spiky column HH-ADMM performs best.", ADMM),
-    ):
-        if rows:
-            found.append(
-                claim(
-                    text,
-                    _least(rows, "quantiles", ours, DISTRIBUTIONS),
-                    f"Least error: {shares_of_cells(rows, 'quantiles', DISTRIBUTIONS)}.",
-                )
-            )
-    return found
