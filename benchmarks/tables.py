@@ -102,7 +102,8 @@ def _contents(family: str) -> str:
     name = family.rpartition("/")[2]
     below = [one for one in _TITLES if one.rpartition("/")[0] == family]
     titles = [f"- {script(one).TITLE}" for one in _on_page(family)]
-    titles += [f"- [{_TITLES[one]}]({one.removeprefix(family)[1:]}/README.md)" for one in below]
+    for one in below:
+        titles.append(f"- [{_TITLES[one]}]({name}/{one.removeprefix(family)[1:]}/README.md)")
     return f"## [{_TITLES[family]}]({name}/README.md)\n\n" + "\n".join(titles)
 
 

@@ -13,7 +13,7 @@ from benchmarks.isolated import script
 from tests.benchmarks.test_runner import TINY
 
 DRAWN = [
-    ("wavelet", "figures-2-and-4"),
+    ("wavelet", "figure-2"),
 ]
 
 

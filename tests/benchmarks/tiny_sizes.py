@@ -95,10 +95,25 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "accuracy/wavelet_figures": {
         "repeats": 2,
+        "seed": 0,
         "bins": 64,
         "levels": 7,
         "epsilons": [2, 4],
         "columns": ["beta52"],
+    },
+    "accuracy/wavelet_levels": {
+        "repeats": 2,
+        "seed": 0,
+        "levels": 6,
+        "epsilons": [1],
+        "columns": ["beta52"],
+    },
+    "accuracy/wavelet_blocks": {
+        "repeats": 2,
+        "seed": 0,
+        "bins": 64,
+        "levels": 7,
+        "epsilons": [2, 4],
         "parts": [2, 16],
     },
     "accuracy/convolution_figures": {

@@ -172,7 +172,7 @@ def test_the_clip_by_hand() -> None:
     differences = [np.array([1.5]), np.array([-2.0, 0.3]), np.array([0.1, 0.2, -0.3, 0.4])]
     # All mass goes left, then right within it; level 2 splits the only cell that has any.
     assert expand(differences, clip=True).tolist() == [0, 0, 0.6, 0.4, 0, 0, 0, 0]
-    # The printed form: a cell whose right neighbour is empty can only be split evenly.
+    # With the next cell read: a cell whose right neighbour is empty can only be split evenly.
     printed = expand(differences, literal=True)
     assert printed.tolist() == [0.3, 0.2, 0.25, 0.25, 0, 0, 0, 0]
     # No limit is needed where nothing would go negative.
@@ -193,10 +193,11 @@ def test_the_literal_clip_fails_beside_empty_regions() -> None:
         tally = simulate(wavelet, empty, rng=2)
         right = WaveletClip(band=False).decode(wavelet.channel, tally)
         printed = WaveletClip(literal=True, band=False).decode(wavelet.channel, tally)
+        assert printed.mass.min() >= 0 and printed.mass.sum() == pytest.approx(1)
         assert kolmogorov_smirnov(printed.mass, empty) > 0.3
         assert kolmogorov_smirnov(right.mass, empty) < 0.06
         assert printed.made["literal"] is True
-        # Without empty regions the two are much alike: so can the misprint hide.
+        # Without empty regions the two are much alike: so can the reading hide.
         tally = simulate(wavelet, full, rng=3)
         right = WaveletClip(band=False).decode(wavelet.channel, tally)
         printed = WaveletClip(literal=True, band=False).decode(wavelet.channel, tally)

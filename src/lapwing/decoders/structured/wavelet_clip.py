@@ -57,16 +57,18 @@ def expand(differences: Sequence[Vector], *, clip: bool = False, literal: bool =
         Whether to keep all masses non-negative: a difference is held within the mass of its cell,
         as it has come down from the coarser levels.
     literal : bool
-        Hold it within the smaller mass of its cell and of the next one to the right, as
-        equation 69 has it.
+        Hold it within the smaller mass of its cell and of the next one to the right: equation 69
+        with the density at a cell's right end read as the next cell's.
 
     Notes
     -----
-    Source: Zhao et al. 2026, equations 67 to 69. Differs: the density is constant on a cell, so
-    the mass of the cell itself is enough for ``mass +- difference >= 0``. The paper's
-    ``f((k + 1) 2^-j)`` is the density of the neighbour, and beyond the domain for the last cell
-    (the literal form takes that cell itself there): no mass can enter a cell beside an empty
-    one. The paper's loop starts at level 1 and would drop level 0; here it starts there.
+    Source: Zhao et al. 2026, equations 67 to 69. The density is constant on a cell, so the mass
+    of the cell itself is enough for ``mass +- difference >= 0``, and that is what equation 69
+    comes to if its ``f((k + 1) 2^-j)`` is the cell's own density at its right end. Read from the
+    right, as equation 11 closes its halves, it is the neighbour's (beyond the domain for the last
+    cell, where the literal form takes that cell itself). Masses stay non-negative and sum to one
+    in both; but in the second no mass can enter a cell beside an empty one. Differs: the paper's
+    loop starts at level 1 and would drop level 0; here it starts there.
     """
     mass = np.ones(1)
     for level in differences:
@@ -89,8 +91,8 @@ class WaveletClip(Generic[Answer]):
     Parameters
     ----------
     literal : bool
-        Clip as the paper prints it (equation 69), which fails beside empty regions. For
-        reproduction only.
+        Read the density at a cell's right end in equation 69 as the next cell's. The answer is
+        still a distribution, but a wrong one beside empty regions. For reproduction only.
     clip : bool
         False: the raw, unbiased expansion, a SignedEstimate.
     mass_sums : bool
@@ -123,8 +125,8 @@ class WaveletClip(Generic[Answer]):
     A level without reports has differences of zero: its halves are alike. Mass inside a finest
     cell is spread evenly over its symbols.
 
-    Source: Zhao et al. 2026, sections 4.5 and 4.7. Differs: the corrected clip, see
-    :func:`expand`; `mass_sums` is own work.
+    Source: Zhao et al. 2026, sections 4.5 and 4.7; how equation 69 is read: :func:`expand`.
+    Differs: `mass_sums` is own work.
     """
 
     _: KW_ONLY
