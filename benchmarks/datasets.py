@@ -52,6 +52,10 @@ class DataFolderError(FileNotFoundError):
     """The data folder, or a file in it, is not there."""
 
 
+class NoPaperFileError(DataFolderError):
+    """The data folder is there and holds no file of the name that a paper's file has."""
+
+
 @dataclass(frozen=True, eq=False)
 class Column:
     """One attribute of many people: their values, or how many people hold each of some categories.
@@ -211,6 +215,30 @@ def load(name: str, folder: str | os.PathLike[str] | None = None, *, seed: int =
     if name == _KOSARAK_FILE:
         return _kosarak(name, folder)
     raise ValueError(f"the name of a column must be one of {', '.join(names())}; not {name!r}")
+
+
+def load_own(name: str) -> Column | None:
+    """Return a paper's own file as a column, or None where the data folder holds none.
+
+    Nothing else is passed over: a file of another format, several that could be meant, and a
+    folder that is not there are errors, as in :func:`load`.
+
+    Parameters
+    ----------
+    name : str
+        A name of a paper's file: one of ``PAPER_FILES``, or "kosarak_fimi".
+
+    Raises
+    ------
+    ValueError
+        If the name is not that of a paper's file.
+    """
+    if name not in (*PAPER_FILES, _KOSARAK_FILE):
+        raise ValueError(f"a paper's file must be named, {name!r} is none")
+    try:
+        return load(name)
+    except NoPaperFileError:
+        return None
 
 
 def _synthetic(name: str, seed: int) -> Column:
@@ -376,7 +404,7 @@ def _paper_paths(
             )
         if found:
             return found
-    raise DataFolderError(
+    raise NoPaperFileError(
         f"a file must be named {' or '.join(patterns)}, and none in {place} is: "
         "put the publisher's file there, or pass its path"
     )

@@ -1,9 +1,15 @@
-"""The columns of the papers' figures: laws from which as many people are drawn as a paper had."""
+"""The columns of the papers' figures: a paper's own rows, or laws from which people are drawn.
+
+``paper_column`` takes the file that a paper used wherever it lies in the user's data folder: its
+rows as they are, unsmoothed, and as many people as it has. Only where it is not there does the
+stand-in take its place, with as many people as the paper had. Each says which it is in its `rule`.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -22,19 +28,36 @@ UNIT = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Population:
-    """A law on [0, 1], and how many people are drawn from it in each repeat.
+    """The people of a figure on [0, 1]: the rows of a paper's own file, or draws from a law.
 
-    ``law(bins)`` is the mass of so many equal bins: float64 [bins], summing to one.
+    Parameters
+    ----------
+    name : str
+        As the tables call it; the same for a paper's file and for its stand-in.
+    people : int
+        How many there are.
+    rule : str
+        Which file or law, range, months and rows, for the head of a table.
+    law : callable
+        ``law(bins)`` is the mass of so many equal bins: float64 [bins], summing to one.
+    own_file : bool
+        Whether these are the rows of the file that the paper used. They are then the people of
+        every repeat, as in the papers; otherwise every repeat draws its people from the law.
     """
 
     name: str
     people: int
     rule: str
     law: Callable[[int], Vector]
+    own_file: bool = False
 
     def draw(self, bins: int, rng: np.random.Generator) -> Counts:
-        """Return how many people hold each bin: int64 [bins]."""
-        counts: Counts = rng.multinomial(self.people, self.law(bins))
+        """Return how many people hold each bin: int64 [bins]; of an own file always the same."""
+        counts: Counts
+        if self.own_file:
+            counts = np.rint(self.people * self.law(bins)).astype(np.int64)
+        else:
+            counts = rng.multinomial(self.people, self.law(bins))
         return counts
 
 
@@ -69,11 +92,57 @@ def blocks(parts: int, people: int = 100_000) -> Population:
     )
 
 
+def paper_column(
+    name: str, file: str, instead: Callable[[], Population], *, size: int | None = None
+) -> Population:
+    """Return the rows of the file that a paper used if the user has it, else its stand-in.
+
+    Parameters
+    ----------
+    name : str
+        As the tables call the column.
+    file : str
+        The paper's file by its name in :mod:`benchmarks.datasets`: "taxi_2018_01",
+        "taxi_2021_06", "acs_income_2017", "sf_retirement_city", "kosarak_fimi", "airbnb_us_2020",
+        "lyft_yaw".
+    instead : callable
+        Makes the stand-in; called only if the file is not there, so whoever has a paper's file
+        needs no stand-in.
+    size : int, optional
+        For a file of labels: how many there are in the paper. Labels that never occur are added.
+
+    Raises
+    ------
+    DataFolderError, DataFileError
+        If the file is there and cannot be read as its publisher's; it is not passed over.
+
+    Notes
+    -----
+    A file is read once by a process, for each data folder.
+    """
+    column = _load_own(file, _folder())
+    if column is None:
+        return replace(instead(), name=name)
+    if column.counts is not None:
+        whole = column.padded(size or column.counts.size)
+        assert whole.counts is not None
+        masses = whole.counts / whole.kept
+        return Population(name, whole.kept, _own(whole), partial(_only, masses), own_file=True)
+    return Population(name, column.kept, _own(column), partial(_rows, column), own_file=True)
+
+
+def _own(column: Column) -> str:
+    return (
+        f"the paper's own file {column.source}: its {column.kept:,} rows as they are, the same "
+        f"people in every repeat ({column.rule}; {column.dropped:,} rows dropped)"
+    )
+
+
 def stand_in(name: str, people: int) -> Population:
     """Return a real column: so many people drawn from its rows with replacement."""
-    column = _load(name)
-    rule = f"drawn with replacement from the {column.kept:,} rows of {column.source}"
-    return Population(name, people, rule, partial(_rows, name))
+    column = _load(name, _folder())
+    rule = f"{_called(column)}, drawn with replacement from the {_rows_of(column)}"
+    return Population(name, people, rule, partial(_rows, column))
 
 
 def smoothed(name: str, people: int, *, width: float) -> Population:
@@ -84,12 +153,20 @@ def smoothed(name: str, people: int, *, width: float) -> Population:
     width : float
         Standard deviation of the Gaussian, as a part of the circle.
     """
-    column = _load(name)
+    column = _load(name, _folder())
     rule = (
-        f"drawn from the histogram of the {column.kept:,} rows of {column.source}, smoothed round "
+        f"{_called(column)}, drawn from the histogram of the {_rows_of(column)}, smoothed round "
         f"the circle by a Gaussian of standard deviation {width:.2g} of it"
     )
-    return Population(name, people, rule, partial(_smooth_rows, name, width))
+    return Population(name, people, rule, partial(_smooth_rows, column, width))
+
+
+def _called(column: Column) -> str:
+    return "a stand-in" if column.is_stand_in else "no column of the paper"
+
+
+def _rows_of(column: Column) -> str:
+    return f"{column.kept:,} rows of {column.source} ({column.rule})"
 
 
 def permuted(population: Population, *, seed: int) -> Population:
@@ -100,17 +177,20 @@ def permuted(population: Population, *, seed: int) -> Population:
         return population.law(bins)[order]
 
     rule = f"{population.rule}; bins in a random order, seed {seed}"
-    return Population(f"{population.name}, permuted", population.people, rule, law)
+    return replace(population, name=f"{population.name}, permuted", rule=rule, law=law)
 
 
 def items(name: str, people: int, *, size: int) -> Population:
     """Return a column of labelled counts, padded with empty labels to the paper's number."""
-    column = datasets.load(name)
+    column = _load(name, _folder())
     assert column.counts is not None  # a count table
     law = np.zeros(size)
     law[: column.counts.size] = column.counts / column.counts.sum()
-    rule = f"{people:,} draws from {column.source}, {column.rule}; padded to {size:,} labels"
-    return Population(name, people, rule, lambda bins: _only(law, bins))
+    rule = (
+        f"{_called(column)}, {people:,} draws from {column.source} ({column.rule}), padded to "
+        f"{size:,} labels"
+    )
+    return Population(name, people, rule, partial(_only, law))
 
 
 def _only(law: Vector, bins: int) -> Vector:
@@ -135,14 +215,23 @@ def _blocks(parts: int, bins: int) -> Vector:
     return heights
 
 
+def _folder() -> str:
+    """Return what tells one data folder from another, so that a kept column is of this one."""
+    return os.environ.get(datasets.DATA_VARIABLE, "")
+
+
 @lru_cache
-def _load(name: str) -> Column:
+def _load(name: str, _of: str) -> Column:
     return datasets.load(name)
 
 
 @lru_cache
-def _rows(name: str, bins: int) -> Vector:
-    column = _load(name)
+def _load_own(file: str, _of: str) -> Column | None:
+    return datasets.load_own(file)
+
+
+@lru_cache
+def _rows(column: Column, bins: int) -> Vector:
     assert column.values is not None  # not a count table
     domain = lw.Interval(column.low, column.high, bins=bins)
     mass: Vector = lw.Distribution.of_values(column.values, domain).mass
@@ -150,12 +239,12 @@ def _rows(name: str, bins: int) -> Vector:
 
 
 @lru_cache
-def _smooth_rows(name: str, width: float, bins: int) -> Vector:
+def _smooth_rows(column: Column, width: float, bins: int) -> Vector:
     """Smooth on a fine grid and add up, so the law of fewer bins is that of more, added up."""
     from scipy.ndimage import gaussian_filter1d
 
     fine = bins * max(1, 8640 // bins)
-    smooth = gaussian_filter1d(_rows(name, fine), width * fine, mode="wrap")
+    smooth = gaussian_filter1d(_rows(column, fine), width * fine, mode="wrap")
     mass: Vector = smooth.reshape(bins, -1).sum(axis=1)
     mass /= mass.sum()
     return mass
