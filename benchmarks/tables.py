@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import results
+from benchmarks.accuracy.papers.judged import in_text, overview
 from benchmarks.isolated import place, script
 from benchmarks.runner import BENCHMARKS
 
 FOLDER = Path(__file__).resolve().parent
+METHODS = FOLDER.parent / "docs" / "methods.md"
+"""Written by hand, but for the verdicts between its marks."""
+
 _OPENINGS = {
     "accuracy": (
         "W1 is the Wasserstein-1 distance to the people's own empirical CDF, in parts of the "
@@ -52,7 +56,8 @@ _TITLES = {
 
 def pages() -> dict[Path, str]:
     """Return the text of every generated page by its path."""
-    return {FOLDER / folder / "README.md": page(folder) for folder in _TITLES}
+    made = {FOLDER / folder / "README.md": page(folder) for folder in _TITLES}
+    return made | {METHODS: in_text(METHODS.read_text(encoding="utf-8"))}
 
 
 def page(folder: str) -> str:
@@ -64,6 +69,8 @@ def page(folder: str) -> str:
         _OPENINGS[folder.partition("/")[0]],
     ]
     families = [name for name in _TITLES if name.rpartition("/")[0] == folder]
+    if folder == "accuracy/papers":
+        parts.append(overview({name.rpartition("/")[2]: _TITLES[name] for name in families}))
     parts += [_contents(family) for family in families]
     parts += [section(name, results.read(name)) for name in _on_page(folder)]
     return "\n\n".join(parts) + "\n"

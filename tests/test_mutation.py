@@ -214,6 +214,7 @@ def checkout(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.soak  # as the errors themselves are planted there
 def test_a_run_finds_what_no_test_notices(
     checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -35,7 +35,7 @@ an adaptive choice has many outputs, and only a few are tried."""
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
-@pytest.mark.parametrize("most", [2, pytest.param(60, marks=SOAK)])
+@pytest.mark.parametrize("most", [1, pytest.param(60, marks=SOAK)])
 def test_no_output_costs_more_than_is_charged(name: str, most: int) -> None:
     share, where = worst_of_all(name, most=most)
     assert share <= ROUNDING, where

@@ -45,11 +45,9 @@ def kept() -> dict:
     return document("speed/example", {"people": 3}, {"cpu": summaries.summary([1.0, 2.0, 4.0])})
 
 
-# Beside the tests of the same engine, which have a Java or an environment already.
-GROUPS = {
-    name: [pytest.mark.xdist_group(group)]
-    for name, group in {"speed/spark": "spark", "speed/beam_engine": "beam"}.items()
-}
+# These start many processes, which takes the same time at any size. What they call has tests of its
+# own; that they still run is asked with the long tests.
+SLOW_TO_START = ("speed/spark", "speed/beam_engine", "speed/starting", "speed/under_load")
 
 
 class TestEveryBenchmark:
@@ -57,7 +55,11 @@ class TestEveryBenchmark:
         assert set(TINY) == set(runner.BENCHMARKS)
 
     @pytest.mark.parametrize(
-        "name", [pytest.param(name, marks=GROUPS.get(name, [])) for name in TINY]
+        "name",
+        [
+            pytest.param(name, marks=[pytest.mark.soak] if name in SLOW_TO_START else [])
+            for name in TINY
+        ],
     )
     def test_runs_and_is_shown(self, name):
         module = script(name)

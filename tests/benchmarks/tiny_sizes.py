@@ -254,6 +254,12 @@ TINY: dict[str, dict[str, Any]] = {
     },
     "accuracy/central_labels": {"people": 200, "repeats": 1},
     "accuracy/central_real": {"repeats": 2, "columns": ["normal"], "epsilons": [1]},
+    "accuracy/fresh_seeds": {
+        "seed": 1,
+        "divided": 1000,
+        "least": 2,
+        "only": ["accuracy/none_has_claims"],
+    },
     "speed/randomizers": {"people": 200, "bins": 16, "rounds": 2},
     "accuracy/heavy_hitters": {
         "column": None,

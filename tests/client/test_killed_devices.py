@@ -68,11 +68,18 @@ def faults(said: list[list[object]], collector: SmallCollector, *, epsilon: str)
     return wrong
 
 
-@pytest.mark.parametrize(("survey", "step"), [(FRESH, 1), (KEPT, 4)], ids=["fresh", "remembered"])
+@pytest.mark.parametrize(
+    ("survey", "step"),
+    [
+        pytest.param(FRESH, 1, id="fresh-every", marks=pytest.mark.soak),
+        pytest.param(FRESH, 3, id="fresh"),
+        pytest.param(KEPT, 4, id="remembered"),
+    ],
+)
 def test_killed_at_every_line(
     tmp_path: Path, collector: SmallCollector, survey: Survey, step: int
 ) -> None:
-    """At every fourth line where an answer is remembered, which takes the same way."""
+    """At every third or fourth line; at every one among the long tests."""
     said = killed_everywhere(tmp_path, survey, collector.url, step=step)
     assert faults(said, collector, epsilon="1") == []
     codes = [code for _, code, _, _ in said]

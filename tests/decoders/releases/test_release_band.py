@@ -62,6 +62,7 @@ def test_it_covers_what_it_says(bins, promise, missing):
     assert bins == 64 or covered(bare, heights, exact) < 0.945
 
 
+@pytest.mark.soak
 def test_it_covers_what_it_says_at_4096_bins():
     result, heights, exact = law_and_truth(4096, PROMISES["public"], missing=5_000)
     assert 0.947 <= covered(result.present_uncertainty, heights, exact) <= 0.953

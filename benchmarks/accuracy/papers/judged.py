@@ -1,0 +1,112 @@
+"""What holds of the papers, what does not and by how much: the claims of all papers in a table."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from benchmarks import results
+from benchmarks.isolated import place, script
+from benchmarks.markdown import table
+from benchmarks.runner import BENCHMARKS
+from benchmarks.verdicts import CONTRADICTED, HOLDS, NOT_MEASURED, UNDECIDED, Claim
+
+FOLDER = "accuracy/papers/"
+VERDICTS = (HOLDS, CONTRADICTED, UNDECIDED, NOT_MEASURED)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with the benchmark that measured it and the folder of its paper's page."""
+
+    paper: str
+    benchmark: str
+    claim: Claim
+
+
+def claiming() -> list[str]:
+    """Return the benchmarks of the papers that have claims to judge, in the runner's order."""
+    return [
+        name
+        for name in BENCHMARKS
+        if place(name).startswith(FOLDER) and hasattr(script(name), "claims")
+    ]
+
+
+def judged() -> Iterator[Judged]:
+    """Yield every claim of every paper, judged by the kept results."""
+    for name in claiming():
+        document = results.read(name)
+        if document is not None:
+            paper = place(name).removeprefix(FOLDER).partition("/")[0]
+            for claim in script(name).claims(document["measured"]):
+                yield Judged(paper, name, claim)
+
+
+_MARK = re.compile(r"(<!-- verdicts: (\S+), ([^>]+?) -->).*?(<!-- end -->)")
+
+
+def in_text(text: str) -> str:
+    """Return a text with what stands between its marks written anew from the kept results.
+
+    ``<!-- verdicts: accuracy/square_wave_figures, figure 2 -->`` up to ``<!-- end -->`` holds how
+    many of the claims of a benchmark about this place hold. The place is all of `Claim.where`, or
+    what it starts with.
+
+    Raises
+    ------
+    ValueError
+        If no claim of this benchmark speaks of the place: the mark is misspelt.
+    """
+    every = list(judged())
+
+    def written(mark: re.Match[str]) -> str:
+        own = [
+            one.claim.verdict
+            for one in every
+            if one.benchmark == mark[2] and f"{one.claim.where},".startswith(f"{mark[3]},")
+        ]
+        if not own:
+            raise ValueError(f"{mark[2]} makes no claim about {mark[3]!r}")
+        counts = [f"{verdict} {own.count(verdict)}" for verdict in VERDICTS if verdict in own]
+        of = "1 claim" if len(own) == 1 else f"{len(own)} claims"
+        return f"{mark[1]}Of {of}: {', '.join(counts)}.{mark[4]}"
+
+    return _MARK.sub(written, text)
+
+
+def overview(titles: dict[str, str]) -> str:
+    """Return the table of verdicts by paper, then all claims that do not hold.
+
+    Parameters
+    ----------
+    titles : dict
+        Folder of a paper's page below `accuracy/papers` -> its title.
+    """
+    every = list(judged())
+    if not every:
+        return "No claim was measured yet."
+    rows = []
+    for paper, title in titles.items():
+        own = [one.claim.verdict for one in every if one.paper == paper]
+        if own:
+            counts = [str(own.count(verdict)) for verdict in VERDICTS]
+            rows.append([f"[{title}]({paper}/README.md)", str(len(own)), *counts])
+    parts = [
+        "Every sentence of the papers that a measurement can speak of, judged by one rule "
+        "(`benchmarks/verdicts.py`): it is *contradicted* where the mean of paired differences is "
+        "beyond two standard errors against it, raised for the number of comparisons; it *holds* "
+        "where no cell is and more than half of them are beyond two for it; else it is "
+        "*undecided*. Numbers and pictures stand on each paper's page.",
+        table(["paper", "claims", *VERDICTS], rows),
+    ]
+    for verdict in (CONTRADICTED, UNDECIDED):
+        found = [one for one in every if one.claim.verdict == verdict]
+        if found:
+            lines = [
+                f"- {titles[one.paper]}, {one.claim.where}: {one.claim.line().removeprefix('- ')}"
+                for one in found
+            ]
+            parts += [f"### {verdict.capitalize()}", "\n".join(lines)]
+    return "\n\n".join(parts)
