@@ -3,42 +3,82 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from benchmarks import results
 from benchmarks.isolated import script
 from benchmarks.markdown import table
 from benchmarks.verdicts import CONTRADICTED, HOLDS, UNDECIDED
 
-FIGURES: dict[str, tuple[str, str, str]] = {
-    "figure-1": ("the stages", "central_projection", ""),
-    "figure-2": ("PP against m and n, normal", "central_projection", "figures 2"),
-    "figure-3": ("MP against s, m and n, normal", "central_pursuit", "figures 3"),
-    "figure-4": ("one release of each method, normal", "central_real", "figures 4"),
-    "figure-5": ("four methods, normal", "central_figures", "figures 5"),
-    "figure-6": ("ten sites, normal", "central_sites", "figures 6"),
-    "figure-7": ("ten rounds, normal", "central_sites", "figures 7"),
-    "figure-8": ("reconstructions, normal", "central_dictionaries", "figures 8"),
-    "figure-9": ("dictionaries, normal", "central_dictionaries", "figures 9"),
-    "figure-10": ("four bases, no privacy", "central_projection", "figure 10"),
-    "figure-11": ("PP against m, lognormal and beta", "central_projection", "figures 2"),
-    "figure-12": ("PP against n, lognormal and beta", "central_projection", "figures 2"),
-    "figure-13": ("MP against s, lognormal and beta", "central_pursuit", "figures 3"),
-    "figure-14": ("MP against m, lognormal and beta", "central_pursuit", "figures 3"),
-    "figure-15": ("MP against n, lognormal and beta", "central_pursuit", "figures 3"),
-    "figure-16": ("one release, lognormal and beta", "central_real", "figures 4"),
-    "figure-17": ("one release, Airbnb and yaw", "central_real", "figures 4"),
-    "figure-18": ("four methods, lognormal and beta", "central_figures", "figures 5"),
-    "figure-19": ("four methods, Airbnb and yaw", "central_real", "figure 19"),
-    "figure-20": ("ten sites, lognormal and beta", "central_sites", "figures 6"),
-    "figure-21": ("ten sites, Airbnb and yaw", "central_sites", "figures 6"),
-    "figure-22": ("ten rounds, lognormal and beta", "central_sites", "figures 7"),
-    "figure-23": ("ten rounds, Airbnb and yaw", "central_sites", "figures 7"),
-    "figure-24": ("reconstructions, lognormal and beta", "central_dictionaries", "figures 8"),
-    "figure-25": ("reconstructions, Airbnb and yaw", "central_dictionaries", "figures 8"),
-    "figure-26": ("dictionaries, lognormal and beta", "central_dictionaries", "figures 9"),
-    "figure-27": ("dictionaries, Airbnb and yaw", "central_dictionaries", "figures 9"),
+OF_M, OF_N = "figures 2 and 11 (m)", "figures 2 and 12 (n)"
+PURSUIT = ("figures 3 and 13 (s)", "figures 3 and 14 (m)", "figures 3 and 15 (n)")
+RECONSTRUCTED, BY_DICTIONARY = ("figures 8, 24 and 25",), ("figures 9, 26 and 27",)
+CURVES = ("figures 4, 16 and 17",)
+SITES = ("figures 6, 20 and 21 (sites)", "section VI-B (messages)")
+ROUNDS = ("figures 7, 22 and 23 (rounds)",)
+
+FIGURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "figure-1": ("the stages", "central_projection", ()),
+    "figure-2": (
+        "PP against m and n, normal",
+        "central_projection",
+        ("figures 2 and 11 (m)", "figures 2 and 12 (n)"),
+    ),
+    "figure-3": (
+        "MP against s, m and n, normal",
+        "central_pursuit",
+        ("figures 3 and 13 (s)", "figures 3 and 14 (m)", "figures 3 and 15 (n)"),
+    ),
+    "figure-4": ("one release of each method, normal", "central_real", CURVES),
+    "figure-5": ("four methods, normal", "central_figures", ("figures 5 and 18",)),
+    "figure-6": ("ten sites, normal", "central_sites", SITES),
+    "figure-7": ("ten rounds, normal", "central_sites", ROUNDS),
+    "figure-8": ("reconstructions, normal", "central_dictionaries", RECONSTRUCTED),
+    "figure-9": ("dictionaries, normal", "central_dictionaries", BY_DICTIONARY),
+    "figure-10": ("four bases, no privacy", "central_projection", ("figure 10",)),
+    "figure-11": (
+        "PP against m, lognormal and beta",
+        "central_projection",
+        ("figures 2 and 11 (m)",),
+    ),
+    "figure-12": (
+        "PP against n, lognormal and beta",
+        "central_projection",
+        ("figures 2 and 12 (n)",),
+    ),
+    "figure-13": ("MP against s, lognormal and beta", "central_pursuit", PURSUIT[:1]),
+    "figure-14": ("MP against m, lognormal and beta", "central_pursuit", PURSUIT[1:2]),
+    "figure-15": ("MP against n, lognormal and beta", "central_pursuit", PURSUIT[2:]),
+    "figure-16": ("one release, lognormal and beta", "central_real", CURVES),
+    "figure-17": ("one release, Airbnb and yaw", "central_real", CURVES),
+    "figure-18": ("four methods, lognormal and beta", "central_figures", ("figures 5 and 18",)),
+    "figure-19": ("four methods, Airbnb and yaw", "central_real", ("figure 19",)),
+    "figure-20": ("ten sites, lognormal and beta", "central_sites", SITES),
+    "figure-21": ("ten sites, Airbnb and yaw", "central_sites", SITES),
+    "figure-22": ("ten rounds, lognormal and beta", "central_sites", ROUNDS),
+    "figure-23": ("ten rounds, Airbnb and yaw", "central_sites", ROUNDS),
+    "figure-24": (
+        "reconstructions, lognormal and beta",
+        "central_dictionaries",
+        ("figures 8, 24 and 25",),
+    ),
+    "figure-25": (
+        "reconstructions, Airbnb and yaw",
+        "central_dictionaries",
+        ("figures 8, 24 and 25",),
+    ),
+    "figure-26": (
+        "dictionaries, lognormal and beta",
+        "central_dictionaries",
+        ("figures 9, 26 and 27",),
+    ),
+    "figure-27": (
+        "dictionaries, Airbnb and yaw",
+        "central_dictionaries",
+        ("figures 9, 26 and 27",),
+    ),
 }
-"""Picture -> what it shows, the benchmark whose section it stands in, and where its claims are."""
+"""Picture -> what it shows, the benchmark in whose section it stands, the places of its claims."""
 
 WORDS = (HOLDS, CONTRADICTED, UNDECIDED)
 
@@ -74,11 +114,11 @@ def judged(benchmark: str) -> list[tuple[str, str]] | None:
     return [(claim.where, claim.verdict) for claim in claims]
 
 
-def verdicts(claims: list[tuple[str, str]] | None, where: str) -> str:
-    """Return how many claims about a place hold, are contradicted and undecided."""
+def verdicts(claims: list[tuple[str, str]] | None, where: Sequence[str]) -> str:
+    """Return how many claims about some places hold, are contradicted and undecided."""
     if claims is None:
         return "not measured"
-    own = [verdict for place, verdict in claims if f"{place} ".startswith(f"{where} ")]
+    own = [verdict for place, verdict in claims if place in where]
     counts = [f"{word} {own.count(word)}" for word in WORDS if word in own]
     return ", ".join(counts) or "an illustration"
 

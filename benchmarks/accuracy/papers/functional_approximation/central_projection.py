@@ -94,6 +94,7 @@ FORMS: dict[Shape, str] = {
 PUBLISHED = "algorithm 1"
 BASES = ("Fourier", "splines 0", "splines 1", "Legendre")
 COUNTS = (8, 16, 24, 32)
+PREFIX = "prefix sums"
 STEPS = ("PP 6, algorithm 1", "PP 12, repaired", "MP 6, its true cost", "MP 6, repaired")
 
 
@@ -210,7 +211,7 @@ def _isotonic(
                     after.append(of_gap(monotone - truth))
             rows.append(
                 {
-                    "method": "prefix sums" if name == "isotonic only" else name,
+                    "method": PREFIX if name == "isotonic only" else name,
                     "epsilon": epsilon,
                     "releases": len(after),
                     "without": {key: mean_and_error([one[key] for one in before]) for key in KEYS},
@@ -311,17 +312,20 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
         ),
         Claim(
             "The isotonic step never raises the mean square (proposition 1).",
-            [certain(row["worse"]["energy"] == 0) for row in measured["isotonic"]],
+            [
+                certain(row["worse"]["energy"] == 0)
+                for row in measured["isotonic"]
+                if row["method"] != PREFIX
+            ],
+            "PP and MP as the library decodes them; prefix sums, ours, have another step.",
             where="section IV-C",
         ),
         Claim(
             "Overshoot at the ends remains with more Fourier functions.",
             [
-                certain(
-                    ends["Fourier", count]["at_the_ends"]
-                    > 0.5 * ends["Fourier", few]["at_the_ends"]
-                )
-                for count in COUNTS[1:]
+                certain(2 * ends["Fourier", more]["at_the_ends"] > first["at_the_ends"])
+                for first in [ends["Fourier", few]]
+                for more in COUNTS[1:]
             ],
             "Remains: more than half of that with the fewest.",
             where="figure 10",
@@ -358,12 +362,8 @@ def _least_in(points: Sequence[dict[str, Any]]) -> Callable[[list[float]], bool]
 def _near_the_end(points: Sequence[dict[str, Any]], laws: Sequence[str]) -> list[Cell]:
     last = points[-1]["columns"]
     return [
-        less(
-            last[law][PUBLISHED][key]["values"],
-            [last[law][NONE][key]["values"]],
-            factor=COMPARABLE,
-        )
-        for law in laws
+        less(found[PUBLISHED][key]["values"], [found[NONE][key]["values"]], factor=COMPARABLE)
+        for found in (last[law] for law in laws)
         for key in KEYS
     ]
 
