@@ -330,6 +330,22 @@ class TestClaimsOfMethods:
             if "large ε" in text or text.startswith("Rounds"):
                 assert verdict == CONTRADICTED, text
 
+    def test_rounds_are_judged_by_rounds(self):
+        pp, mp, few = central_sites.PP, central_sites.MP, central_sites.FEW
+        good = {HQ: 9.0, GAUSS: 5.0, LAPLACE: 5.0, pp: 1.0, mp: 2.0, few: 7.0}
+        bad = {name: 1 / mean for name, mean in good.items()}
+        traffic = {name: {"messages": 1} for name in (HQ, pp, GAUSS, mp)}
+        measured = {
+            "sites": [row("normal", e, **bad) for e in (0.1, 1)],
+            "rounds": [row("normal", e, **good) for e in (0.1, 1)],
+            "traffic": traffic,
+        }
+        for text, verdict in verdicts(central_sites.claims(measured)).items():
+            if text.startswith("Rounds"):
+                assert verdict == HOLDS, text
+            elif "message" not in text or "as many" in text:
+                assert verdict == CONTRADICTED, text
+
     @pytest.mark.parametrize(("mirrored", "verdict"), [(False, HOLDS), (True, CONTRADICTED)])
     def test_dictionaries(self, mirrored, verdict):
         means = {}
