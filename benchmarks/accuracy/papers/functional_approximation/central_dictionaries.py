@@ -34,11 +34,11 @@ from lapwing.linear.function_families import splines
 TITLE = "The functional-approximation paper: dictionaries (figures 8, 9, 24-27)"
 FULL: dict[str, Any] = {
     "repeats": 50,
-    "columns": [*SMOOTH, "spiky", *REAL],
+    "columns": [*SMOOTH, *REAL],
     "epsilons": [0.1, 0.5, 1],
     "terms": 30,
     "bins": 512,
-    "dictionaries": ["Legendre 200", "splines, nested", "splines 1", "normal CDFs"],
+    "dictionaries": ["Legendre 200", "splines, nested", "normal CDFs"],
     "seed": 0,
 }
 QUICK: dict[str, Any] = {
@@ -47,7 +47,7 @@ QUICK: dict[str, Any] = {
     "epsilons": [0.5],
     "terms": 10,
     "bins": 128,
-    "dictionaries": ["Legendre 200", "splines, nested", "splines 1", "normal CDFs"],
+    "dictionaries": ["Legendre 200", "splines, nested", "normal CDFs"],
     "seed": 0,
 }
 
@@ -71,17 +71,11 @@ def nested_splines(held: int) -> tuple[tuple[float, ...], ...]:
 
 
 DICTIONARIES: Mapping[str, Callable[[int], Mapping[str, Any]]] = {
-    "Legendre 40": lambda _: {"dictionary": "legendre", "atoms": 40},
-    "Legendre 80": lambda _: {"dictionary": "legendre", "atoms": 80},
     "Legendre 200": lambda _: {"dictionary": "legendre", "atoms": 200},
     NESTED: lambda held: {"dictionary": nested_splines(held)},
-    "splines 0": lambda _: {"dictionary": "splines", "degree": 0, "atoms": 109},
-    "splines 1": lambda _: {"dictionary": "splines", "degree": 1, "atoms": 109},
-    "splines 3": lambda _: {"dictionary": "splines", "degree": 3, "atoms": 109},
     "normal CDFs": lambda _: {"dictionary": "normal-curves", "atoms": 400},
 }
 SHOWN = ("as printed*", "repaired")
-ONE_WIDTH = ("splines 0", "splines 1", "splines 3")
 WELL = 0.05
 """KS up to which a curve is "well approximated"."""
 
@@ -131,20 +125,20 @@ def _cell(
         summary = column.summarized(people, seed=[number("people", *cell)])
         cdf = column.cdf(summary)
         for name, methods in made.items():
-            for form in SHOWN:
+            for form in SHOWN if epsilon == EXACT else SHOWN[:1]:
                 method = methods[form]
                 drawn = number("noise", name, form, *cell)
                 release = method.release(summary, epsilon, people**-1.5, seed=drawn)
                 score = distances(method.decode(release), cdf)
                 kept.setdefault(f"{name}, {form}", []).append(score)
-            if epsilon == EXACT:
-                exact = method.decode(without_noise(release, summary))
-                kept.setdefault(f"{name}, {NONE}", []).append(distances(exact, cdf))
+                if epsilon == EXACT and form == SHOWN[0]:
+                    exact = method.decode(without_noise(release, summary))
+                    kept.setdefault(f"{name}, {NONE}", []).append(distances(exact, cdf))
     return kept
 
 
 EXACT = 0.5
-"""The epsilon in whose cells the curves without noise are kept as well, as in figure 8."""
+"""The epsilon of figure 8, in whose cells our own form and curves without noise stand as well."""
 
 
 def claims(measured: dict[str, Any]) -> list[Claim]:
@@ -180,11 +174,11 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
         Claim(
             "B-splines are closer than the other two for complex distributions (repaired noise).",
             below(
-                complex_,
+                at(complex_, EXACT),
                 f"{NESTED}, {SHOWN[1]}",
                 [f"{name}, {SHOWN[1]}" for name in THREE if name != NESTED],
             ),
-            "Our own form; the paper does not have it.",
+            f"Our own form at ε = {EXACT:g}; the paper does not have it.",
             where="figures 9, 26 and 27",
         ),
     ]
@@ -210,7 +204,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
                     if name.endswith(f", {form}")
                 },
             }
-            for row in (at(rows, EXACT) if form == NONE else rows)
+            for row in (rows if form == SHOWN[0] else at(rows, EXACT))
         ]
 
     def said(figure: str) -> str:
@@ -223,7 +217,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"of a year), distances on [-1, 1], ± standard error; n = {PEOPLE:,} of a law. Of a "
             "real column different rows, with distances to themselves. *Nested*: 109 B-splines of "
             "degree 0 and 1 of several widths, because the paper does not say how its 109 are "
-            "made; *splines 1*: 109 of one width; 400 normal CDFs on a grid of means and widths. "
+            "made (30 of one width cannot be added up to a curve); 400 normal CDFs on a grid of "
+            "means and widths. "
             "*As printed*, starred: with the budget of theorem 4, which is not what it costs, and "
             "a function may be chosen again.",
             "\n".join(f"- {told}." for told in measured["columns"].values()),
@@ -241,12 +236,12 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
 def _said(rows: Sequence[dict[str, Any]]) -> str:
     pairs = [
         (found["ks"]["mean"], row["methods"][name.replace(SHOWN[0], SHOWN[1])]["ks"]["mean"])
-        for row in rows
+        for row in at(rows, EXACT)
         for name, found in row["methods"].items()
         if name.endswith(SHOWN[0])
     ]
     gains = [printed / repaired for printed, repaired in pairs]
     return (
         f"The repaired form has a KS {geometric(gains):.1f} times lower than the printed one "
-        f"(geometric mean of all cells, {min(gains):.1f} to {max(gains):.1f})."
+        f"at ε = {EXACT:g} (geometric mean of all cells, {min(gains):.1f} to {max(gains):.1f})."
     )

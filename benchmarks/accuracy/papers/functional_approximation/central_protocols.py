@@ -49,9 +49,6 @@ def methods_of(column: People) -> dict[str, Method]:
         ),
         PRINTED: Method(published, pure=True, valid=False),
         "MP, its true cost": Method(published, pure=True),
-        "HQ 40, linear": METHODS["HQ 40, linear"],
-        "PP 12, repaired": METHODS["PP 12, repaired"],
-        "MP, repaired": Method(MatchingPursuit(terms, atoms=atoms)),
         DEFAULT: METHODS[DEFAULT],
     }
 

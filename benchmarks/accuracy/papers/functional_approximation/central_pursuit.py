@@ -67,6 +67,11 @@ def forms(terms: int, **knobs: Any) -> dict[str, Method]:
     }
 
 
+def published(every: dict[str, Method]) -> dict[str, Method]:
+    """Return the forms that the paper has."""
+    return {name: method for name, method in every.items() if name in (PRINTED, VALID)}
+
+
 def measure(
     *,
     repeats: int,
@@ -82,8 +87,10 @@ def measure(
     columns = people_of(laws, bins=bins)
     sweeps = {
         "terms": [(count, forms(count, atoms=ATOMS), PEOPLE) for count in terms],
-        "atoms": [(count, forms(min(TERMS, count), atoms=count), PEOPLE) for count in atoms],
-        "people": [(count, forms(TERMS, atoms=ATOMS), count) for count in people],
+        "atoms": [
+            (count, published(forms(min(TERMS, count), atoms=count)), PEOPLE) for count in atoms
+        ],
+        "people": [(count, published(forms(TERMS, atoms=ATOMS)), count) for count in people],
     }
     return {
         name: [

@@ -111,7 +111,12 @@ def _exact(column: People, seed: int) -> dict[str, float]:
 
 def _cell(column: People, epsilon: float, repeats: int, seed: int) -> dict[str, Any]:
     people = column.kept or LAW_PEOPLE
-    methods = {**methods_of(column), "AQ 80, repaired": METHODS["AQ 80, repaired"]}
+    _, terms, atoms = column.sizes
+    methods = {
+        **methods_of(column),
+        **{name: METHODS[name] for name in (HALVES, "PP 12, repaired", "AQ 80, repaired")},
+        "MP, repaired": Method(MatchingPursuit(terms, atoms=atoms)),
+    }
     kept = side_by_side(column, methods, people, epsilon, repeats, seed=seed, sweep="real columns")
     return {"column": column.name, "epsilon": epsilon, "methods": figures(kept)}
 

@@ -258,9 +258,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"### {groups} rounds (figures 7, 22, 23)",
             "AQ and MP start again over all people in every round, so that a run may spend a "
             "part only (`promise_of_each`): AQ the mu of the promise over the root of the rounds "
-            "(Gaussian) or epsilon over the rounds (Laplace), MP epsilon over the rounds (as "
-            "printed and its true cost) or rho over the rounds (repaired). The others never pay "
-            "again for old rows.",
+            "(Gaussian) or epsilon over the rounds (Laplace), MP epsilon over the rounds. The "
+            "others never pay again for old rows.",
             said("(rounds)"),
             *central_index.shown("figure-7", "figure-22", "figure-23"),
             *cell_tables(

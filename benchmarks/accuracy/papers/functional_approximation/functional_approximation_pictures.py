@@ -240,9 +240,10 @@ def by_epsilon(
             ax.set_xscale("log")
             epsilons = [row["epsilon"] for row in own]
             ax.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-            ax.minorticks_off()
+            ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
             ax.set_title(f"{column}, {shown} against ε", fontsize=9)
-            ax.tick_params(which="both", labelsize=7)
+            ax.tick_params(axis="y", which="both", labelsize=7)
+            ax.tick_params(axis="x", labelsize=7)
     figure.suptitle(title, fontsize=10)
     legend(figure, columns=4)
     return figure
@@ -250,7 +251,7 @@ def by_epsilon(
 
 OF_LAWS = (HQ, *AQ.values(), "PP 6, algorithm 1", "MP 6, as printed*", "MP 6, its true cost")
 OF_COLUMNS = (HQ, *AQ.values(), "PP, algorithm 1", "MP, as printed*", "MP, its true cost")
-OF_DICTIONARIES = tuple(f"{name}, {form}" for name in THREE for form in ("as printed*", "repaired"))
+OF_DICTIONARIES = tuple(f"{name}, as printed*" for name in THREE)
 
 
 def _sweep_picture(benchmark: str, title: str, *parts: Part) -> Picture:
