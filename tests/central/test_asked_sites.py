@@ -220,37 +220,46 @@ TINY = [
 def worst_round(mechanism, monkeypatch, *, promise=PURE, said_of=4):
     """Return the largest log-ratio of a vote and a product, over neighbours and what is said.
 
-    The hub says anything: other functions, and products far from those of any rows.
+    The hub says anything: other functions, and products far from those of any rows. What is drawn
+    is recorded, so it is the noise of the site's own answers and not what it should be.
     """
-    seen = []
-    monkeypatch.setattr(Plan, "choose", lambda self, scores, source: seen.append(scores) or 0)
-    monkeypatch.setattr(Noise, "draw", lambda self, count, source: np.zeros(count, dtype=np.int64))
+    seen, scales = [], []
+    monkeypatch.setattr(
+        Plan, "choose", lambda self, scores, source: seen.append((scores, self)) or 0
+    )
+    monkeypatch.setattr(
+        Noise,
+        "draw",
+        lambda self, count, source: (
+            scales.append(float(self.scale)) or np.zeros(count, dtype=np.int64)
+        ),
+    )
     rng = np.random.default_rng(3)
     said = [([], [])] + [
         ([int(rng.integers(4))], [int(rng.integers(-(2**23), 2**23))]) for _ in range(said_of)
     ]
-    plan = mechanism.plan(SMALL, promise)
     units = np.eye(SMALL.size, dtype=np.int64)
+
+    def two(first, second):
+        return [
+            PursuitSite(mechanism, Summary(SMALL, units[0] + units[s]), promise, rng=seeded(1))
+            for s in (first, second)
+        ]
+
     worst = 0.0
     for first, second in combinations(range(SMALL.size), 2):
+        votes, products = [], []
         for chosen, answers in said:
-            sites = [
-                PursuitSite(mechanism, Summary(SMALL, units[0] + units[s]), promise, rng=seeded(1))
-                for s in (first, second)
-            ]
-            for site in sites:
+            for site in two(first, second):
                 site.vote(chosen, answers, 3)
-            laws = [log_chosen(scores, plan) for scores in seen[-2:]]
-            free = [a for a in range(4) if mechanism.again or a not in chosen]
-            # The hub may name any function, so the worst vote comes with the worst product.
-            vote = np.abs(laws[0] - laws[1]).max()
-            assert len(laws[0]) == len(free)
-            product = 0.0
-            for atom in range(4):
-                exact = [int(site._exact[atom]) for site in sites]
-                scale = float(plan.weight_noise(atom).scale)
-                product = max(product, abs(exact[0] - exact[1]) / scale)
-            worst = max(worst, vote + product)
+            laws = [log_chosen(scores, plan) for scores, plan in seen[-2:]]
+            assert len(laws[0]) == sum(mechanism.again or a not in chosen for a in range(4))
+            votes.append(np.abs(laws[0] - laws[1]).max())
+        for atom in range(4):
+            one, other = (site.product(atom) for site in two(first, second))
+            products.append(abs(one - other) / min(scales[-2:]))
+        # The hub may name any function, so the worst vote comes with the worst product.
+        worst = max(worst, max(votes) + max(products))
     return worst
 
 
@@ -272,6 +281,28 @@ class TestPursuit:
 
         monkeypatch.setattr(MatchingPursuit, "plan", short)
         assert TINY[0].terms * worst_round(TINY[0], monkeypatch) > 1.1
+
+    def test_a_product_with_less_noise_is_found(self, monkeypatch):
+        record = Plan.weight_noise
+        monkeypatch.setattr(
+            Plan,
+            "weight_noise",
+            lambda self, atom: Noise(self.record.kind, record(self, atom).scale / 2),
+        )
+        assert TINY[0].terms * worst_round(TINY[0], monkeypatch) > 1.1
+
+    def test_a_product_has_no_more_noise_than_its_own_function_needs(self, monkeypatch):
+        scales = []
+        monkeypatch.setattr(
+            Noise, "draw", lambda self, count, source: scales.append(self.scale) or [0]
+        )
+        mechanism = MatchingPursuit(4, atoms=8)
+        site = PursuitSite(mechanism, summaries()[0], PURE, rng=seeded(1))
+        plan = mechanism.plan(site.domain, PURE)
+        for atom in (0, 7):
+            site.product(atom)
+        assert scales == [plan.weight_noise(0).scale, plan.weight_noise(7).scale]
+        assert 2 * scales[1] < scales[0]
 
     def test_a_site_shares_what_is_explained_by_its_people(self, monkeypatch):
         seen = []
