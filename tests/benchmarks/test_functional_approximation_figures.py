@@ -546,6 +546,23 @@ class TestPictures:
             f"normal, {name} against K" for name in ("KS", "W1", "energy")
         ]
 
+    def test_a_form_has_one_colour_in_all_lines(self):
+        first = points(None, {1: 2.0, 2: 1.0}, dict.fromkeys(("a", "b", "none"), lambda at: at))
+        second = points(None, {1: 2.0, 2: 1.0}, dict.fromkeys(("a", "none"), lambda at: at))
+        figure = pictures.sweeps(
+            {"s": first, "m": second}, [("s", "s", "normal"), ("m", "m", "normal")], "Figure 3"
+        )
+        colours = [
+            {
+                label: container[0].get_color()
+                for container, label in zip(
+                    ax.containers, ax.get_legend_handles_labels()[1], strict=True
+                )
+            }
+            for ax in figure.axes
+        ]
+        assert colours[3]["none"] == colours[0]["none"] != colours[0]["b"]
+
     def test_example_curves_are_drawn(self, tmp_path):
         column = people_of(["normal"], bins=40)[0]
         small = {"people": 500}

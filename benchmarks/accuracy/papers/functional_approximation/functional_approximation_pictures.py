@@ -38,7 +38,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_projection impo
 )
 from benchmarks.accuracy.papers.functional_approximation.central_pursuit import forms
 from benchmarks.accuracy.papers.functional_approximation.central_real import examples
-from benchmarks.accuracy.papers.functional_approximation.central_sweeps import KEYS, number
+from benchmarks.accuracy.papers.functional_approximation.central_sweeps import KEYS, NONE, number
 from lapwing.central.polynomial_projection import PolynomialProjection
 from lapwing.results.distribution import Distribution
 
@@ -191,6 +191,9 @@ Part = tuple[str, str, str]
 def sweeps(measured: Mapping[str, Any], parts: Sequence[Part], title: str) -> Any:
     """Return a line of panels for every part, KS, W1 and energy beside each other."""
     figure, axes = panels(len(parts), len(KEYS), wide=2.9, high=2.2)
+    forms_ = [name for sweep, _, law in parts for name in measured[sweep][0]["columns"][law]]
+    # What has no noise is the last, so that a form has one colour in all lines.
+    known = sorted(dict.fromkeys(forms_), key=lambda name: name == NONE)
     for line, (sweep, short, law) in zip(axes, parts, strict=True):
         points = measured[sweep]
         names = list(points[0]["columns"][law])
@@ -203,11 +206,16 @@ def sweeps(measured: Mapping[str, Any], parts: Sequence[Part], title: str) -> An
                 ]
                 for name in names
             }
-            curves(ax, found, names)
+            curves(ax, found, known)
             if points[-1]["at"] >= 10 * points[0]["at"]:
                 ax.set_xscale("log")
+            places = [point["at"] for point in points]
+            if places[-1] < 1000:
+                ax.set_xticks(places, [str(place) for place in places])
+                ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
             ax.set_title(f"{law}, {shown} against {short}", fontsize=9)
-            ax.tick_params(which="both", labelsize=7)
+            ax.tick_params(axis="y", which="both", labelsize=7)
+            ax.tick_params(axis="x", labelsize=7)
     figure.suptitle(title, fontsize=10)
     legend(figure, columns=4)
     return figure
