@@ -353,7 +353,7 @@ class TestClaimsOfMethods:
             for name, mean in zip(central_dictionaries.THREE, (3.0, 1.0, 5.0), strict=True):
                 means[f"{name}, {form}"] = 1 / mean if mirrored else mean
         for name in central_dictionaries.THREE:
-            means[f"{name}, none"] = 0.2 if mirrored else 0.01
+            means[f"{name}, none"] = 0.2 if mirrored or "CDFs" in name else 0.01
         cells = [row(c, e, **means) for c in ("spiky", "yaw") for e in (0.1, 0.5)]
         other = {name: 1 / mean for name, mean in means.items() if "none" not in name}
         other |= {name: mean for name, mean in means.items() if "none" in name}

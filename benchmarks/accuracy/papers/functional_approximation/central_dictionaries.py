@@ -145,17 +145,22 @@ def claims(measured: dict[str, Any]) -> list[Claim]:
     """Return what section VI-C says of figures 8 and 9, 24 to 27."""
     rows = measured["cells"]
     complex_ = [row for row in rows if row["column"] not in SMOOTH]
-    exact = [row for row in at(rows, EXACT)]
+    exact = at(rows, EXACT)
     printed = {name: f"{name}, {SHOWN[0]}" for name in THREE}
     return [
         Claim(
             "As long as the dictionary is rich the distribution function is well approximated.",
             [
-                near_zero(row["methods"][f"{name}, {NONE}"]["ks"]["values"])
+                max(
+                    (
+                        near_zero(row["methods"][f"{name}, {NONE}"]["ks"]["values"])
+                        for name in THREE
+                    ),
+                    key=lambda cell: cell.toward,
+                )
                 for row in exact
-                for name in THREE
             ],
-            f"Without noise; well: a KS of at most {WELL:g}. The three dictionaries of the paper.",
+            f"Without noise, by one of the three at least; well: a KS of at most {WELL:g}.",
             where="figures 8, 24 and 25",
         ),
         Claim(
