@@ -19,16 +19,8 @@ ROUNDS = ("figures 7, 22 and 23 (rounds)",)
 
 FIGURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "figure-1": ("the stages", "central_projection", ()),
-    "figure-2": (
-        "PP against m and n, normal",
-        "central_projection",
-        ("figures 2 and 11 (m)", "figures 2 and 12 (n)"),
-    ),
-    "figure-3": (
-        "MP against s, m and n, normal",
-        "central_pursuit",
-        ("figures 3 and 13 (s)", "figures 3 and 14 (m)", "figures 3 and 15 (n)"),
-    ),
+    "figure-2": ("PP against m and n, normal", "central_projection", (OF_M, OF_N)),
+    "figure-3": ("MP against s, m and n, normal", "central_pursuit", PURSUIT),
     "figure-4": ("one release of each method, normal", "central_real", CURVES),
     "figure-5": ("four methods, normal", "central_figures", ("figures 5 and 18",)),
     "figure-6": ("ten sites, normal", "central_sites", SITES),
@@ -36,16 +28,8 @@ FIGURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "figure-8": ("reconstructions, normal", "central_dictionaries", RECONSTRUCTED),
     "figure-9": ("dictionaries, normal", "central_dictionaries", BY_DICTIONARY),
     "figure-10": ("four bases, no privacy", "central_projection", ("figure 10",)),
-    "figure-11": (
-        "PP against m, lognormal and beta",
-        "central_projection",
-        ("figures 2 and 11 (m)",),
-    ),
-    "figure-12": (
-        "PP against n, lognormal and beta",
-        "central_projection",
-        ("figures 2 and 12 (n)",),
-    ),
+    "figure-11": ("PP against m, lognormal and beta", "central_projection", (OF_M,)),
+    "figure-12": ("PP against n, lognormal and beta", "central_projection", (OF_N,)),
     "figure-13": ("MP against s, lognormal and beta", "central_pursuit", PURSUIT[:1]),
     "figure-14": ("MP against m, lognormal and beta", "central_pursuit", PURSUIT[1:2]),
     "figure-15": ("MP against n, lognormal and beta", "central_pursuit", PURSUIT[2:]),
@@ -57,26 +41,10 @@ FIGURES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "figure-21": ("ten sites, Airbnb and yaw", "central_sites", SITES),
     "figure-22": ("ten rounds, lognormal and beta", "central_sites", ROUNDS),
     "figure-23": ("ten rounds, Airbnb and yaw", "central_sites", ROUNDS),
-    "figure-24": (
-        "reconstructions, lognormal and beta",
-        "central_dictionaries",
-        ("figures 8, 24 and 25",),
-    ),
-    "figure-25": (
-        "reconstructions, Airbnb and yaw",
-        "central_dictionaries",
-        ("figures 8, 24 and 25",),
-    ),
-    "figure-26": (
-        "dictionaries, lognormal and beta",
-        "central_dictionaries",
-        ("figures 9, 26 and 27",),
-    ),
-    "figure-27": (
-        "dictionaries, Airbnb and yaw",
-        "central_dictionaries",
-        ("figures 9, 26 and 27",),
-    ),
+    "figure-24": ("reconstructions, lognormal and beta", "central_dictionaries", RECONSTRUCTED),
+    "figure-25": ("reconstructions, Airbnb and yaw", "central_dictionaries", RECONSTRUCTED),
+    "figure-26": ("dictionaries, lognormal and beta", "central_dictionaries", BY_DICTIONARY),
+    "figure-27": ("dictionaries, Airbnb and yaw", "central_dictionaries", BY_DICTIONARY),
 }
 """Picture -> what it shows, the benchmark in whose section it stands, the places of its claims."""
 
