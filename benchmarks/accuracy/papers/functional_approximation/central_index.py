@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from benchmarks import results
+from benchmarks.accuracy.papers.functional_approximation.central_columns import REAL
 from benchmarks.isolated import script
 from benchmarks.markdown import table
 from benchmarks.verdicts import CONTRADICTED, HOLDS, UNDECIDED
@@ -97,6 +98,11 @@ def shown(*names: str) -> list[str]:
         f"![Figure {name.removeprefix('figure-')}: {FIGURES[name][0]}](figures/{name}.png)"
         for name in names
     ]
+
+
+def real_columns(told: Mapping[str, str]) -> str:
+    """Return a list of the real columns: the paper's file or a stand-in, its range and rows."""
+    return "\n".join(f"- {one}." for name, one in told.items() if name in REAL)
 
 
 def _anchor(title: str) -> str:

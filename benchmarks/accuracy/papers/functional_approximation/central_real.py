@@ -194,7 +194,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "the paper, each of other rows; distances to the people themselves, the domain taken "
             "as [-1, 1]. The starred method spends the budget of theorem 4, which is not what it "
             "costs.",
-            "\n".join(f"- {told}." for told in measured["columns"].values()),
+            central_index.real_columns(measured["columns"]),
             "\n".join(claim.line() for claim in judged if claim.where != few),
             *central_index.shown("figure-19"),
             *cell_tables(measured["cells"], "± standard error"),

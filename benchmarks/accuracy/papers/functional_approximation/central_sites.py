@@ -242,7 +242,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{listed([f'{n} {size:,}' for n, size in REAL_PEOPLE.items()])} each. PP has 6 "
             "functions and MP 6 terms of 40; for the angles 10, and 20 of 80. *MP, as printed*, "
             "starred, spends the budget of theorem 4, which is not what it costs.",
-            "\n".join(f"- {told}." for told in measured["columns"].values()),
+            central_index.real_columns(measured["columns"]),
             f"### {groups} sites (figures 6, 20, 21)",
             "Every site has noise of its own for the whole promise. The hub asks them for AQ and "
             "MP (`quantiles_of_sites`, `pursuit_of_sites`); of the others it adds the releases.",
