@@ -10,9 +10,14 @@ from .central import MatchingPursuit as MatchingPursuit
 from .central import PolynomialProjection as PolynomialProjection
 from .central import PrefixSums as PrefixSums
 from .central import PrivateBounds as PrivateBounds
+from .central import PursuitSite as PursuitSite
+from .central import QuantileSite as QuantileSite
 from .central import RunningPrefixSums as RunningPrefixSums
 from .central import SumTree as SumTree
 from .central import private_bounds as private_bounds
+from .central import promise_of_each as promise_of_each
+from .central import pursuit_of_sites as pursuit_of_sites
+from .central import quantiles_of_sites as quantiles_of_sites
 from .decoders import BinomialSmoothing as BinomialSmoothing
 from .decoders import Candidates as Candidates
 from .decoders import CellCounts as CellCounts

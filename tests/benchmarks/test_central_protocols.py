@@ -8,9 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from benchmarks.accuracy.papers.functional_approximation import (
-    functional_approximation_pictures as pictures,
-)
 from benchmarks.accuracy.papers.functional_approximation.central_columns import (
     People,
     people_of,
@@ -26,15 +23,13 @@ from benchmarks.accuracy.papers.functional_approximation.central_protocols impor
     from_sites,
     methods_of,
     multiplier,
-    shared,
 )
-from benchmarks.isolated import script
+from benchmarks.accuracy.papers.functional_approximation.central_sweeps import number
 from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.central.matching_pursuit import MatchingPursuit
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.survey.publication import release_from_document
-from tests.benchmarks.test_runner import TINY
 
 PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
 LOUD = Promise("replace-one", epsilon=24, delta="1e-6")
@@ -85,14 +80,14 @@ class TestSums:
             promise = Promise("replace-one", epsilon=1) if method.pure else PROMISE
             release, sent = from_sites(method, sites, promise, seed=3)
             own = [
-                method.mechanism.release(site, promise, rng=seeded(3000 + number))
-                for number, site in enumerate(sites)
+                method.mechanism.release(site, promise, rng=seeded(number(3, place)))
+                for place, site in enumerate(sites)
             ]
             assert release.answers.tolist() == sum(one.answers for one in own).tolist()
             assert sent.messages == 1
 
     def test_ten_rounds_multiply_the_noise_by_less_than_1_8(self, column):
-        rounds = [column.summarized(100, seed=[number]) for number in range(10)]
+        rounds = [column.summarized(100, seed=[one]) for one in range(10)]
         found = multiplier(rounds, PROMISE)
         assert 1.7 < found["running"] < 1.8
         assert found["added"] == pytest.approx(10**0.5)
@@ -102,41 +97,20 @@ class TestRounds:
     @pytest.mark.parametrize(
         "name", ["AQ 80", "AQ 80, Laplace", "MP, its true cost", "MP, repaired"]
     )
-    def test_all_runs_together_keep_the_promise(self, name, column):
-        method = methods_of(column)[name]
+    def test_a_method_that_starts_again_spends_its_part_only(self, name, column):
+        repaired = Method(MatchingPursuit(6, atoms=40))
+        method = {**methods_of(column), "MP, repaired": repaired}[name]
         promise = Promise("replace-one", epsilon=1) if method.pure else PROMISE
-        one = method.mechanism.loss(column.domain, shared(method, promise, 10, column.domain))
-        ten = sum([one] * 9, one)
+        rounds = [column.summarized(60, seed=[one]) for one in range(10)]
+        (part,) = after_rounds(method, rounds, promise, seed=1).parts
+        ten = sum([part.loss] * 9, part.loss)
         assert ten.within(promise.epsilon, promise.delta)
-        assert not (ten + one).within(promise.epsilon, promise.delta)
+        assert not (ten + part.loss).within(promise.epsilon, promise.delta)
 
     def test_every_method_publishes_all_people(self, column):
-        rounds = [column.summarized(200, seed=[number]) for number in range(3)]
+        rounds = [column.summarized(200, seed=[one]) for one in range(3)]
         for name, method in methods_of(column).items():
             promise = method.promise(column.domain, Fraction(8), Fraction(1, 10**6))
             release = after_rounds(method, rounds, promise, seed=1)
             assert release.people == 600, name
             assert distances(method.decode(release), column.cdf(rounds[0]))["ks"] < 0.6, name
-
-
-class TestPictures:
-    def test_are_drawn_from_laws_alone(self, column, tmp_path):
-        small = {"people": 500}
-        for name, figure, lines in (
-            ("stages", pictures.stages(column, **small), 8),
-            ("curves", pictures.curves([column], **small), 16),
-            ("dictionaries", pictures.dictionaries([column], terms=3, **small), 12),
-            ("bases", pictures.bases(column, **small), 32),
-        ):
-            assert sum(len(ax.lines) for ax in figure.axes) == lines, name
-            figure.savefig(tmp_path / f"{name}.png")
-            assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
-
-    def test_of_sweeps_show_every_form(self, tmp_path):
-        sweeps = [
-            script(f"accuracy/central_{name}").measure(**TINY[f"accuracy/central_{name}"])
-            for name in ("projection", "pursuit")
-        ]
-        figure = pictures.sweeps(*sweeps)
-        assert [len(ax.lines) for ax in figure.axes] == [3, 4]
-        figure.savefig(tmp_path / "sweeps.png")

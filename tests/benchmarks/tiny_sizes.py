@@ -223,7 +223,7 @@ TINY: dict[str, dict[str, Any]] = {
         "column_points": [[16, 4, 1000]],
     },
     "speed/central": {"rounds": 1, "draws": 2000, "rows": 5000, "tables": 1, "sizes": [32]},
-    "accuracy/central_figures": {"repeats": 2, "people": 300, "epsilons": [1]},
+    "accuracy/central_figures": {"repeats": 2, "people": 300, "epsilons": [1], "seed": 0},
     "accuracy/posterior_coverage": {
         "repeats": 1,
         "linear_repeats": 1,
@@ -290,8 +290,9 @@ TINY: dict[str, dict[str, Any]] = {
         "laws": ["normal"],
         "epsilon": 0.5,
         "noise_at": [6],
-        "isotonic_repeats": 2,
+        "repeats_isotonic": 2,
         "isotonic_epsilons": [1],
+        "seed": 0,
     },
     "accuracy/central_pursuit": {
         "repeats": 2,
@@ -301,6 +302,7 @@ TINY: dict[str, dict[str, Any]] = {
         "laws": ["normal"],
         "epsilon": 0.5,
         "bins": 64,
+        "seed": 0,
     },
     "accuracy/central_dictionaries": {
         "repeats": 2,
@@ -308,7 +310,8 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [0.5],
         "terms": 4,
         "bins": 64,
-        "dictionaries": ["Legendre 40", "splines, nested"],
+        "dictionaries": ["Legendre 200", "splines, nested", "normal CDFs"],
+        "seed": 0,
     },
     "accuracy/central_sites": {
         "repeats": 2,
@@ -317,9 +320,16 @@ TINY: dict[str, dict[str, Any]] = {
         "people_of_a_round": 100,
         "columns": ["normal"],
         "epsilons": [1],
+        "seed": 0,
     },
     "accuracy/central_labels": {"people": 200, "repeats": 1},
-    "accuracy/central_real": {"repeats": 2, "columns": ["normal"], "epsilons": [1]},
+    "accuracy/central_real": {
+        "repeats": 2,
+        "columns": ["normal"],
+        "curves": ["normal"],
+        "epsilons": [1],
+        "seed": 0,
+    },
     "accuracy/fresh_seeds": {
         "seed": 1,
         "divided": 1000,

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 import lapwing.central.matching_pursuit as module
+from lapwing.central import pursuit_rounds
 from lapwing.central.matching_pursuit import MatchingPursuit
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.dictionaries import Dictionary
@@ -45,8 +46,8 @@ def pursued(mechanism, counts, domain, monkeypatch):
     """Return the exact products, the dictionary and the plan with which a release pursues."""
     seen = {}
 
-    def spy(exact, dictionary, *, terms, plan, source):
-        seen.update(exact=exact.astype(float), gram=dictionary.gram, plan=plan)
+    def spy(exact, dictionary, *, terms, plan, source, again):
+        seen.update(exact=exact.astype(float), gram=dictionary.gram, plan=plan, again=again)
         return list(range(terms)), [0] * terms
 
     monkeypatch.setattr(module, "pursue", spy)
@@ -74,7 +75,7 @@ def worst_log_ratio(first, second, rounds, explained, chosen=()):
     In the last round every answer is covered: the noise is worst where it lies beyond both.
     """
     plan, size = first.plan, first.exact.size
-    free = [i for i in range(size) if i not in chosen]
+    free = [i for i in range(size) if first.again or i not in chosen]
     laws = [log_chosen(np.abs(s.exact - explained)[free], plan) for s in (first, second)]
     worst = -np.inf
     for place, atom in enumerate(free):
@@ -162,6 +163,66 @@ def test_two_terms_together_keep_the_promise(mechanism, monkeypatch):
 @pytest.mark.parametrize("mechanism", mechanisms(1, "published"), ids=named)
 def test_the_published_form_keeps_it_with_its_own_charge(mechanism, monkeypatch):
     assert 0.3 < worst_of_all(mechanism, 1, 2, monkeypatch) <= 1 + 1e-6
+
+
+@pytest.mark.parametrize("mechanism", mechanisms(2)[:2], ids=named)
+def test_so_it_does_when_a_function_may_be_chosen_again(mechanism, monkeypatch):
+    # The same transcripts of two rounds, now with the first function among those of the second;
+    # with the noise whose law is known in closed form, because there are many.
+    monkeypatch.setattr(MatchingPursuit, "again", True)
+    assert 0.3 < worst_of_all(mechanism, 2, 1, monkeypatch) <= 1 + 1e-9
+
+
+class TestChoosingAgain:
+    """Algorithm 2 takes the largest of all products with what is left, chosen or not."""
+
+    @staticmethod
+    def literal(exact, gram, noise):
+        """Return the choices, and the weight of each function, by the words of algorithm 2."""
+        left = exact.astype(float).copy()
+        weights = np.zeros(left.size)
+        chosen = []
+        for z in noise:
+            atom = int(np.argmax(np.abs(left)))
+            weight = left[atom] + z
+            left = left - weight * gram[atom]
+            weights[atom] += weight
+            chosen.append(atom)
+        return chosen, weights
+
+    def test_it_is_algorithm_2_with_the_same_noise(self, monkeypatch):
+        # Noise so large that what it leaves of a function is chosen again.
+        noise = iter([-60000, -400, 30, 7, -2])
+        mechanism = MatchingPursuit(5, "splines", atoms=6, form="published")
+        domain = for_curator(Interval(-1, 1, bins=24))
+        dictionary = mechanism.curves(domain)
+        exact = np.array([5000, 40000, -30000, 20000, 100, 7])
+        plan = SimpleNamespace(
+            choose=lambda scores, source: int(np.argmax(scores)),
+            weight_noise=lambda atom: SimpleNamespace(draw=lambda n, source: [next(noise)]),
+        )
+        chosen, answers = pursuit_rounds.pursue(
+            exact, dictionary, terms=5, plan=plan, source=object(), again=mechanism.again
+        )
+        expected, weights = self.literal(exact, dictionary.gram, [-60000, -400, 30, 7, -2])
+        assert chosen == expected and len(set(chosen)) < 5
+        found = np.zeros(6)
+        triangle = pursuit_rounds.triangular(dictionary.gram, chosen)
+        np.add.at(found, chosen, triangle @ answers)
+        # What is left is a whole number in the library, so that it is as private as counts are.
+        assert np.abs(found - weights).max() < 10
+
+    def test_a_release_of_it_is_read(self):
+        mechanism = MatchingPursuit(4, "splines", atoms=4, form="published")
+        held = Summary.of_values(np.linspace(-1, 1, 30), Interval(-1, 1, bins=8))
+        for seed in range(40):
+            found = mechanism.release(held, PURE, rng=seeded(seed))
+            if len(set(found.choices["atoms"])) < 4:
+                break
+        assert release_from_document(found.to_document()) == found
+        assert len(set(found.choices["atoms"])) < 4
+        repaired = MatchingPursuit(4, "splines", atoms=4).release(held, PURE, rng=seeded(1))
+        assert len(set(repaired.choices["atoms"])) == 4
 
 
 class TestEveryFunctionCanBeChosen:

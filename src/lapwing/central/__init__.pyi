@@ -7,4 +7,9 @@ from .polynomial_projection import PolynomialProjection as PolynomialProjection
 from .prefix_sums import PrefixSums as PrefixSums
 from .private_bounds import PrivateBounds as PrivateBounds
 from .private_bounds import private_bounds as private_bounds
+from .pursuit_site import PursuitSite as PursuitSite
+from .pursuit_site import pursuit_of_sites as pursuit_of_sites
+from .quantile_site import QuantileSite as QuantileSite
+from .quantile_site import quantiles_of_sites as quantiles_of_sites
+from .repeated_promise import promise_of_each as promise_of_each
 from .sum_tree import SumTree as SumTree

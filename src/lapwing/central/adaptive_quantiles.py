@@ -103,7 +103,8 @@ class AdaptiveQuantiles(Mechanism):
 
     Cost
     ----
-    As many numbers as steps, which are asked in order: sites need a round of messages a step.
+    As many numbers as steps, which are asked in order: sites need a round of messages a step
+    (:func:`quantiles_of_sites`).
 
     Source: Tao et al. 2026, section II-B2. Differs: one count a step instead of two, clipping
     before sorting, no bisection inside a symbol, Gaussian composition.
@@ -131,33 +132,30 @@ class AdaptiveQuantiles(Mechanism):
         if domain.left.size < 2:
             raise ArgumentError("adaptive quantiles need a domain of at least 2 symbols")
 
-    def _noise(self, promise: Promise) -> Noise:
+    def noise_of(self, promise: Promise) -> tuple[Noise, Sensitivity]:
+        """Return the noise of every answer and what all answers together must hide."""
         if promise.neighbours != "replace-one":
             raise PrivacyError(
                 "adaptive quantiles divide by the number of people, so it must be public: use "
                 "neighbours 'replace-one', or a linear mechanism"
             )
-        return calibrated(promise, self._sensitivity, kind=self.noise)
+        return calibrated(promise, self._sensitivity, kind=self.noise), self._sensitivity
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return what a release will cost, before anything is drawn."""
         self.check(domain)
-        return self._noise(promise).loss(self._sensitivity)
+        noise, sensitivity = self.noise_of(promise)
+        return noise.loss(sensitivity)
 
     def _drawn(
         self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
         """Return the release; it has fewer answers where all gaps are symbols."""
         self.check(summary.domain)
-        noise = self._noise(promise)
+        noise, sensitivity = self.noise_of(promise)
         people = max(1, summary.people)
         part = part_of(
-            noise,
-            promise,
-            self._sensitivity,
-            summary.people,
-            source=source,
-            identifier=identifier,
+            noise, promise, sensitivity, summary.people, source=source, identifier=identifier
         )
         drawn = noise.draw(self.steps, source)
         held = summary.domain.left.size

@@ -118,13 +118,17 @@ class LinearMechanism(Mechanism):
     def strategy_for(self, domain: Domain, neighbours: Neighbours) -> Strategy:
         """Return what is asked on a domain; ArgumentError where the domain does not suit it."""
 
+    def fitted(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
+        """Return the noise that is drawn, and what it hides; see :func:`fitted_noise`."""
+        return fitted_noise(strategy, promise, kind=self.noise)
+
     def _strategy_of(self, release: Release) -> Strategy:
         return self.strategy_for(release.domain, release.parts[0].promise.neighbours)
 
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return what a release will cost, before anything is drawn; refuse what it would."""
         strategy = self.strategy_for(domain, promise.neighbours)
-        noise, sensitivity = fitted_noise(strategy, promise, kind=self.noise)
+        noise, sensitivity = self.fitted(strategy, promise)
         return noise.loss(sensitivity)
 
     def _drawn(
@@ -134,7 +138,7 @@ class LinearMechanism(Mechanism):
         # All noise is drawn before the counts are looked at: the time it takes tells nothing of
         # them.
         strategy = self.strategy_for(summary.domain, promise.neighbours)
-        noise, sensitivity = fitted_noise(strategy, promise, kind=self.noise)
+        noise, sensitivity = self.fitted(strategy, promise)
         part = part_of(
             noise, promise, sensitivity, summary.people, source=source, identifier=identifier
         )

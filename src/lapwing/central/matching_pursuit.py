@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
 
-from lapwing.central.exponential_mechanism import exponential_mechanism, noisy_maximum
 from lapwing.central.linear_mechanism import check_part
+from lapwing.central.pursuit_rounds import Plan, pursue, triangular
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.dictionaries import UNIT, Dictionary
 from lapwing.linear.function_families import (
@@ -30,7 +29,7 @@ from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource, iterate
+from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain, check_ordered
@@ -44,9 +43,6 @@ Dictionaries = str | tuple[tuple[float, ...], ...]
 FAMILIES = ("legendre", "splines", "normal-curves", "fourier")
 MOST_SYMBOLS = 1024
 MOST_ATOMS = 1000
-
-LARGEST_RESIDUAL = 2**61
-"""Bound of what the chosen functions explain: with the products of 2^40 rows it is below 2^62."""
 
 SELECTION_SHARE = Fraction(35, 100)
 """Part of the budget that choosing gets; the weights get the rest."""
@@ -72,8 +68,8 @@ class MatchingPursuit(Mechanism):
         True: the dictionary is orthonormalised first, in its order.
     form : {"repaired", "published"}
         "repaired": Gumbel noise for the choice, each function's own sensitivity for its weight.
-        "published": Laplace noise of one size for both, as in algorithm 2 of the paper, but
-        charged what it costs, which is up to 1.5 times what the paper says.
+        "published": Laplace noise of one size for both, and a function may be chosen again, as
+        in algorithm 2 of the paper, but charged what it costs, up to 1.5 times what it says.
     monotone : bool
         False: without the isotonic step when it is decoded.
 
@@ -97,8 +93,8 @@ class MatchingPursuit(Mechanism):
     ----
     Two numbers a term; at most 1024 symbols. The choice takes a time that depends on the data.
 
-    Source: Tao et al. 2026, section V, algorithm 2. Differs: see `form`; no function is chosen
-    twice.
+    Source: Tao et al. 2026, section V, algorithm 2. Differs: see `form`; repaired, no function is
+    chosen twice. Over sites: :func:`pursuit_of_sites`.
     """
 
     terms: int = 6
@@ -128,6 +124,11 @@ class MatchingPursuit(Mechanism):
             raise ArgumentError(f"form must be 'repaired' or 'published', got {self.form!r}")
         if not 0 <= self.degree <= 5:
             raise ArgumentError(f"the degree of splines must be in 0..5, got {self.degree}")
+
+    @property
+    def again(self) -> bool:
+        """Whether a function may be chosen again, for what its first weight left over."""
+        return self.form == "published"
 
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError unless there are 2..1024 symbols, as many as own functions have."""
@@ -188,7 +189,9 @@ class MatchingPursuit(Mechanism):
         exact = dictionary.products @ summary.counts
         drawn = source.words(2).astype("<u8").tobytes().hex()
         part = Part(identifier or drawn, promise, plan.record, plan.loss, summary.people)
-        chosen, answers = pursue(exact, dictionary, terms=self.terms, plan=plan, source=source)
+        chosen, answers = pursue(
+            exact, dictionary, terms=self.terms, plan=plan, source=source, again=self.again
+        )
         return Release(
             self, summary.domain, np.array(answers, dtype=np.int64), [part], {"atoms": chosen}
         )
@@ -210,7 +213,7 @@ class MatchingPursuit(Mechanism):
             raise FormatError("a release of matching pursuit must name the functions it chose")
         if any(type(atom) is not int or not 0 <= atom < self.atoms for atom in atoms):
             raise FormatError("a release of matching pursuit names a function that is not there")
-        if len(set(atoms)) != len(atoms):
+        if not self.again and len(set(atoms)) != len(atoms):
             raise FormatError("a release of matching pursuit must choose each function once")
         return atoms
 
@@ -252,7 +255,7 @@ class MatchingPursuit(Mechanism):
         held = domain.left.size
         products = dictionary.products[:, : domain.size]
         exact = np.rint(products @ distribution.mass * UNIT).astype(np.int64)
-        chosen, answers = pursue(exact, dictionary, terms=self.terms)
+        chosen, answers = pursue(exact, dictionary, terms=self.terms, again=self.again)
         weights = triangular(dictionary.gram, chosen) @ np.array(answers) / UNIT**2
         middles = weights @ dictionary.curves[chosen]
         ends = np.append((middles[:-1] + middles[1:]) / 2, 1.0)
@@ -276,53 +279,6 @@ class MatchingPursuit(Mechanism):
             "form": self.form,
             "monotone": self.monotone,
         }
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The noise of every round.
-
-    Parameters
-    ----------
-    rounds : int
-    selection : Fraction
-        Scale of the noise of the scores.
-    gumbel : bool
-        Whether it is Gumbel noise; otherwise discrete Laplace.
-    record : Noise
-        Of a weight whose function has the largest own range; others have it in proportion.
-    ranges : tuple of int or None
-        Own ranges of all functions; None for the same noise in every weight.
-    loss : PrivacyLoss
-        Of all rounds.
-    """
-
-    rounds: int
-    selection: Fraction
-    gumbel: bool
-    record: Noise
-    ranges: tuple[int, ...] | None
-    loss: PrivacyLoss
-
-    def check(self) -> None:
-        """Raise PrivacyError unless all noise that a release may need can be drawn."""
-        # Gumbel noise is drawn by coins that bound the same parts of a scale as Laplace noise.
-        Noise("laplace", self.selection).check()
-        for atom in range(1 if self.ranges is None else len(self.ranges)):
-            self.weight_noise(atom).check()
-
-    def choose(self, scores: NDArray[np.int64], source: RandomSource) -> int:
-        """Return the place of a large score, chosen privately."""
-        if self.gumbel:
-            return exponential_mechanism(scores, self.selection, iterate(source))
-        return noisy_maximum(scores, Noise("laplace", self.selection).draw(scores.size, source))
-
-    def weight_noise(self, atom: int) -> Noise:
-        """Return the noise of one function's weight."""
-        if self.ranges is None:
-            return self.record
-        share = Fraction(self.ranges[atom], max(self.ranges))
-        return Noise(self.record.kind, scale_up(float(self.record.scale * share) * (1 + 2.0**-50)))
 
 
 @dataclass(frozen=True)
@@ -418,67 +374,3 @@ def _largest_rho(promise: Promise) -> Fraction:
             "or use prefix sums"
         )
     return low
-
-
-def pursue(
-    exact: NDArray[np.int64],
-    dictionary: Dictionary,
-    *,
-    terms: int,
-    plan: Plan | None = None,
-    source: RandomSource | None = None,
-) -> tuple[list[int], list[int]]:
-    """Return the chosen functions and their products with the data, times UNIT.
-
-    Parameters
-    ----------
-    exact : numpy.ndarray
-        int64 [atoms]: exact products with the data, times UNIT.
-    dictionary : Dictionary
-    terms : int
-        Functions to choose.
-    plan : Plan, optional
-        None: without noise and without privacy, for reference curves.
-    source : RandomSource, optional
-        Needed with a plan.
-
-    Notes
-    -----
-    The residual's products follow from the released products and the Gram matrix, which are
-    public, so only the choice and the new product are paid for.
-    """
-    gram = dictionary.gram
-    chosen: list[int] = []
-    answers: list[int] = []
-    explained = np.zeros(exact.size, dtype=np.int64)
-    for _ in range(terms):
-        free = np.setdiff1d(np.arange(exact.size), chosen)
-        scores = np.abs(exact - explained)[free]
-        noise = 0
-        if plan is None:
-            atom = int(free[np.argmax(scores)])
-        else:
-            assert source is not None
-            atom = int(free[plan.choose(scores, source)])
-            noise = int(plan.weight_noise(atom).draw(1, source)[0])
-        chosen.append(atom)
-        answers.append(int(exact[atom]) + noise)
-        # What is subtracted is public, and any whole number would be as private; but a wrapped
-        # difference would break the bound on how far one row moves it.
-        with np.errstate(over="ignore", invalid="ignore"):
-            weights = triangular(gram, chosen) @ answers
-            explained = np.nan_to_num(np.rint(weights @ gram[chosen]))
-        explained = explained.clip(-LARGEST_RESIDUAL, LARGEST_RESIDUAL).astype(np.int64)
-    return chosen, answers
-
-
-def triangular(gram: NDArray[np.float64], chosen: list[int]) -> NDArray[np.float64]:
-    """Return the matrix from products with the data to weights.
-
-    A function's weight is its product with what those before it have left over.
-    """
-    before = np.tril(gram[np.ix_(chosen, chosen)], -1)
-    weights: NDArray[Any] = solve_triangular(
-        before, np.eye(len(chosen)), lower=True, unit_diagonal=True
-    )
-    return weights

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.whole_columns import most_moved_pair, ranges, whole
 
 UNIT = 2**20
@@ -52,14 +53,21 @@ class Dictionary:
         The last column is that of a missing value. It counts as the upper end, where a step has no
         product with any curve: zeros, but a place that a row can move to like any other.
         """
-        above = np.cumsum(self.curves[:, ::-1], axis=1)[:, ::-1] - self.curves / 2
-        found = whole(above * self.weight, unit=UNIT)
-        return np.pad(found, ((0, 0), (0, 1)))
+        return self._products
 
-    @property
+    @cached_property
+    def _products(self) -> NDArray[np.int64]:
+        above = np.cumsum(self.curves[:, ::-1], axis=1)[:, ::-1] - self.curves / 2
+        found = np.pad(whole(above * self.weight, unit=UNIT), ((0, 0), (0, 1)))
+        found.flags.writeable = False
+        return found
+
+    @cached_property
     def gram(self) -> Vector:
-        """Inner products of the curves: float64 [atoms, atoms]."""
-        return self.curves @ self.curves.T * self.weight
+        """Inner products of the curves: float64 [atoms, atoms], read-only."""
+        found: Vector = self.curves @ self.curves.T * self.weight
+        found.flags.writeable = False
+        return found
 
     def own_sensitivity(self) -> tuple[int, ...]:
         """Return how far a replaced row moves each product: its range."""

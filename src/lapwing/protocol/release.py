@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lapwing.documents import fingerprint, require
 from lapwing.errors import ArgumentError, FormatError, MismatchError
-from lapwing.linear.memoized import cached_property
+from lapwing.linear.memoized import cached_property, memoized
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
@@ -241,7 +241,10 @@ class Release(Summed):
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of the mechanism and the domain: releases that agree in it add."""
-        return fingerprint([self.mechanism.to_document(), _document(self.domain)])
+        try:
+            return _fingerprint(self.mechanism, self.domain)
+        except TypeError:  # a mechanism of somebody else's that cannot be looked up
+            return fingerprint([self.mechanism.to_document(), _document(self.domain)])
 
     @property
     def guarantee(self) -> Guarantee:
@@ -344,3 +347,9 @@ class Release(Summed):
 
 def _document(domain: Domain) -> dict[str, Any]:
     return domain.to_document()
+
+
+@memoized(most=8)
+def _fingerprint(mechanism: Mechanism, domain: Domain) -> str:
+    """Return that of the releases of a mechanism; own functions take long to be written down."""
+    return fingerprint([mechanism.to_document(), _document(domain)])

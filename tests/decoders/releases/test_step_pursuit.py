@@ -152,6 +152,18 @@ class TestCellCounts:
         else:
             assert result.mass[4] == 0 < result.mass[7]
 
+    @pytest.mark.parametrize("interpolate", [True, False])
+    def test_a_noisy_count_of_nobody_missing_is_none(self, interpolate):
+        # Twice the noise's deviation says nothing; ten times it is people.
+        found = without_noise(HistogramQuery(6), summary())
+        for many, kept in ((2, False), (10, True)):
+            answers = found.answers.copy()
+            answers[-1] = round(many * found.variance**0.5)
+            noisy = Release(found.mechanism, found.domain, answers, found.parts)
+            mass = CellCounts(interpolate=interpolate).decode(noisy.channel, noisy).mass
+            assert (mass[-1] > 0) == kept
+            assert (np.cumsum(mass)[-2] > 1 - 1e-12) != kept
+
     def test_negative_counts_become_zero(self):
         found = without_noise(HistogramQuery(6), summary())
         shifted = Release(found.mechanism, found.domain, found.answers - 1000, found.parts)

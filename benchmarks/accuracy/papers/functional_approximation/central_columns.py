@@ -17,7 +17,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
     empirical,
     laws,
 )
-from benchmarks.datasets import Column, load
+from benchmarks.datasets import Column, load, load_own
 from lapwing.central.adaptive_quantiles import AdaptiveQuantiles, noisy_answers
 from lapwing.central.histogram_query import HistogramQuery
 from lapwing.central.matching_pursuit import MatchingPursuit, pursue
@@ -29,9 +29,12 @@ from lapwing.protocol.messages.summary import Summary, for_curator
 from lapwing.protocol.release import Release
 
 SMOOTH = ("normal", "lognormal", "beta")
-REAL = ("airbnb_us", "airbnb_nyc", "kitti_yaw")
-DRAWN = {"airbnb_nyc": 22_603, "kitti_yaw": 31_909}
-"""Rows that the paper draws of its own files."""
+REAL = ("airbnb", "yaw")
+OWN = {"airbnb": ("airbnb_us_2020", "airbnb_nyc"), "yaw": ("lyft_yaw", "kitti_yaw")}
+"""The paper's files by their names in `benchmarks.datasets`, and what stands in for them."""
+
+DRAWN = {"airbnb": 22_603, "yaw": 31_909}
+"""Rows that the paper draws of its files."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +74,18 @@ class People:
         return min(DRAWN.get(self.name, self.column.kept), self.column.kept)
 
     @property
+    def told(self) -> str:
+        """Which law or file it is, with range, rows and people, for the head of a table."""
+        if self.column is None:
+            return f"**{self.name}**: drawn from a law on [-1, 1], {self.bins} symbols"
+        which = "a stand-in" if self.column.is_stand_in else "the paper's own file"
+        return (
+            f"**{self.name}**: {which}, {self.column.source} ({self.column.rule}); "
+            f"{self.kept:,} of its {self.column.kept:,} rows a repeat (the paper: "
+            f"{DRAWN[self.name]:,}), {self.domain.left.size:,} symbols"
+        )
+
+    @property
     def sizes(self) -> tuple[int, int, int]:
         """Functions of PP, terms of MP and atoms to choose from: the paper's, appendix C-B."""
         return (10, 20, 80) if "yaw" in self.name else (6, 6, 40)
@@ -87,6 +102,10 @@ class People:
         """Return the summary of so many people."""
         return Summary.of_values(self.draw(people, seed=seed), self.domain)
 
+    def own_cdf(self, summary: Summary) -> Vector:
+        """Return the distribution function of the people themselves."""
+        return empirical(summary)
+
     def cdf(self, summary: Summary) -> Vector:
         """Return what distances are taken to: the law, or the people themselves."""
         if self.law is None:
@@ -101,9 +120,15 @@ def people_of(names: Sequence[str], *, bins: int = SYMBOLS) -> list[People]:
     return [
         People(name, known[name], None, bins)
         if name in known
-        else People(name, None, load(name), bins)
+        else People(name, None, _real(name), bins)
         for name in names
     ]
+
+
+def _real(name: str) -> Column:
+    """Return the paper's own file where the user has it, else what stands in for it."""
+    own, instead = OWN[name]
+    return load_own(own) or load(instead)
 
 
 def without_noise(release: Release, summary: Summary) -> Release:
@@ -112,7 +137,7 @@ def without_noise(release: Release, summary: Summary) -> Release:
     if isinstance(mechanism, MatchingPursuit):
         dictionary = mechanism.curves(summary.domain)
         exact = dictionary.products @ summary.counts
-        chosen, answers = pursue(exact, dictionary, terms=mechanism.terms)
+        chosen, answers = pursue(exact, dictionary, terms=mechanism.terms, again=mechanism.again)
         return replace(release, answers=np.array(answers), choices={"atoms": chosen})
     if isinstance(mechanism, AdaptiveQuantiles):
         below = np.append(0, np.cumsum(summary.counts[: summary.domain.left.size]))

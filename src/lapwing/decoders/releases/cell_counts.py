@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -20,6 +21,9 @@ from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Uncertainty
 
+_NOTICED = 3.0
+"""Standard deviations of noise below which a count of missing values is taken to be none."""
+
 
 @dataclass(frozen=True)
 class CellCounts:
@@ -33,8 +37,11 @@ class CellCounts:
 
     Accuracy
     --------
-    Setting negatives to zero adds about noise / 2 for every empty cell: with many more cells than
-    the data fill, the ends of the distribution are too heavy. Step pursuit has no such bias.
+    A count of missing values that its noise explains (below 3 standard deviations) is taken to be
+    none, as step pursuit does, so that the distribution function of people who all have a value
+    ends at one. Setting negatives to zero adds about noise / 2 for every empty cell: with many more
+    cells than the data fill, the ends of the distribution are too heavy. Step pursuit has no such
+    bias.
 
     Cost: O(symbols).
 
@@ -62,8 +69,14 @@ class CellCounts:
         operator = required(block.operator, CellSums, refusal)
         law = required(block.law, AdditiveNoise, refusal)
         kept = np.maximum(release.answers.astype(np.float64), 0.0)
+        if channel.domain.missing_index is not None and kept[-1] < _NOTICED * math.sqrt(
+            law.variance
+        ):
+            kept[-1] = 0.0
         if kept.sum() == 0:
             kept[:] = operator.lengths
+            if channel.domain.missing_index is not None:
+                kept[-1] = 0.0
         shares = kept / kept.sum()
         if self.interpolate:
             mass = operator.rmatvec(shares / operator.lengths)

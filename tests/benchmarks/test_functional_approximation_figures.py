@@ -1,0 +1,366 @@
+"""The functional-approximation paper's figures: method lists, seeds, judges, page, pictures.
+
+Each test fails on an error planted in the scripts.
+"""
+
+from __future__ import annotations
+
+import re
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from benchmarks import datasets
+from benchmarks.accuracy.papers import drawing
+from benchmarks.accuracy.papers.functional_approximation import (
+    central_columns,
+    central_dictionaries,
+    central_figures,
+    central_index,
+    central_projection,
+    central_protocols,
+    central_pursuit,
+    central_real,
+    central_sites,
+    central_sweeps,
+)
+from benchmarks.accuracy.papers.functional_approximation import (
+    functional_approximation_pictures as pictures,
+)
+from benchmarks.accuracy.papers.functional_approximation.central_columns import People, people_of
+from benchmarks.accuracy.papers.functional_approximation.central_methods import (
+    METHODS,
+    distances,
+    of_gap,
+)
+from benchmarks.isolated import script
+from benchmarks.verdicts import CONTRADICTED, HOLDS, NOT_MEASURED
+from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.central.histogram_query import HistogramQuery
+from lapwing.central.matching_pursuit import MatchingPursuit
+from lapwing.central.polynomial_projection import PolynomialProjection
+from tests.benchmarks.made_up_figures import points, row
+from tests.benchmarks.tiny_sizes import TINY
+
+SCRIPTS = ("figures", "projection", "pursuit", "real", "sites", "dictionaries")
+
+
+def column_named(name: str) -> People:
+    """Return a column of this name and its parameters, without its rows."""
+    return People(name, None, None)
+
+
+class TestMethods:
+    """What the paper runs, as it prints it (captions of figures 4, 5, 16 to 23)."""
+
+    @pytest.mark.parametrize(
+        ("name", "functions", "terms", "atoms"), [("normal", 6, 6, 40), ("yaw", 10, 20, 80)]
+    )
+    def test_of_figures_5_to_7_and_18_to_23(self, name, functions, terms, atoms):
+        made = central_protocols.methods_of(column_named(name))
+        four = {one: made[one].mechanism for one in central_sites.VALID}
+        assert four == {
+            "HQ 40, steps": HistogramQuery(40, interpolate=False),
+            "AQ 80": AdaptiveQuantiles(80, noise="normal", guarded=False),
+            "AQ 80, Laplace": AdaptiveQuantiles(80, noise="laplace", guarded=False),
+            "PP, algorithm 1": PolynomialProjection(functions, shape="algorithm-1", noise="normal"),
+            "MP, its true cost": MatchingPursuit(terms, atoms=atoms, form="published"),
+        }
+        printed = made[central_protocols.PRINTED]
+        assert printed.mechanism == four["MP, its true cost"]
+        assert printed.pure and not printed.valid and made["MP, its true cost"].valid
+        assert made["HQ 40, steps"].pure and made["AQ 80, Laplace"].pure
+        assert not made["AQ 80"].pure and not made["PP, algorithm 1"].pure
+        few = central_protocols.as_many_messages(column_named(name)).mechanism
+        assert few.steps == 2 * terms
+
+    def test_of_the_laws_are_the_same(self):
+        made = central_protocols.methods_of(column_named("normal"))
+        for one, other in zip(central_figures.VALID, central_sites.VALID, strict=True):
+            assert METHODS[one].mechanism == made[other].mechanism
+        assert METHODS[central_figures.MP].valid is False
+
+    def test_of_the_example_curves(self):
+        made = [one.mechanism for one in central_real.examples(column_named("yaw")).values()]
+        assert made == [
+            HistogramQuery(30, interpolate=False),
+            AdaptiveQuantiles(50, noise="laplace", guarded=False),
+            PolynomialProjection(10, shape="algorithm-1", noise="normal"),
+            MatchingPursuit(20, atoms=80, form="published"),
+        ]
+
+    def test_of_the_sweeps(self):
+        forms = central_projection.forms(9)
+        assert forms["algorithm 1"].mechanism.shape == "algorithm-1"
+        assert forms["repaired"].mechanism.shape == "a-optimal"
+        assert {one.mechanism.functions for one in forms.values()} == {9}
+        pursuit = central_pursuit.forms(7, atoms=40)
+        assert {one.mechanism.terms for one in pursuit.values()} == {7}
+        assert [one.mechanism.form for one in pursuit.values()] == [
+            "published",
+            "published",
+            "repaired",
+        ]
+        assert [one.valid for one in pursuit.values()] == [False, True, True]
+
+    def test_the_papers_dictionaries(self):
+        sizes = []
+        for name in central_dictionaries.THREE:
+            knobs = central_dictionaries.DICTIONARIES[name](64)
+            sizes.append(MatchingPursuit(30, **knobs).atoms)
+        assert sizes == [200, 109, 400]
+
+    @pytest.mark.parametrize("name", SCRIPTS)
+    def test_settings_are_those_of_the_paper(self, name):
+        full = script(f"accuracy/central_{name}").FULL
+        assert full["repeats"] == 50 and full["seed"] == 0
+        if name == "projection":
+            assert full["repeats_isotonic"] == 50 and full["epsilon"] == 0.5
+        if name == "sites":
+            assert [full[key] for key in ("groups", "people_of_a_site", "people_of_a_round")] == [
+                10,
+                2000,
+                1000,
+            ]
+            assert central_sites.REAL_PEOPLE == {"airbnb": 2260, "yaw": 3191}
+        if name == "dictionaries":
+            assert full["terms"] == 30
+        assert central_columns.DRAWN == {"airbnb": 22_603, "yaw": 31_909}
+
+
+class TestColumns:
+    def test_the_papers_own_file_comes_before_what_stands_in(self, monkeypatch):
+        own = SimpleNamespace(name="own")
+        monkeypatch.setattr(
+            central_columns, "load_own", lambda name: own if name == "lyft_yaw" else None
+        )
+        monkeypatch.setattr(central_columns, "load", lambda name: SimpleNamespace(name=name))
+        yaw, airbnb = people_of(["yaw", "airbnb"])
+        assert yaw.column is own and airbnb.column.name == "airbnb_nyc"
+
+    def test_the_head_says_which_it_is(self):
+        values = np.linspace(0, 0.9, 50_000)
+        for instead, said in ((True, "a stand-in"), (False, "the paper's own file")):
+            column = datasets.Column(
+                name="x",
+                values=values,
+                low=0.0,
+                high=1.0,
+                kept=50_000,
+                dropped=0,
+                rule="yaw in [0, 1)",
+                source="file.csv",
+                is_stand_in=instead,
+            )
+            told = People("yaw", None, column).told
+            assert said in told and "31,909 of its 50,000 rows" in told and "file.csv" in told
+
+
+class TestSeeds:
+    @staticmethod
+    def seeds(monkeypatch, **changed):
+        """Return the seeds of people and of noise that a cell uses."""
+        column = people_of(["normal"], bins=8)[0]
+        people, noise = [], []
+        monkeypatch.setattr(
+            People,
+            "summarized",
+            lambda self, n, *, seed: people.append(tuple(seed)) or SimpleNamespace(),
+        )
+        monkeypatch.setattr(People, "cdf", lambda self, summary: np.ones(8))
+        result = SimpleNamespace(mass=np.full(8, 1 / 8))
+        methods = {
+            name: SimpleNamespace(
+                release=lambda summary, epsilon, delta, *, seed: noise.append(seed),
+                decode=lambda release: result,
+            )
+            for name in ("one", "two")
+        }
+        cell = {"epsilon": 1, "people": 100, "seed": 0, "sweep": "s", "repeats": 3} | changed
+        name = cell.pop("column", "normal")
+        column = People(name, column.law, None, 8)
+        central_sweeps.side_by_side(column, methods, **cell)
+        return people, noise
+
+    def test_no_two_cells_share_random_numbers(self, monkeypatch):
+        changes = [
+            {},
+            {"epsilon": 0.5},
+            {"people": 200},
+            {"seed": 1},
+            {"sweep": "t"},
+            {"column": "beta"},
+        ]
+        found = [self.seeds(monkeypatch, **change) for change in changes]
+        people = [one for drawn, _ in found for one in drawn]
+        noise = [one for _, drawn in found for one in drawn]
+        assert len(people) == len(set(people)) == 6 * 3  # one draw of people for both methods
+        assert len(noise) == len(set(noise)) == 6 * 3 * 2
+        assert not {one for (one,) in people} & set(noise)
+        assert self.seeds(monkeypatch) == found[0]
+
+    def test_so_it_is_of_sites_and_rounds(self, monkeypatch):
+        used = []
+        monkeypatch.setattr(
+            central_protocols, "seeded", lambda seed: used.append(seed) or SimpleNamespace()
+        )
+        for seed in (1, 2):
+            central_protocols._sources([None] * 10, seed)
+        assert len(set(used)) == 20
+
+    def test_every_repeat_is_kept(self):
+        kept = {"a": [{"ks": 0.1234567, "w1": 1.0, "energy": 2.0}, {"ks": 2, "w1": 3, "energy": 4}]}
+        found = central_sweeps.figures(kept)["a"]
+        assert found["ks"]["values"] == [0.12346, 2.0] and found["w1"]["mean"] == 2.0
+        assert found["energy"]["standard_error"] == pytest.approx(1.0)
+
+
+class TestJudges:
+    def test_distances_of_a_known_gap(self):
+        gap = np.array([0.0, 0.5, -0.25, 0.0])
+        assert of_gap(gap) == {
+            "ks": 0.5,
+            "w1": pytest.approx(0.375),
+            "energy": pytest.approx((2 * 0.3125 * 0.5) ** 0.5),
+        }
+
+    def test_a_histogram_with_a_count_of_nobody_ends_at_one(self):
+        result = SimpleNamespace(mass=np.array([0.25, 0.25, 0.25, 0.25, 0.25]) / 1.25)
+        assert distances(result, np.array([0.25, 0.5, 0.75, 1.0]))["ks"] < 1e-12
+
+
+class TestPage:
+    def test_the_index_has_every_figure_and_its_anchors_are_headings(self, monkeypatch):
+        monkeypatch.setattr(central_index, "judged", lambda benchmark: None)
+        assert list(central_index.FIGURES) == [f"figure-{n}" for n in range(1, 28)]
+        assert set(central_index.FIGURES) == set(pictures.PICTURES)
+        anchors = set(re.findall(r"\(#([^)]+)\)", central_index.index()))
+        headings = {
+            re.sub(r"[^\w\- ]", "", script(f"accuracy/central_{name}").TITLE.lower()).replace(
+                " ", "-"
+            )
+            for name in SCRIPTS
+        }
+        assert anchors == headings
+
+    @pytest.mark.parametrize("name", SCRIPTS)
+    def test_every_picture_stands_in_the_section_that_the_index_says(self, name, monkeypatch):
+        monkeypatch.setattr(central_index, "judged", lambda benchmark: None)
+        module = script(f"accuracy/central_{name}")
+        settings = TINY[f"accuracy/central_{name}"]
+        if name == "figures":  # many methods, which take their time
+            means = dict.fromkeys(METHODS, 1.0)
+            cells = [row("normal", epsilon, **means) for epsilon in (0.1, 1)]
+            measured = {"cells": cells, "delta": 1e-6}
+        else:
+            measured = module.measure(**settings)
+        section = module.section(measured, settings)
+        shown = set(re.findall(r"!\[[^\]]*\]\(figures/([^)]+)\.png\)", section))
+        own = {
+            figure
+            for figure, (_, benchmark, _) in central_index.FIGURES.items()
+            if benchmark == f"central_{name}"
+        }
+        assert shown == own
+        assert {
+            f for f in own if pictures.PICTURES[f].benchmark == f"accuracy/central_{name}"
+        } == own
+        # Claims are told apart by their place and text, and those places are the index's.
+        claims = module.claims(measured)
+        assert len({(one.where, one.text) for one in claims}) == len(claims)
+        wanted = {
+            place
+            for _, benchmark, places in central_index.FIGURES.values()
+            if benchmark == f"central_{name}"
+            for place in places
+        }
+        assert wanted == {one.where for one in claims} - {"section IV-C"}
+
+    def test_verdicts_are_counted_by_place(self):
+        claims = [("figures 2 (m)", HOLDS), ("figures 2 (n)", CONTRADICTED), ("figures 20", HOLDS)]
+        both = ("figures 2 (m)", "figures 2 (n)")
+        assert central_index.verdicts(claims, both) == "holds 1, contradicted 1"
+        assert central_index.verdicts(claims, both[1:]) == "contradicted 1"
+        assert central_index.verdicts(None, both) == "not measured"
+        assert NOT_MEASURED not in central_index.WORDS
+
+
+class TestPictures:
+    def test_a_curve_is_that_of_its_method_column_and_distance(self):
+        rows = [
+            row(column, epsilon, a=1.0 + place, b=3.0 + place)
+            for place, (column, epsilon) in enumerate([("x", 0.1), ("x", 1), ("y", 0.1), ("y", 1)])
+        ]
+        rows[2]["methods"]["b"]["w1"]["mean"] = 77.0
+        figure = pictures.by_epsilon(rows, ["x", "y"], ["a", "b"], "Figure 0")
+        found = {
+            ax.get_title(): [container[0].get_ydata().tolist() for container in ax.containers]
+            for ax in figure.axes
+        }
+        assert found["x, KS against ε"] == [[1.0, 2.0], [3.0, 4.0]]
+        assert found["y, W1 against ε"] == [[3.0, 4.0], [77.0, 6.0]]
+        labels = figure.axes[0].get_legend_handles_labels()[1]
+        assert labels == ["a", "b"]
+        # No curve hides another: no two have a place in common.
+        places = [c[0].get_xdata().tolist() for c in figure.axes[0].containers]
+        assert not set(places[0]) & set(places[1])
+
+    def test_a_sweep_is_that_of_its_law(self):
+        measured = {"s": points(None, {1: 2.0, 20: 3.0}, {"f": {1: 2.0, 20: 3.0}.get})}
+        figure = pictures.sweeps(measured, [("s", "K", "normal")], "Figure 0")
+        assert figure.axes[2].containers[0][0].get_ydata().tolist() == [2.0, 3.0]
+        assert figure.axes[2].get_xscale() == "log"
+        assert [ax.get_title() for ax in figure.axes] == [
+            f"normal, {name} against K" for name in ("KS", "W1", "energy")
+        ]
+
+    def test_a_form_has_one_colour_in_all_lines(self):
+        first = points(None, {1: 2.0, 2: 1.0}, dict.fromkeys(("a", "b", "none"), lambda at: at))
+        second = points(None, {1: 2.0, 2: 1.0}, dict.fromkeys(("a", "none"), lambda at: at))
+        figure = pictures.sweeps(
+            {"s": first, "m": second}, [("s", "s", "normal"), ("m", "m", "normal")], "Figure 3"
+        )
+        colours = [
+            {
+                label: container[0].get_color()
+                for container, label in zip(
+                    ax.containers, ax.get_legend_handles_labels()[1], strict=True
+                )
+            }
+            for ax in figure.axes
+        ]
+        assert colours[3]["none"] == colours[0]["none"] != colours[0]["b"]
+
+    def test_example_curves_are_drawn(self, tmp_path):
+        column = people_of(["normal"], bins=40)[0]
+        small = {"people": 500}
+        for name, figure, lines in (
+            ("stages", pictures.stages(column, **small), 8),
+            ("releases", pictures.releases([column], "Figure 4", **small), 14),
+            ("dictionaries", pictures.dictionaries([column], "F", terms=3, **small), 12),
+            ("bases", pictures.bases(column, **small), 32),
+        ):
+            assert sum(len(ax.lines) for ax in figure.axes) == lines, name
+            assert figure._suptitle is not None
+        figure.savefig(tmp_path / "bases.png")
+        assert (tmp_path / "bases.png").read_bytes().startswith(b"\x89PNG")
+
+    def test_the_title_has_the_number_of_the_figure(self):
+        drawn = {
+            name: picture
+            for name, picture in drawing.pictures("functional_approximation").items()
+            if name in ("figure-6", "figure-21", "figure-23")
+        }
+        cells = [
+            row(c, e, **dict.fromkeys((*pictures.OF_COLUMNS, "prefix sums"), 1.0))
+            for c in ("normal", "airbnb", "yaw")
+            for e in (0.1, 1)
+        ]
+        for name, picture in drawn.items():
+            figure = picture.draw({"sites": cells, "rounds": cells})
+            number = name.removeprefix("figure-")
+            kind = "rounds" if number == "23" else "sites"
+            assert figure._suptitle.get_text() == f"Figure {number}: ten {kind}"
+            columns = {ax.get_title().split(",")[0] for ax in figure.axes}
+            assert columns == ({"normal"} if number == "6" else {"airbnb", "yaw"})
