@@ -48,31 +48,6 @@ class TestLaws:
         assert figure_columns.coarser(counts, 4)[0] == counts[:4].sum()
 
 
-class TestVerdicts:
-    def test_all_most_and_few_cells(self):
-        yes, near, no = (True, True), (False, False), (False, True)
-        assert "Here: agrees, in 2 of 2" in figure_runs.claim("x", [yes, yes])
-        assert "agrees within two standard errors, in 1 of 2" in figure_runs.claim("x", [yes, near])
-        assert "agrees in part, in 2 of 3 cells (1 of" in figure_runs.claim("x", [yes, yes, no])
-        assert "disagrees, in 1 of 2" in figure_runs.claim("x", [yes, no])
-        assert "Here: agrees, in 2 of 3" in figure_runs.claim("x", [yes, yes, no], most=True)
-        assert "disagrees, in 1 of 3" in figure_runs.claim("x", [yes, no, no], most=True)
-
-    def test_without_errors_none_are_spoken_of(self):
-        assert "standard errors" not in figure_runs.claim("x", [True, False])
-        assert figure_runs.claim("x", []) == "- *x* Here: not measured."
-
-    def test_less_compares_with_the_nearest_rival(self):
-        row = {"methods": {n: {"w1": figure(m, 0.1)} for n, m in (("a", 1), ("b", 1.1), ("c", 9))}}
-        assert figure_runs.less(row, "w1", "a", ["a", "b", "c"]) == (True, False)
-        assert figure_runs.less(row, "w1", "c", ["a"]) == (False, True)
-        assert figure_runs.best(row["methods"], "w1") == "a"
-
-    def test_apart_is_in_errors_of_the_difference(self):
-        assert not figure_runs.apart(figure(1, 0.3), figure(2, 0.4))  # exactly two
-        assert figure_runs.apart(figure(1, 0.3), figure(2.01, 0.4))
-
-
 class TestCompare:
     def test_methods_of_one_randomizer_get_the_same_reports(self):
         plain = lw.LeastSquares()
@@ -129,3 +104,8 @@ def test_significance_thresholds_with_and_without_the_division(oracle, stated, p
     ]
     assert found == pytest.approx([stated, plain], abs=1)
     assert convolution_columns.PRINTED[oracle] == plain
+
+
+def test_the_best_is_the_least_of_those_that_are_judged():
+    row = {"a": {"w1": figure(2)}, "b": {"w1": figure(1)}, "c": {"mean": figure(0)}}
+    assert figure_runs.best(row, "w1") == "b"

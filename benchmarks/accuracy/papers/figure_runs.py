@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
@@ -84,16 +82,8 @@ def compare(
     return found
 
 
-def figures(samples: Samples) -> dict[str, dict[str, Figure]]:
-    """Return the mean and its standard error of every method and figure."""
-    return {
-        method: {name: mean_and_error(kept) for name, kept in by_figure.items()}
-        for method, by_figure in samples.items()
-    }
-
-
 def kept_figures(samples: Samples) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the same with every repeat in `values`, to five digits, so it can be judged again."""
+    """Return mean, standard error and every repeat in `values`, to five digits, of every method."""
     return {
         method: {
             name: {**mean_and_error(kept), "values": [float(f"{one:.5g}") for one in kept]}
@@ -108,15 +98,6 @@ def cell(figure: Figure | None, *, scale: float, places: int = 1) -> str:
     if figure is None:
         return "–"
     return uncertain(figure["mean"], figure["standard_error"], scale=scale, places=places)
-
-
-def apart(first: Figure, second: Figure, *, errors: float = 2.0) -> bool:
-    """Return whether two figures differ by more than so many standard errors of the difference.
-
-    Errors of methods that met the same people are positively correlated, so this is cautious.
-    """
-    spread = float(np.hypot(first["standard_error"], second["standard_error"]))
-    return abs(first["mean"] - second["mean"]) > errors * spread
 
 
 def best(row: Mapping[str, Mapping[str, Figure]], figure: str) -> str:
@@ -140,44 +121,3 @@ def ratios(rows: Sequence[dict[str, Any]], figure: str, ours: str, theirs: str) 
         row["methods"][ours][figure]["mean"] / row["methods"][theirs][figure]["mean"]
         for row in rows
     ]
-
-
-Verdict = tuple[bool, bool]
-"""Whether a claim holds in a cell, and whether two standard errors of the difference say so."""
-
-
-def less(row: Mapping[str, Any], figure: str, ours: str, theirs: Iterable[str]) -> Verdict:
-    """Return whether one method has a smaller mean than each of others in a row."""
-    own = row["methods"][ours][figure]
-    others = [row["methods"][name][figure] for name in theirs if name != ours]
-    nearest = min(others, key=lambda figure: float(figure["mean"]))
-    return own["mean"] < nearest["mean"], apart(own, nearest)
-
-
-def claim(
-    text: str, cells: Sequence[Verdict | bool], evidence: str = "", *, most: bool = False
-) -> str:
-    """Return a line of the paper, whether it holds in the cells measured here, and the numbers.
-
-    Parameters
-    ----------
-    cells : sequence of Verdict or bool
-        bool where there is no standard error to judge by.
-    most : bool
-        Whether the paper claims it of most cells only.
-    """
-    if not cells:
-        return f"- *{text}* Here: not measured."
-    number = sum(one[0] if isinstance(one, tuple) else one for one in cells)
-    rest = [one for one in cells if not (one[0] if isinstance(one, tuple) else one)]
-    judged = all(isinstance(one, tuple) for one in cells)
-    against = sum(one[1] if isinstance(one, tuple) else True for one in rest)
-    if 2 * number > len(cells) if most else not rest:
-        verdict = "agrees"
-    elif not most and against == 0:
-        verdict = "agrees within two standard errors"
-    else:
-        verdict = "disagrees" if 2 * number <= len(cells) else "agrees in part"
-    left = f" ({against} of the others contradict it beyond two standard errors)"
-    line = f"- *{text}* Here: {verdict}, in {number} of {len(cells)} cells"
-    return f"{line}{left if rest and judged else ''}. {evidence}".rstrip()
