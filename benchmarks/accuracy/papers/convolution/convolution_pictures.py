@@ -203,7 +203,7 @@ def wider(measured: Measured) -> Any:
             rows = [row for row in measured[part] if row["column"] == name]
             ax = axes[line, place]
             _drawn(ax, rows, key, oracle, WIDER, "mse")
-            ax.set_title(f"Figure 10: {oracle}, {name}", fontsize=9)
+            ax.set_title(f"Figure 10: {oracle}, {name}", fontsize=7)
             if line:
                 ax.set_xlabel("ε, d = 1000" if key == "epsilon" else "values, d; ε = 4")
         axes[line, 0].set_ylabel("squared error")
