@@ -83,9 +83,9 @@ def uncovered(ax: Any) -> None:
     """Draw the curves of a panel ever thinner, so that one on another leaves both to be seen."""
     drawn = [container[0] for container in ax.containers]
     for place, line in enumerate(drawn):
-        line.set_linewidth(1.2 + 0.9 * (len(drawn) - 1 - place))
+        line.set_linewidth(1.2 + 0.6 * (len(drawn) - 1 - place))
         line.set_alpha(0.5 if place + 1 < len(drawn) else 1)
-        line.set_markersize(3 + 0.6 * (len(drawn) - 1 - place))
+        line.set_markersize(3 + 0.4 * (len(drawn) - 1 - place))
 
 
 def along(

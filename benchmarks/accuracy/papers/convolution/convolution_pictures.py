@@ -169,7 +169,7 @@ def _errors(
     measured: Measured, part: str, key: str, figure_number: int, shorts: Sequence[str]
 ) -> Any:
     names = list(dict.fromkeys(row["column"] for row in measured[part]))
-    figure, axes = panels(2, len(names), wide=3, high=2.5)
+    figure, axes = panels(2, len(names), wide=2.8, high=2.4)
     for line, oracle in enumerate(ORACLES):
         for place, name in enumerate(names):
             ax = axes[line, place]
@@ -197,13 +197,13 @@ def wider(measured: Measured) -> Any:
     """Return figure 10, but for the most frequent values: wider smoothing."""
     parts = (("by_epsilon", "epsilon"), ("by_size", "bins"))
     names = [name for name in (SMOOTH, ROUGH) if name in measured["columns"]]
-    figure, axes = panels(2, 2 * len(names), wide=3, high=2.5)
+    figure, axes = panels(2, 2 * len(names), wide=2.3, high=2)
     for line, oracle in enumerate(ORACLES):
         for place, (name, (part, key)) in enumerate((n, p) for n in names for p in parts):
             rows = [row for row in measured[part] if row["column"] == name]
             ax = axes[line, place]
             _drawn(ax, rows, key, oracle, WIDER, "mse")
-            ax.set_title(f"Figure 10: {oracle}, {name}", fontsize=9)
+            ax.set_title(f"Figure 10: {oracle}, {name}", fontsize=7)
             if line:
                 ax.set_xlabel("ε, d = 1000" if key == "epsilon" else "values, d; ε = 4")
         axes[line, 0].set_ylabel("squared error")
