@@ -54,13 +54,13 @@ def versions() -> dict[str, str]:
 
 
 def commit() -> dict[str, Any]:
-    """Return the commit, and whether what is measured differs from it; None without git."""
+    """Return the commit, and whether what is measured is what it holds; None without git."""
     try:
         head = _git("rev-parse", "HEAD")
         changes = _git("status", "--porcelain", "--untracked-files=all", "--", *_MEASURED)
     except (OSError, subprocess.CalledProcessError):
-        return {"commit": None, "uncommitted_changes": None}
-    return {"commit": head, "uncommitted_changes": bool(changes)}
+        return {"commit": None, "clean": None}
+    return {"commit": head, "clean": not changes}
 
 
 def load() -> float:

@@ -2,11 +2,11 @@
 
 ::
 
-    format, version        "lapwing-benchmark", 1
+    format, version        "lapwing-benchmark", 2
     name                   folder/script, as on the command line; families of scripts left out
     date                   UTC, to the minute
     commit                 of the repository; null without git
-    uncommitted_changes    whether src or benchmarks differ from it
+    clean                  whether src and benchmarks are as that commit has them
     machine                processor, cores, memory_gib, system
     versions               of Python and of the packages that do the work
     load                   before, after: running processes, averaged over a minute
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 FORMAT = "lapwing-benchmark"
-VERSION = 1
+VERSION = 2
 SUMMARY = {"median", "min", "max", "mean", "standard_error", "repeats"}
 
 _NUMBERS = re.compile(r"\[[-+0-9.eE,\s]+\]")
@@ -37,7 +37,7 @@ _SHAPE: dict[str, Any] = {
     "name": str,
     "date": str,
     "commit": (str, type(None)),
-    "uncommitted_changes": (bool, type(None)),
+    "clean": (bool, type(None)),
     "machine": {"processor": str, "cores": int, "memory_gib": float, "system": str},
     "versions": dict,
     "load": {"before": float, "after": float},

@@ -121,8 +121,8 @@ def provenance(document: dict[str, Any]) -> str:
     """Return the line that says where and when a result was measured."""
     place, load = document["machine"], document["load"]
     commit = document["commit"][:10] if document["commit"] else "unknown"
-    if document["uncommitted_changes"]:
-        commit += " with uncommitted changes"
+    if not document["clean"]:
+        commit += " with changes since"
     packages = ", ".join(f"{package} {found}" for package, found in document["versions"].items())
     return (
         f"*`{document['name']}`, {document['date']}, commit {commit}; {place['processor']}, "

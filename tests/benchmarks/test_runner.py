@@ -235,17 +235,17 @@ class TestCommit:
         (repository / "benchmarks/speed/README.md").write_text("#")
         found = machine.commit()
         assert re.fullmatch("[0-9a-f]{40}", found["commit"])
-        assert found["uncommitted_changes"] is False
+        assert found["clean"] is True
 
     @pytest.mark.parametrize("file", ["src/a.py", "src/new.py", "benchmarks/speed/b.py"])
     def test_a_change_of_code_is_told(self, repository, file):
         (repository / file).write_text("2\n")
-        assert machine.commit()["uncommitted_changes"] is True
+        assert machine.commit()["clean"] is False
 
     def test_without_git_nothing_is_claimed(self, monkeypatch, tmp_path):
         monkeypatch.setattr(machine, "ROOT", tmp_path)
         monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-        assert machine.commit() == {"commit": None, "uncommitted_changes": None}
+        assert machine.commit() == {"commit": None, "clean": None}
 
 
 class TestFigures:
