@@ -151,7 +151,7 @@ class TestResult:
         [
             (("host",), "somewhere"),
             (("machine", "host"), "somewhere"),
-            (("version",), 2),
+            (("version",), 1),
             (("load", "before"), "low"),
             (("measured", "cpu", "median"), math.nan),
             (("measured", "cpu", "median"), 5.0),

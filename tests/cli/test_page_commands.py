@@ -83,20 +83,24 @@ def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
 
 
 def test_those_of_series(lapwing: Program, done: Program, tmp_path: Path) -> None:
-    survey = lw.Survey("minutes", lw.SquareWave(lw.Interval(0, 60, bins=16), 1))
-    (tmp_path / "survey.json").write_text(survey.to_json())
+    shown = commands("series.md")
+    assert len(shown) == 8
     (tmp_path / "weeks").mkdir()
-    for week in range(1, 5):
-        people = np.full(16, 500) + (200 * np.arange(16) if week > 2 else 0)
+    done(*shown[0])
+    survey = lw.Survey.read(tmp_path / "survey.json")
+    held = np.random.default_rng(1).uniform(0, 60, 500)
+    (tmp_path / "values.csv").write_text("minutes\n" + "\n".join(map(str, held)) + "\n")
+    done("randomize", "survey.json", "values.csv", "-o", "reports-of-the-week.lwr")
+    done(*shown[1])
+    for week in range(2, 5):
+        people = np.full(32, 250) + (100 * np.arange(32) if week > 2 else 0)
         tally = lw.simulate(survey.randomizer, people, rng=week)
         path = tmp_path / "weeks" / f"2026-W{week:02d}.json"
         path.write_text(json.dumps(tally.to_document()))
     (tmp_path / "weeks" / ".DS_Store").touch()
     assert "alpha must be in" in lapwing("watch", "new.json", "-", "--alpha", "0").complaint
     assert not (tmp_path / "new.json").exists()
-    shown = commands("series.md")
-    assert len(shown) == 6
-    for line in shown:
+    for line in shown[2:]:
         done(*line)
     for picture in ("timeline.png", "small.png"):
         assert (tmp_path / picture).read_bytes().startswith(b"\x89PNG")
