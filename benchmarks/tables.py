@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks import results
 from benchmarks.accuracy.papers.index import Entry, index
-from benchmarks.accuracy.papers.judged import in_text, overview
+from benchmarks.accuracy.papers.judged import Judged, in_text, judged, overview
 from benchmarks.isolated import place, script
 from benchmarks.runner import BENCHMARKS
-from benchmarks.verdicts import Claim
 
 FOLDER = Path(__file__).resolve().parent
 METHODS = FOLDER.parent / "docs" / "methods.md"
@@ -58,11 +58,12 @@ _TITLES = {
 
 def pages() -> dict[Path, str]:
     """Return the text of every generated page by its path."""
-    made = {FOLDER / folder / "README.md": page(folder) for folder in _TITLES}
-    return made | {METHODS: in_text(METHODS.read_text(encoding="utf-8"))}
+    every = judged()
+    made = {FOLDER / folder / "README.md": page(folder, every) for folder in _TITLES}
+    return made | {METHODS: in_text(METHODS.read_text(encoding="utf-8"), every)}
 
 
-def page(folder: str) -> str:
+def page(folder: str, every: Sequence[Judged]) -> str:
     """Return one page: the pages of its families, then its benchmarks, each from its result."""
     parts = [
         f"# {_TITLES[folder]}",
@@ -72,9 +73,9 @@ def page(folder: str) -> str:
     ]
     families = [name for name in _TITLES if name.rpartition("/")[0] == folder]
     if folder == "accuracy/papers":
-        parts.append(overview({name.rpartition("/")[2]: _TITLES[name] for name in families}))
+        parts.append(overview({name.rpartition("/")[2]: _TITLES[name] for name in families}, every))
     parts += [_contents(family) for family in families]
-    parts += _index(folder)
+    parts += _index(folder, every)
     parts += [section(name, results.read(name)) for name in _on_page(folder)]
     return "\n\n".join(parts) + "\n"
 
@@ -83,17 +84,15 @@ def _on_page(folder: str) -> list[str]:
     return [name for name in BENCHMARKS if place(name).rpartition("/")[0] == folder]
 
 
-def _index(folder: str) -> list[str]:
+def _index(folder: str, every: Sequence[Judged]) -> list[str]:
     """Return what a paper's page starts with, from the scripts on it that have an INDEX."""
     entries: list[Entry] = []
-    claims: list[Claim] = []
     for name in _on_page(folder):
         module, document = script(name), results.read(name)
         if document is None:
             continue  # its part of the page has no headings yet
         entries += getattr(module, "INDEX", ())
-        if hasattr(module, "claims"):
-            claims += module.claims(document["measured"])
+    claims = [one.claim for one in every if one.paper == folder.rpartition("/")[2]]
     return [index(entries, claims)] if entries else []
 
 

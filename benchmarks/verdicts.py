@@ -24,9 +24,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 HOLDS, CONTRADICTED, UNDECIDED = "holds", "contradicted", "undecided"
 NOT_MEASURED = "not measured"
@@ -122,7 +123,7 @@ def resampled(
         bool(holds({name: float(drawn[i]) for name, drawn in means.items()})) for i in range(DRAWS)
     )
     # Half a draw is added to each side: from 2000 draws nothing is known for certain.
-    return Cell(float(stats.norm.ppf((yes + 0.5) / (DRAWS + 1))))
+    return Cell(float(special.ndtri((yes + 0.5) / (DRAWS + 1))))
 
 
 def both(cells: Sequence[Cell]) -> Cell:
@@ -139,8 +140,8 @@ def some(cells: Sequence[Cell]) -> Cell:
     best = max(cell.toward for cell in cells)
     if best <= 0 or math.isinf(best):
         return Cell(best)
-    chance = min(len(cells) * float(stats.norm.sf(best)), 0.5)
-    return Cell(float(stats.norm.isf(chance)))
+    chance = min(len(cells) * float(special.ndtr(-best)), 0.5)
+    return Cell(-float(special.ndtri(chance)))
 
 
 def certain(holds: bool) -> Cell:
@@ -199,9 +200,10 @@ class Claim:
         )
 
 
+@cache
 def _raised(comparisons: int) -> float:
     """Return the limit at which so many comparisons together err as seldom as one at `LIMIT`."""
-    return float(stats.norm.isf(stats.norm.sf(LIMIT) / comparisons))
+    return float(-special.ndtri(special.ndtr(-LIMIT) / comparisons))
 
 
 def _standard_errors(differences: np.ndarray) -> float:
@@ -213,5 +215,5 @@ def _standard_errors(differences: np.ndarray) -> float:
     if error <= 1e-12 * abs(mean) or error == 0:
         return math.copysign(math.inf, mean) if mean else 0.0
     student = mean / error
-    chance = stats.t.sf(abs(student), repeats - 1)
-    return math.copysign(float(stats.norm.isf(chance)) if chance else math.inf, student)
+    chance = float(special.stdtr(repeats - 1, -abs(student)))
+    return math.copysign(-float(special.ndtri(chance)) if chance else math.inf, student)

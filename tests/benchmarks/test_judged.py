@@ -40,7 +40,7 @@ def paper(monkeypatch):
 
 
 def test_the_overview_counts_by_verdict_and_quotes_what_does_not_hold(paper):
-    text = judged.overview({"made": "The made-up paper"})
+    text = judged.overview({"made": "The made-up paper"}, judged.judged())
     assert "| [The made-up paper](made/README.md) | 3 | 1 | 1 | 1 | 0 |" in text
     contradicted, undecided = text.split("### Contradicted")[1].split("### Undecided")
     assert "figure 2, right: *It is more.*" in contradicted and "may be" not in contradicted
@@ -50,14 +50,14 @@ def test_the_overview_counts_by_verdict_and_quotes_what_does_not_hold(paper):
 def test_marks_are_filled_by_place_and_only_they(paper):
     mark = "<!-- verdicts: accuracy/made_up, {} -->{}<!-- end -->"
     text = "before " + mark.format("figure 2", "old") + " between " + mark.format("figure 20", "")
-    assert judged.in_text(text) == (
+    assert judged.in_text(text, judged.judged()) == (
         "before "
         + mark.format("figure 2", "Of 2 claims: holds 1, contradicted 1.")
         + " between "
         + mark.format("figure 20", "Of 1 claim: undecided 1.")
     )
     with pytest.raises(ValueError, match="no claim about 'figure 3'"):
-        judged.in_text(mark.format("figure 3", ""))
+        judged.in_text(mark.format("figure 3", ""), judged.judged())
 
 
 def test_a_verdict_that_turns_with_the_seed_is_counted(paper):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks import results
@@ -34,20 +34,22 @@ def claiming() -> list[str]:
     ]
 
 
-def judged() -> Iterator[Judged]:
-    """Yield every claim of every paper, judged by the kept results."""
+def judged() -> list[Judged]:
+    """Return every claim of every paper, judged by the kept results."""
+    found = []
     for name in claiming():
         document = results.read(name)
         if document is not None:
             paper = place(name).removeprefix(FOLDER).partition("/")[0]
             for claim in script(name).claims(document["measured"]):
-                yield Judged(paper, name, claim)
+                found.append(Judged(paper, name, claim))
+    return found
 
 
 _MARK = re.compile(r"(<!-- verdicts: (\S+), ([^>]+?) -->).*?(<!-- end -->)")
 
 
-def in_text(text: str) -> str:
+def in_text(text: str, every: Sequence[Judged]) -> str:
     """Return a text with what stands between its marks written anew from the kept results.
 
     ``<!-- verdicts: accuracy/square_wave_figures, figure 2 -->`` up to ``<!-- end -->`` holds how
@@ -59,7 +61,6 @@ def in_text(text: str) -> str:
     ValueError
         If no claim of this benchmark speaks of the place: the mark is misspelt.
     """
-    every = list(judged())
 
     def written(mark: re.Match[str]) -> str:
         own = [
@@ -78,7 +79,7 @@ def in_text(text: str) -> str:
     return _MARK.sub(written, text)
 
 
-def overview(titles: dict[str, str]) -> str:
+def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
     """Return the table of verdicts by paper, then all claims that do not hold.
 
     Parameters
@@ -86,7 +87,6 @@ def overview(titles: dict[str, str]) -> str:
     titles : dict
         Folder of a paper's page below `accuracy/papers` -> its title.
     """
-    every = list(judged())
     if not every:
         return "No claim was measured yet."
     rows = []

@@ -54,7 +54,7 @@ WORDS = (HOLDS, CONTRADICTED, UNDECIDED)
 
 def index() -> str:
     """Return a table of all figures of the paper."""
-    every = {benchmark: judged(benchmark) for _, benchmark, _ in FIGURES.values()}
+    every = {name: judged(name) for name in {benchmark for _, benchmark, _ in FIGURES.values()}}
     rows = []
     for name, (told, benchmark, where) in FIGURES.items():
         number = name.removeprefix("figure-")
