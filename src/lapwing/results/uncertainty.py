@@ -34,6 +34,9 @@ _DRAWS = 1000
 _NOBODY = 1e-9
 """A sum of shares below this is rounding."""
 
+_ROUNDING = 1e-8
+"""By so much the sum of all symbols may miss one in a posterior."""
+
 _SIMULATED_LIMIT = 2**15
 """Labels up to which suprema are simulated, in a second."""
 
@@ -218,7 +221,10 @@ class Uncertainty:
             else:
                 critical = with_tails(normal, self.tails)
         low = np.clip(heights - critical * deviation, least, 1.0)
-        return low, np.clip(heights + critical * deviation, least, 1.0)
+        high = np.clip(heights + critical * deviation, least, 1.0)
+        # The sum of all is one, and a posterior has it to some 1e-9: rounding must not exclude it.
+        high[high > 1.0 - _ROUNDING] = 1.0
+        return low, high
 
     def _laplace_parts(self, deviation: Vector) -> Vector:
         """Return :meth:`laplace_part` of each cumulative sum: float64 [symbols]."""

@@ -346,6 +346,10 @@ def test_work_that_is_left_is_stopped(session: Any, tmp_path: Path) -> None:
         thread.start()
         while not Path(started).exists():
             time.sleep(0.01)
+        # The task has begun before the driver hears of it.
+        until = time.monotonic() + 60
+        while not tagged_work._at_work(tracker, work._tag) and time.monotonic() < until:
+            time.sleep(0.01)
         assert tagged_work._at_work(tracker, work._tag)
         assert not tagged_work._at_work(tracker, "of nobody")
         raise KeyboardInterrupt
