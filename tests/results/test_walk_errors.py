@@ -12,7 +12,7 @@ import lapwing as lw
 from lapwing.decoders.series.added_jumps import LEVELS, _gains, with_added_jumps
 from lapwing.decoders.series.found_changes import PRICE, found_changes
 from lapwing.decoders.series.walk import Walk
-from lapwing.decoders.series.walk_model import _best_spectrum
+from lapwing.decoders.series.walk_model import _best_spectrum, _with_jumps, refitted
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.random_walk import Look
 from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
@@ -166,6 +166,28 @@ def test_jumps_are_added_where_they_are_and_nowhere_else() -> None:
     assert np.flatnonzero(alone.odd).tolist() == [11] and not alone.jump.any()
     still = with_added_jumps(quiet, seen({}))
     assert not still.jump.any() and not still.odd.any()
+
+
+def test_what_one_jump_explains_is_not_made_steps_of_all_weeks() -> None:
+    # Fixed points alone find no jump here, and steps ten thousand times as large instead.
+    walk, kept = _with_jumps(walk_of(16), seen({9: 0.4}))
+    assert np.flatnonzero(walk.jump > 0.01).tolist() == np.flatnonzero(kept).tolist() == [9]
+    assert walk.step[0] < 1e-4
+
+
+def test_a_jump_that_won_its_price_is_as_large_as_it_is() -> None:
+    here = np.arange(16) == 9
+    quiet = replace(walk_of(16), step=np.full(STATE, 1e-5))
+    jumped = replace(quiet, jump=np.where(here, 0.02, 0.0))
+    fits = [
+        refitted(jumped, seen({9: 0.3}), again=True, spectrum=False, kept=kept).jump[9]
+        for kept in (here, ~here)
+    ]
+    # Of most evidence is what the squares say; one that must be stronger than noise is held back.
+    assert fits[0] > 2 * fits[1]
+    levels = [replace(quiet, jump=here * level) for level in (fits[0], 1.5 * fits[0], fits[0] / 2)]
+    found, more, less = (level.evidence(seen({9: 0.3})) for level in levels)
+    assert found > max(more, less)
 
 
 def test_what_flickers_is_no_walk_and_what_walks_does_not_flicker() -> None:

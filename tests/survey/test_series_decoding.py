@@ -252,6 +252,17 @@ def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: 
     for key, value in damaged:
         with pytest.raises(FormatError):
             lw.Series.from_document({**document, key: value})
+    for part in ((), ("name",), ("distribution",)):
+        with pytest.raises(FormatError, match="in order" if not part else "another week"):
+            lw.Series.from_document(with_swapped_weeks(document, part))
+
+
+def with_swapped_weeks(document: dict[str, Any], part: tuple[str, ...]) -> dict[str, Any]:
+    """Return a stored series with its first two weeks swapped, or only a part of them."""
+    one, two, *rest = document["weeks"]
+    kept = {key: value for key, value in one.items() if part and key not in part}
+    also = {key: value for key, value in two.items() if part and key not in part}
+    return {**document, "weeks": [{**two, **kept}, {**one, **also}, *rest]}
 
 
 def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:

@@ -40,6 +40,9 @@ def test_a_change_is_reported_once_with_its_week_size_and_place(seen: Any) -> No
     # It starts anew: what was seen before a report never counts again.
     after = noticed[[found.change for found in noticed].index(change) + 1]
     assert after.evidence == 0.0
+    assert watch.since == int(change.seen)
+    # A week counts at its own look, from the second on.
+    assert noticed[0].evidence == 0.0 != noticed[1].evidence
     assert after.needed == pytest.approx(noticed[0].needed + np.log(3))
 
 

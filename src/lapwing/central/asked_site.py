@@ -37,6 +37,18 @@ class Asked(Protocol):
         ...
 
 
+_life = [object()]
+"""Another one in every forked process: ids of processes come again when their owners are gone."""
+
+
+def _start_child() -> None:
+    _life[0] = object()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_child)
+
+
 class OpenSite:
     """What the kinds of sites share: the payment, and that there is one of each.
 
@@ -45,7 +57,7 @@ class OpenSite:
     """
 
     def __init__(self, summary: Summary) -> None:
-        self._process = os.getpid()
+        self._process = os.getpid(), _life[0]
         self.domain = summary.domain
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
@@ -56,15 +68,22 @@ class OpenSite:
         )
 
     def _check_process(self) -> None:
-        if os.getpid() != self._process:
+        if (os.getpid(), _life[0]) != self._process:
             raise PrivacyError(
                 "a site answers in the process that made it: a forked one would use the same "
                 "noise again; pay for another one"
             )
 
 
-def check_site(summary: Summary, promise: Promise) -> None:
-    """Raise ArgumentError unless a site is made of a Summary and a Promise."""
+def check_site(
+    mechanism: Mechanism, summary: Summary, promise: Promise, *, kind: type[Mechanism]
+) -> None:
+    """Raise ArgumentError unless a site is made of its mechanism, a Summary and a Promise."""
+    if not isinstance(mechanism, kind):
+        raise ArgumentError(
+            f"this site answers for {kind.name}, got a {type(mechanism).__name__}; pass "
+            f"{kind.__name__}(...), the same at all sites"
+        )
     if not isinstance(summary, Summary) or not isinstance(promise, Promise):
         raise ArgumentError(
             "a site answers for the counts of a Summary under a Promise, got a "

@@ -68,7 +68,7 @@ class PursuitSite(OpenSite):
         name: str = "site",
         rng: RandomSource | None = None,
     ) -> None:
-        check_site(summary, promise)
+        check_site(mechanism, summary, promise, kind=MatchingPursuit)
         super().__init__(summary)
         self._plan = mechanism.plan(summary.domain, promise)
         self._dictionary = mechanism.curves(summary.domain)
@@ -105,6 +105,11 @@ class PursuitSite(OpenSite):
             When as many votes as were paid for have been given.
         """
         self._check_process()
+        # Also what it costs to answer must not be the hub's choice.
+        if len(chosen) >= self.mechanism.terms:
+            raise ArgumentError(
+                f"at most {self.mechanism.terms - 1} functions can be chosen before a vote"
+            )
         for atom in chosen:
             self._check_atom(atom)
         if len(chosen) != len(answers) or any(

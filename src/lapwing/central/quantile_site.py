@@ -78,7 +78,7 @@ class QuantileSite(OpenSite):
         name: str = "site",
         rng: RandomSource | None = None,
     ) -> None:
-        check_site(summary, promise)
+        check_site(mechanism, summary, promise, kind=AdaptiveQuantiles)
         super().__init__(summary)
         loss = mechanism.loss(summary.domain, promise)
         source = source_of(rng)

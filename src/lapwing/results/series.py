@@ -37,6 +37,7 @@ from lapwing.results.timeline import (
 )
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.results.walk_errors import WalkErrors
+from lapwing.results.week_names import check_names
 
 VERSION = 2
 """Of its stored form. Version 1 had the error law of each week alone, and not what two share."""
@@ -95,7 +96,12 @@ class SeriesWeek:
         name, found, gap = document["name"], document["distribution"], document["gap"]
         if not isinstance(name, str) or (found is None) != isinstance(gap, str):
             raise FormatError("a week of a series needs a name, and a distribution or a gap")
-        return cls(name, None if found is None else Distribution.from_document(found), gap)
+        if found is None:
+            return cls(name, None, gap)
+        read = Distribution.from_document(found)
+        if read.made.get("class") == "series" and read.made.get("week") != name:
+            raise FormatError(f"week {name} of a series holds the distribution of another week")
+        return cls(name, read, gap)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -403,6 +409,7 @@ class Series:
                 document["smoothed"],
                 document["made"],
             )
+            check_names(found.names)
         except ArgumentError as error:
             raise FormatError(f"the series is damaged: {error}") from None
         if any(not 0 <= change.week < len(found) for change in found.changes):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -30,6 +29,7 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
 from lapwing.results.series_change import SeriesChange, Shift
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.week_names import check_names
 from lapwing.survey.publication import Publication
 from lapwing.survey.survey import Survey
 
@@ -43,9 +43,6 @@ LIMIT = 1024
 
 _CELLS = 2**27
 """Numbers in those matrices: 1 GiB."""
-
-_DATED = re.compile(r"\d{4}(-W\d{2}|-\d{2}(-\d{2})?)?")
-"""Names that say when: 2026, 2026-03, 2026-W09, 2026-03-01. As texts they sort by time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,33 +219,7 @@ def _of_release(release: Release, name: str) -> ReadWeek:
 def _check_names(names: list[str], weeks: int) -> None:
     if len(names) != weeks:
         raise ArgumentError(f"there are {weeks} weeks and {len(names)} names; give one for each")
-    for name in names:
-        check_name(name)
-    if len(set(names)) < weeks:
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ArgumentError(f"two weeks are named {twice!r}; name each once")
-    check_order(names)
-
-
-def check_name(name: object) -> None:
-    """Raise ArgumentError unless it can be the name of a week."""
-    if not isinstance(name, str) or not 1 <= len(name) <= 100 or not name.isprintable():
-        raise ArgumentError("the name of a week must be a text of 1 to 100 printable letters")
-
-
-def check_order(names: Sequence[str]) -> None:
-    """Raise ArgumentError when names that are dates of one form are not in order.
-
-    Other names, as those of gaps, stand anywhere between them.
-    """
-    last: dict[tuple[int, bool], str] = {}
-    for name in names:
-        if _DATED.fullmatch(name):
-            form = len(name), "W" in name
-            before = last.get(form)
-            if before is not None and name <= before:
-                raise ArgumentError(f"weeks must be in order, and {name} comes after {before}")
-            last[form] = name
+    check_names(names)
 
 
 def check_domain(domain: Domain, first: Domain, names: tuple[str, str]) -> None:

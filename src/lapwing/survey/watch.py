@@ -39,12 +39,11 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.series_change import Shift
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.week_names import check_name, check_order
 from lapwing.survey.series_decoding import (
     ReadWeek,
     WeekGiven,
     check_domain,
-    check_name,
-    check_order,
     read_week,
 )
 
