@@ -40,7 +40,7 @@ def test_repeats_are_kept_in_their_order():
 
 
 def test_the_least_of_a_row_is_bold_and_each_figure_has_its_unit():
-    methods = {"first": (0.03, 0.003), "best": (0.01, 0.001), "last": (0.02, 0.002)}
+    methods = {"best": (0.01, 0.001), "middle": (0.03, 0.003), "last": (0.02, 0.002)}
     row = {
         "column": "taxi",
         "epsilon": 1,
@@ -48,8 +48,8 @@ def test_the_least_of_a_row_is_bold_and_each_figure_has_its_unit():
     }
     ks = square_wave_figures._table([row], ["ks"], list(methods)).splitlines()[-1]
     w1 = square_wave_figures._table([row], ["w1"], list(methods)).splitlines()[-1]
-    assert ks == "| taxi | 1 | 30.0 ± 0.3 | **10.0 ± 0.1** | 20.0 ± 0.2 |"
-    assert w1 == "| taxi | 1 | 30.0 ± 0.3 | **10.0 ± 0.1** | 20.0 ± 0.2 |"
+    assert ks == "| taxi | 1 | **10.0 ± 0.1** | 30.0 ± 0.3 | 20.0 ± 0.2 |"
+    assert w1 == "| taxi | 1 | **10.0 ± 0.1** | 30.0 ± 0.3 | 20.0 ± 0.2 |"
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.2, "holds"), (1.3, "contradicted")])
