@@ -350,3 +350,21 @@ class TestLargestClaims:
         left = {text for text, one in found.items() if one != CONTRADICTED}
         assert all("similar" in text for text in left)
         assert len(left) == 2
+
+    def test_k_below_30_is_not_said_of_more(self):
+        """With 30 values and more KRR-IIW-G may be better than OUE: nothing is said of them."""
+        measured, rng = self.measured(), np.random.default_rng(17)
+        for top in (30, 50, 100):
+            measured["by_column"][SMOOTH]["methods"]["KRR-IIW-G"][f"top {top}"] = series(rng, 0.3)
+        found = verdicts_of(largest_claims.claims(measured))
+        assert {one for text, one in found.items() if "When k < 30" in text} == {HOLDS}
+
+    def test_hundreds_of_fewer_false_positives_are_not_thousands(self):
+        measured, rng = self.measured(), np.random.default_rng(18)
+        row = measured["by_column"][ITEMS]
+        for name in ("KRR-DW", "KRR-DW-AMRP"):
+            for count in THRESHOLDS[ITEMS]:
+                row["methods"][name][f"false {count}"] = series(rng, 4500)
+        found = verdicts_of(largest_claims.claims(measured))
+        (spoken,) = [one for text, one in found.items() if "thousands of fewer" in text]
+        assert spoken == CONTRADICTED

@@ -99,8 +99,10 @@ def overview(titles: dict[str, str], every: Sequence[Judged]) -> str:
         "Every sentence of the papers that a measurement can speak of, judged by one rule "
         "(`benchmarks/verdicts.py`): it is *contradicted* where the mean of paired differences is "
         "beyond two standard errors against it, raised for the number of comparisons; it *holds* "
-        "where no cell is and more than half of them are beyond two for it; else it is "
-        "*undecided*. Numbers and pictures stand on each paper's page.",
+        "where no cell is beyond two against it and more than half of them are beyond two for it; "
+        "else it is *undecided*. What a paper says of *most* cells or *in general* is contradicted "
+        "only where half of them or more fail, and holds where more than half meet it, whatever "
+        "the rest do. Numbers and pictures stand on each paper's page.",
         table(["paper", "claims", *VERDICTS], rows),
     ]
     for verdict in (CONTRADICTED, UNDECIDED):

@@ -1,0 +1,73 @@
+"""What a reader takes from the papers' pages: bars, bold cells, units, openings, and thresholds.
+
+Each test fails on an error that was planted: bars of one standard error, the worst cell in bold,
+KS in the unit of W1, repeats out of order, "comparable" up to a factor of two.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from benchmarks import tables, verdicts
+from benchmarks.accuracy.papers import drawing, figure_runs
+from benchmarks.accuracy.papers.functional_approximation import central_judging
+from benchmarks.accuracy.papers.square_wave import square_wave_claims, square_wave_figures
+from benchmarks.accuracy.papers.wavelet import wavelet_claims
+
+NOISE = 1 + 0.002 * np.random.default_rng(5).standard_normal(20)
+
+
+def kept(mean: float) -> dict:
+    return {"mean": mean, "standard_error": mean / 100, "values": (mean * NOISE).tolist()}
+
+
+def test_bars_are_two_standard_errors_up_and_down():
+    _, axes = drawing.panels(1, 1)
+    drawing.curves(axes[0, 0], {"b": [(1.0, 10.0, 0.5), (2.0, 5.0, 0.25)]}, ["a", "b"])
+    (container,) = axes[0, 0].containers
+    (bars,) = container[2]
+    ends = [[float(y) for _, y in one] for one in bars.get_segments()]
+    assert ends == [[9.0, 11.0], [4.5, 5.5]]
+    assert container.get_label() == "b" and container[0].get_color() == drawing.COLOURS[1]
+
+
+def test_repeats_are_kept_in_their_order():
+    """Sorted, they would no longer be pairs."""
+    found = figure_runs.kept_figures({"a": {"w1": [3.0, 1.0, 2.0]}})["a"]["w1"]
+    assert found["values"] == [3.0, 1.0, 2.0]
+    assert (found["mean"], found["standard_error"]) == pytest.approx((2, 1 / 3**0.5))
+
+
+def test_the_least_of_a_row_is_bold_and_each_figure_has_its_unit():
+    methods = {"best": (0.01, 0.001), "middle": (0.03, 0.003), "last": (0.02, 0.002)}
+    row = {
+        "column": "taxi",
+        "epsilon": 1,
+        "methods": {name: {"ks": kept(ks), "w1": kept(w1)} for name, (ks, w1) in methods.items()},
+    }
+    ks = square_wave_figures._table([row], ["ks"], list(methods)).splitlines()[-1]
+    w1 = square_wave_figures._table([row], ["w1"], list(methods)).splitlines()[-1]
+    assert ks == "| taxi | 1 | **10.0 ± 0.1** | 30.0 ± 0.3 | 20.0 ± 0.2 |"
+    assert w1 == "| taxi | 1 | **10.0 ± 0.1** | 30.0 ± 0.3 | 20.0 ± 0.2 |"
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(1.2, "holds"), (1.3, "contradicted")])
+def test_comparable_ends_at_a_quarter_more(factor, verdict):
+    """Where the papers give no number, three of the scripts take 1.25, and say so."""
+    row = {"epsilon": 1, "methods": {"ours": {}, "theirs": {}}}
+    for key in ("ks", "w1", "energy"):
+        row["methods"]["ours"][key] = kept(factor)
+        row["methods"]["theirs"][key] = kept(1.0)
+    square = square_wave_claims.below(
+        row, "w1", "ours", ["theirs"], factor=square_wave_claims.COMPARABLE
+    )
+    central = central_judging.below([row], "ours", ["theirs"], factor=central_judging.COMPARABLE)
+    for cells in ([square], [wavelet_claims.alike(row, "w1", "ours", "theirs")], central):
+        assert verdicts.Claim("", cells).verdict == verdict
+
+
+def test_a_papers_page_does_not_start_with_another_unit():
+    general, papers = tables._opening("accuracy/local"), tables._opening("accuracy/papers/wavelet")
+    assert general == tables._OPENINGS["accuracy"] != papers == tables._OPENINGS["accuracy/papers"]
+    assert "parts of the domain" not in papers and "own file or a stand-in" in papers
