@@ -398,8 +398,8 @@ def _quantiles(smooth: Sequence[Row], spiky: Sequence[Row]) -> list[Claim]:
             Claim(
                 "SW with EM sometimes performs better.",
                 [some([below(row, key, EM, [EMS]) for row in [*smooth, *spiky]])],
-                f"On any column, the spiky one too: with it left out, as the sentence before does, the "
-                f"two exclude each other. EM over EMS: {over([*smooth, *spiky], key, EM, EMS)}.",
+                "On any column, the spiky one too: without it, as in the sentence before, the two "
+                f"exclude each other. EM over EMS: {over([*smooth, *spiky], key, EM, EMS)}.",
                 where=where,
             ),
             Claim(
