@@ -66,7 +66,7 @@ BENCHMARKS = {
     "accuracy/central_dictionaries": "its figures 9, 26, 27 (needs the data folder)",
     "accuracy/central_sites": "its figures 6, 7, 20-23: sites, rounds (needs the data folder)",
     "accuracy/central_real": "its figure 19: Airbnb and a yaw angle (needs the data folder)",
-    "accuracy/fresh_seeds": "the papers' claims judged again with other seeds (all of them anew)",
+    "accuracy/fresh_seeds": "claims of all five papers judged again with another seed",
     "speed/randomizers": "randomize and tally a million people",
     "speed/categorical": "hashing, Hadamard response, subsets; a scan of 2^32 values",
     "speed/candidates": "candidates in a log of 2^32 values, beside a scan of all",

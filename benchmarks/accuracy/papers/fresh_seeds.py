@@ -8,11 +8,26 @@ from typing import Any
 from benchmarks import results
 from benchmarks.accuracy.papers.judged import VERDICTS, claiming
 from benchmarks.isolated import script
-from benchmarks.markdown import table
+from benchmarks.markdown import listed, table
 from benchmarks.verdicts import CONTRADICTED, HOLDS
 
 TITLE = "The same claims with other seeds"
-FULL: dict[str, Any] = {"seed": 1, "divided": 3, "least": 8, "only": None}
+FULL: dict[str, Any] = {
+    "seed": 1,
+    "divided": 3,
+    "least": 8,
+    "only": [
+        "accuracy/square_wave_choices",
+        "accuracy/wavelet_levels",
+        "accuracy/convolution_figures",
+        "accuracy/convolution_largest",
+        "accuracy/compressive_theorem",
+        "accuracy/central_projection",
+        "accuracy/central_pursuit",
+        "accuracy/central_real",
+        "accuracy/central_figures",
+    ],
+}
 QUICK: dict[str, Any] = {
     "seed": 1,
     "divided": 50,
@@ -82,6 +97,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         ]
         for kept in VERDICTS
     ]
+    names = [f"`{name}`" for name in dict.fromkeys(one["benchmark"] for one in claims)]
+    named = listed(names) if names else "no benchmark"
     found = "\n".join(
         f"- `{one['benchmark']}`, {one['where']}: *{one['text']}* {one['kept']}, then "
         f"{one['again']}."
@@ -89,9 +106,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     )
     return "\n\n".join(
         [
-            f"All {len(claims)} claims with seed {settings['seed']} and repeats divided by "
-            f"{settings['divided']} (at least {settings['least']}): the kept verdict by line, the "
-            "new one by column. With fewer repeats more is undecided; what must not happen is that "
+            f"The {len(claims)} claims of {named} with seed {settings['seed']} and repeats divided "
+            f"by {settings['divided']} (at least {settings['least']}): the kept verdict by line, "
+            "the new one by column. With fewer repeats more is undecided; what must not happen is that "
             f"*holds* becomes *contradicted* or back: {len(turned)} of {len(claims)} did.",
             table(["", *VERDICTS], rows),
             found,
