@@ -108,8 +108,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"The {len(claims)} claims of {named} with seed {settings['seed']} and repeats divided "
             f"by {settings['divided']} (at least {settings['least']}): the kept verdict by line, "
-            "the new one by column. With fewer repeats more is undecided; what must not happen is that "
-            f"*holds* becomes *contradicted* or back: {len(turned)} of {len(claims)} did.",
+            "the new one by column. With fewer repeats more is undecided; what must not happen is "
+            f"that *holds* becomes *contradicted* or back: {len(turned)} of {len(claims)} did.",
             table(["", *VERDICTS], rows),
             found,
         ]
