@@ -10,7 +10,7 @@ by `spectrum.py`; its evidence weighs the kinds against each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,7 +37,11 @@ _NEGLIGIBLE = 0.02
 
 
 def smooth_part(
-    information: Matrix, score: Vector, scaled: ScaledBasis, mass: Vector | None
+    information: Matrix,
+    score: Vector,
+    scaled: ScaledBasis,
+    mass: Vector | None,
+    further: Further | None = None,
 ) -> tuple[NormalPrior, Vector]:
     """Return the prior of smooth shapes that the reports support best, and the heavy atoms.
 
@@ -53,6 +57,8 @@ def smooth_part(
     scaled : ScaledBasis
     mass : numpy.ndarray, optional
         float64 [size], the answer so far; none in the first pass.
+    further : callable, optional
+        Returns further candidates for the same likelihood of the part that is not in heavy atoms.
     """
     uniform = scaled.uniform
     heavy = np.zeros(scaled.size) if mass is None else heavy_atoms(mass, scaled)
@@ -73,6 +79,8 @@ def smooth_part(
         density = scaled.density(rest)
         shape, variance = density / density.mean(), candidates[-1].spectrum.variance
         candidates.append(log_density(inner, slope, scaled, shape, variance))
+    if further is not None:
+        candidates += further(inner, slope, scaled, rest)
     mean, covariance = averaged(candidates, inner, slope, scaled.basis.frequency)
     return NormalPrior(part * mean + heavy, part**2 * covariance), heavy
 
@@ -127,16 +135,29 @@ class Candidate:
     evidence : float
         Logarithm of the probability of the reports, up to a constant that is the same for all
         candidates under one quadratic likelihood, whatever their mean.
+    settled : bool
+        True: the variances are not refined by half-octaves of the frequencies.
     """
 
     mean: Vector
     columns: Matrix
     spectrum: Spectrum
     evidence: float
+    settled: bool = False
+
+
+Further = Callable[[Matrix, Vector, ScaledBasis, Vector | None], list[Candidate]]
+"""From a quadratic likelihood, the waves and the answer so far to candidates of one's own."""
 
 
 def log_density(
-    information: Matrix, score: Vector, scaled: ScaledBasis, shape: Vector, variance: Vector
+    information: Matrix,
+    score: Vector,
+    scaled: ScaledBasis,
+    shape: Vector,
+    variance: Vector,
+    *,
+    learn: Callable[[Matrix, Vector, Vector], Spectrum] = averaged_spectrum,
 ) -> Candidate:
     """Return the prior of smooth logarithms that the reports support, near its own answer.
 
@@ -150,6 +171,8 @@ def log_density(
     variance : numpy.ndarray
         float64 [frequencies], of the amplitudes, to start from: waves scaled by the density have
         nearly the same.
+    learn : callable
+        From information, score and frequencies of the amplitudes to their variances.
 
     Notes
     -----
@@ -164,7 +187,7 @@ def log_density(
     mean, columns = linearised(scaled, shape)
     curvature = columns.T @ information @ columns
     at_mean = columns.T @ (score - information @ mean)
-    spectrum = averaged_spectrum(curvature, at_mean, scaled.basis.frequency)
+    spectrum = learn(curvature, at_mean, scaled.basis.frequency)
     evidence = spectrum.evidence + baseline(information, score, mean)
     return Candidate(mean, columns, spectrum, evidence)
 
@@ -238,9 +261,11 @@ def averaged(
     mean, covariance = np.zeros(size), np.zeros((size, size))
     for weight, one in zip(weights, candidates, strict=True):
         if weight:
-            curvature = one.columns.T @ information @ one.columns
-            at_mean = one.columns.T @ (score - information @ one.mean)
-            variance = refined(one.spectrum.variance, curvature, at_mean, frequency)
+            variance = one.spectrum.variance
+            if not one.settled:
+                curvature = one.columns.T @ information @ one.columns
+                at_mean = one.columns.T @ (score - information @ one.mean)
+                variance = refined(variance, curvature, at_mean, frequency)
             mean += weight * one.mean
             covariance += weight * (one.columns * variance) @ one.columns.T
     return mean, covariance

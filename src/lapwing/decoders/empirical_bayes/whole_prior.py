@@ -19,7 +19,7 @@ from scipy.linalg.lapack import dsygst
 
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, quadratic_likelihood
-from lapwing.decoders.empirical_bayes.smooth_prior import smooth_part
+from lapwing.decoders.empirical_bayes.smooth_prior import Further, smooth_part
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.operators.sums import running_sums
@@ -91,6 +91,7 @@ def learnt_answer(
     reports: int,
     passes: int,
     start: Vector | None = None,
+    further: Further | None = None,
 ) -> WholeAnswer:
     """Return the same for any quadratic likelihood of the masses.
 
@@ -106,12 +107,15 @@ def learnt_answer(
         At least 1.
     start : numpy.ndarray, optional
         float64 [size], an answer to begin with; without one the first pass knows nothing.
+    further : callable, optional
+        Smooth shapes beside the waves: see :func:`smooth_part`.
     """
     answer = start
     doubtful = np.zeros(scaled.size)
     for _ in range(passes):
         pilot = pilot_of(scaled.uniform if answer is None else answer, scaled.uniform)
-        found = answer_near(Evidence(*near(pilot), pilot, reports), scaled, answer)
+        evidence = Evidence(*near(pilot), pilot, reports)
+        found = answer_near(evidence, scaled, answer, further)
         answer = found.mass
         # A spike that one pass saw may be hidden in the next by waves that follow the answer.
         if found.prior.doubtful is not None:
@@ -124,7 +128,12 @@ def pilot_of(answer: Vector, uniform: Vector) -> Vector:
     return 0.95 * answer + 0.05 * uniform
 
 
-def answer_near(evidence: Evidence, scaled: ScaledBasis, before: Vector | None) -> WholeAnswer:
+def answer_near(
+    evidence: Evidence,
+    scaled: ScaledBasis,
+    before: Vector | None,
+    further: Further | None = None,
+) -> WholeAnswer:
     """Return the answer to one quadratic likelihood: a pass.
 
     Parameters
@@ -133,15 +142,21 @@ def answer_near(evidence: Evidence, scaled: ScaledBasis, before: Vector | None) 
     scaled : ScaledBasis
     before : numpy.ndarray, optional
         float64 [size], the answer of the pass before.
+    further : callable, optional
+        See :func:`learnt_answer`.
     """
     information, score = evidence.information, evidence.score
-    prior = learnt_prior(information, score, scaled, before)
+    prior = learnt_prior(information, score, scaled, before, further)
     posterior = Posterior.of(information, score, prior.mean, prior.covariance)
     return WholeAnswer(posterior.distribution(), evidence, prior)
 
 
 def learnt_prior(
-    information: Matrix, score: Vector, scaled: ScaledBasis, answer: Vector | None
+    information: Matrix,
+    score: Vector,
+    scaled: ScaledBasis,
+    answer: Vector | None,
+    further: Further | None = None,
 ) -> NormalPrior:
     """Return the prior that a quadratic likelihood supports best, of waves, spikes and steps.
 
@@ -152,10 +167,12 @@ def learnt_prior(
     scaled : ScaledBasis
     answer : numpy.ndarray, optional
         float64 [size], the answer so far.
+    further : callable, optional
+        See :func:`learnt_answer`.
     """
     apart = apart_columns(scaled, answer)
     inner, slope = marginal(information, score, apart)
-    smooth, heavy = smooth_part(inner, slope, scaled, answer)
+    smooth, heavy = smooth_part(inner, slope, scaled, answer, further)
     prior = _with_spikes_and_steps(smooth, heavy, inner, slope, scaled)
     return replace(prior, covariance=prior.covariance + FREE * apart @ apart.T)
 
