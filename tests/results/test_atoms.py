@@ -169,6 +169,48 @@ def test_false_alarms_on_smooth_columns_are_as_rare_as_stated() -> None:
     assert careless > 60  # with a third of the true standard error
 
 
+def test_laplace_noise_alarms_as_rarely() -> None:
+    """Bin(80, .01): P(above 7) = 1e-6. Judged by the normal law one in four alarms."""
+    rng, flat = np.random.default_rng(6), np.full(512, 1 / 512)
+    many = Interval(0, 1, bins=512)
+    alarms = {"tails": 0, "laplace": 0, "neither": 0}
+    for _ in range(80):
+        made = law(flat + rng.laplace(scale=0.02 / np.sqrt(2), size=512), 0.02)
+        laws = {
+            "tails": dataclasses.replace(made, tails=0.1),
+            "laplace": dataclasses.replace(made, laplace=0.02**2),
+            "neither": made,
+        }
+        for name, one in laws.items():
+            alarms[name] += find_atoms(one, many.left, many.right).size > 0
+    assert alarms["tails"] <= 7 and alarms["laplace"] <= 7
+    assert alarms["neither"] > 11
+    # Laplace noise of a tenth of the variance is not all of it: its threshold is between the two.
+    mass = spike(15, 0.2)
+    contrast = mass[15] - 2 * mass[0]
+    few = law(mass, contrast / np.sqrt(2) / 3.8)
+    assert find_atoms(few, BINS.left, BINS.right).size
+    heavy = dataclasses.replace(few, laplace=0.1 * float(few.noise.diagonal[0]))
+    assert find_atoms(heavy, BINS.left, BINS.right).size
+    assert not find_atoms(dataclasses.replace(few, tails=0.1), BINS.left, BINS.right).size
+
+
+def test_what_just_stands_out_of_laplace_noise_has_no_luck_to_spare() -> None:
+    """The least estimate that is found is the estimate, at the threshold that found it."""
+    mass = spike(15, 0.2)
+    contrast = mass[15] - 2 * mass[0]
+    below, above = 2.0, 9.0
+    for _ in range(40):
+        critical = (below + above) / 2
+        made = dataclasses.replace(law(mass, contrast / np.sqrt(2) / critical), tails=0.1)
+        found = find_atoms(made, BINS.left, BINS.right).size
+        below, above = (below, critical) if found else (critical, above)
+    assert above > 4.2  # a normal one is 3.4
+    made = dataclasses.replace(law(mass, contrast / np.sqrt(2) / above), tails=0.1)
+    excess = excess_of(made, BINS.left, BINS.right, np.array([15]), circular=False)
+    assert excess.least[0] == pytest.approx(excess.share[0], rel=1e-6)
+
+
 def test_the_default_decoder_finds_what_is_there() -> None:
     """Two atoms of 12 % on a smooth column, and none where there is none; seeded."""
     domain = Interval(0, 1, bins=128)
