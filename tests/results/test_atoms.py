@@ -209,6 +209,10 @@ def test_what_just_stands_out_of_laplace_noise_has_no_luck_to_spare() -> None:
     made = dataclasses.replace(law(mass, contrast / np.sqrt(2) / above), tails=0.1)
     excess = excess_of(made, BINS.left, BINS.right, np.array([15]), circular=False)
     assert excess.least[0] == pytest.approx(excess.share[0], rel=1e-6)
+    # With half the error half of the contrast is to spare: 1.2 of it for each unit of share.
+    made = dataclasses.replace(law(mass, contrast / np.sqrt(2) / above / 2), tails=0.1)
+    excess = excess_of(made, BINS.left, BINS.right, np.array([15]), circular=False)
+    assert excess.least[0] == pytest.approx(excess.share[0] - contrast / 2 / 1.2, rel=1e-6)
 
 
 def test_the_default_decoder_finds_what_is_there() -> None:
