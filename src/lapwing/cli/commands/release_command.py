@@ -12,7 +12,7 @@ from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of, texts_of
-from lapwing.cli.reading.options import ColumnName, Force, OutputFile
+from lapwing.cli.reading.options import ColumnName, Force, OutputUnlessTried
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
 from lapwing.cli.showing.answer import answer_document, answer_tables
@@ -52,7 +52,7 @@ def release(
             help="A table, .parquet or .csv (- is standard input, CSV), or a summary.",
         ),
     ],
-    output: OutputFile,
+    output: OutputUnlessTried = None,
     force: Force = False,
     *,
     promised: PromiseOptions,
@@ -72,20 +72,24 @@ def release(
     people (sites, rounds) can be merged.
     """
     files = [data, *([payment.ledger] if payment.ledger else [])]
-    check_output(output, inputs=files, force=force or trial.dry_run)
-    promise = promised.promise()
     trial.check()
+    if output is not None:
+        check_output(output, inputs=files, force=force or trial.dry_run)
+    elif not trial.dry_run:
+        raise ArgumentError("missing option '--output' / '-o': only a --dry-run writes nothing")
+    promise = promised.promise()
     stored = None if trial.dry_run else _stored(data, column, asked)
     domain = asked.domain() if stored is None else stored.domain
     texts_of(asked.texts, domain)
     decimal_of(asked.decimal, domain)
     # Everything that can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.made())
-    name = payment.name or output.name
+    name = payment.name or (output.name if output is not None else "dry run")
     file = payment.checked(name, planned)
     if trial.users is not None:
         show_expected_error(out, domain, planned, trial.users)
         return
+    assert output is not None  # only a dry run goes without
     summary = stored or summary_of(data, column, domain, out, asked=asked)
     published = planned.publish(
         summary, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())

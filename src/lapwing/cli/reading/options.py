@@ -15,15 +15,22 @@ SurveyFile = Annotated[
     Path, typer.Argument(metavar="SURVEY", help="The survey's JSON document (lapwing new).")
 ]
 
-_OUTPUT = typer.Option(
-    "--output",
-    "-o",
-    metavar="FILE",
-    help="The file to write. It appears when the work is done, whole or not at all; a file of "
-    "that name is replaced only with --force.",
+_WRITTEN = (
+    "The file to write. It appears when the work is done, whole or not at all; a file of that name "
+    "is replaced only with --force."
 )
 
+_OUTPUT = typer.Option("--output", "-o", metavar="FILE", help=_WRITTEN)
+
 OutputFile = Annotated[Path, _OUTPUT]
+
+OutputUnlessTried = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help=f"{_WRITTEN} Required, but not with --dry-run."
+    ),
+]
+"""The same of a command that can be tried without writing anything."""
 
 OutputName = Annotated[str, _OUTPUT]
 """The same, as typed: it may be on another machine, as hdfs://..."""
