@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from lapwing import Interval
+from lapwing.decoders.empirical_bayes import whole_prior
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import (
     _elsewhere,
     _likely,
+    _price,
     _with_spikes_and_steps,
     learnt_answer,
 )
@@ -45,6 +48,49 @@ def test_three_deviations_in_one_cell_of_many_are_chance_and_seven_are_not() -> 
     # Where one cell in ten has them, three are no chance.
     deviations[5:245:20], deviations[15:255:20] = 3.2, -3.2
     assert _spikes(deviations)[45] > 0.5
+
+
+def test_what_one_cell_of_many_has_by_chance_is_a_spike_beside_another_only() -> None:
+    deviations = np.zeros(SIZE)
+    deviations[40] = 3.7
+    assert _spikes(deviations)[40] < 1e-6
+    deviations[200] = 12
+    assert _spikes(deviations)[40] > 0.5
+
+
+def test_a_spike_of_its_own_makes_no_cell_more_likely_to_have_one() -> None:
+    determined = np.zeros(SIZE)
+    determined[40] = 0.9
+    price = _price(determined)
+    np.testing.assert_allclose(price[40], np.log(SIZE / 0.05))
+    np.testing.assert_allclose(price[41], np.log(SIZE / (0.05 + 0.95 * 0.9 + 0.9)))
+
+
+def _with_false_spikes(columns: int) -> int:
+    """Return in how many columns without spikes one is found, of honest reports and 64 cells."""
+    size = 64
+    scaled, even = ScaledBasis(Interval(0, 1, bins=size)), np.full(size, 1 / size)
+    information = 1e4 * size * np.eye(size)
+    known = NormalPrior(even, np.zeros((size, size)))
+    rng = np.random.default_rng(8)
+    found = 0
+    for _ in range(columns):
+        score = information @ even + 100 * np.sqrt(size) * rng.standard_normal(size)
+        prior = _with_spikes_and_steps(known, np.zeros(size), information, score, scaled)
+        # A cell that may be anything on its own; what neighbours share is no spike.
+        beside = np.diag(prior.covariance)[:-1] - np.diag(prior.covariance, 1)
+        found += beside.max() * information[0, 0] > 0.05
+    return found
+
+
+def test_one_column_of_a_hundred_has_a_spike_that_is_not_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Six or more of 60, where one of 100 is expected, have a probability of 4e-5."""
+    assert _with_false_spikes(60) < 6
+    # A prior that expects a spike in every column finds one in every fourth that has none.
+    monkeypatch.setattr(whole_prior, "_EXPECTED", 1.0)
+    assert _with_false_spikes(60) >= 6
 
 
 def test_what_an_atom_holds_is_taken_from_all_others_by_their_shares() -> None:

@@ -32,6 +32,10 @@ _SPARSITY = 5.0
 _LEAST = 2.5
 """The same for spikes, however many there are."""
 
+_EXPECTED = 0.05
+"""Spikes expected in a column before any is seen. The strongest cell of 256 by chance alone is one
+in fewer than 1 of 100 columns then; where another is sure to be there, one more is expected."""
+
 _TOTAL = 1.0
 """Prior variance of the total while spikes are learnt: anything goes. It is one in the end."""
 
@@ -272,7 +276,7 @@ def _likely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
         float64 [size]: the squared score of each spike in its variances, that variance, and which
         part of the spike the reports determine, in [0, 1).
     """
-    alone, doubt = _alone(strength, determined)
+    alone, doubt = _alone(strength, determined, _price(determined))
     # kept / (1 - kept), where 1 / z^2 or the doubt may be less than numbers near one can tell.
     variance = (1 - 1 / alone) / (doubt + 1 / alone) * (1 - determined) / expected
     return np.where(alone > _sparsity(determined), variance, 0.0)
@@ -283,14 +287,15 @@ def _unlikely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
 
     What such a spike would hold, squared, times the probability that it is there: a heavy symbol
     whose score is by bad luck what the strongest of chance may have is missed by the answer, and
-    a band that knew no spike there would be sure of that.
+    a band that knew no spike there would be sure of that. So here one is expected from the start.
 
     Parameters
     ----------
     strength, expected, determined : numpy.ndarray
         As :func:`_likely`.
     """
-    alone, doubt = _alone(strength, determined)
+    price = np.full(determined.size, np.log(determined.size / (1 + determined.sum())))
+    alone, doubt = _alone(strength, determined, price)
     variance: Vector = (alone - 1) / (1 + doubt) * (1 - determined) / expected
     return variance
 
@@ -327,26 +332,37 @@ def _elsewhere(spike: int, variance: float, residual: Vector, whitened: Matrix) 
     return moved
 
 
-def _alone(strength: Vector, determined: Vector) -> tuple[Vector, Vector]:
+def _alone(strength: Vector, determined: Vector, price: Vector) -> tuple[Vector, Vector]:
     """Return squared scores without the spikes' own variances, and the odds that none is there."""
     alone = np.maximum(strength / (1 - determined), 1.0)
-    price = np.log(determined.size / (1 + determined.sum()))
     odds = (alone - 1 - np.log(alone)) / 2 - price
     return alone, np.exp(-np.clip(odds, -50, 50))
 
 
-def _sparsity(determined: Vector) -> float:
-    """Return how much stronger than its noise a spike must be before its variance grows, squared.
+def _price(determined: Vector) -> Vector:
+    """Return the logarithm of the odds against a spike in each cell, before its score is seen.
 
-    What the strongest of the cells would be by chance alone, and less the more spikes there are:
-    where one cell in ten has one, a spike is no surprise.
+    The spikes that are expected come with the others that are there: where one cell in ten has
+    one, a spike is no surprise. That a cell seems to have one itself says nothing about that.
 
     Parameters
     ----------
     determined : numpy.ndarray
         float64 [size], in 0..1: of each spike, which part the reports determine.
     """
-    return max(_LEAST, 2 * float(np.log(determined.size / (1 + determined.sum()))))
+    others = determined.sum() - determined
+    expected = _EXPECTED + (1 - _EXPECTED) * np.minimum(others, 1.0) + others
+    price: Vector = np.log(determined.size / expected)
+    return price
+
+
+def _sparsity(determined: Vector) -> Vector:
+    """Return how much stronger than its noise a spike must be before its variance grows, squared.
+
+    What the strongest of the cells would be by chance alone in one column of a hundred, and less
+    the more spikes there are; see :func:`_price`.
+    """
+    return np.maximum(_LEAST, 2 * _price(determined))
 
 
 def _summed(smooth: Matrix, steps: Matrix, single: Vector) -> Matrix:
