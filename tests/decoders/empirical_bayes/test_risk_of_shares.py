@@ -37,9 +37,12 @@ def noisy(held: np.ndarray, deviation: float, rng: np.random.Generator) -> Unbia
     return seen(held + deviation * rng.standard_normal(held.size), deviation).with_total()
 
 
-@pytest.mark.parametrize("steps", [0.0, 1.0, 2.0])
-def test_derivatives_are_those_of_the_learnt_means(steps: float) -> None:
-    """Also through what is learnt: under a prior that stays they would be far smaller."""
+@pytest.mark.parametrize(("steps", "close"), [(0.0, 0.08), (1.0, 0.03), (2.0, 0.06)])
+def test_derivatives_are_those_of_the_learnt_means(steps: float, close: float) -> None:
+    """Also through what is learnt: under a prior that stays they would be far smaller.
+
+    Without the answer of the mean that is kept, the second sum is five per cent off.
+    """
     deviation = 1 / 24
     held = 1 / 8 + steps * deviation * (np.arange(8) - 3.5) / 2
     found = noisy(np.maximum(held, 0), deviation, np.random.default_rng(4))
@@ -54,7 +57,7 @@ def test_derivatives_are_those_of_the_learnt_means(steps: float) -> None:
         )
         measured.append((higher - lower) / (2 * gap))
     np.testing.assert_allclose(claimed, measured, atol=0.25)
-    assert claimed.sum() == pytest.approx(sum(measured), rel=0.08)
+    assert claimed.sum() == pytest.approx(sum(measured), rel=close)
     spread = mixture.posterior @ mixture.grid**2 - (mixture.posterior @ mixture.grid) ** 2
     stays = np.empty(8)
     mixture.read(spread / deviation**2, found.shares, stays)
@@ -76,11 +79,13 @@ def errors_of(held: np.ndarray, deviation: float, *, repeats: int) -> dict[str, 
     return sums
 
 
-@pytest.mark.parametrize(("size", "steps"), [(4, 2.0), (8, 2.0), (24, 1.0)])
-def test_unequal_shares_of_few_labels_are_not_drawn_together(size: int, steps: float) -> None:
+@pytest.mark.parametrize(("size", "level"), [(4, 6), (8, 9), (24, 12)])
+def test_unequal_shares_of_few_labels_are_not_drawn_together(size: int, level: int) -> None:
     """The mixture as it is, without doubt, has a quarter to a half more than the nearest."""
-    held = 1 / size + steps / size / 12 * (np.arange(size) - (size - 1) / 2)
-    found = errors_of(held, 1 / size / 12, repeats=12)
+    deviation = 1 / size / level
+    steps = 2 if size < 24 else 1
+    held = 1 / size + steps * deviation * (np.arange(size) - (size - 1) / 2)
+    found = errors_of(held, deviation, repeats=12)
     assert found["ours"] < 1.1 * found["nearest"]
     assert found["mixture"] > 1.15 * found["nearest"]
 
