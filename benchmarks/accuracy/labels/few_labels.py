@@ -107,8 +107,8 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{' and '.join(f'{one:,}' for one in settings['people'])} people. Squared error of "
             "`MixturePrior` over that of the nearest distribution of the unbiased shares, on the "
             "same tallies: geometric mean of the cells (worst of them). From 24 labels on the "
-            "mixture prior is the default. Its constants were chosen on other draws of such columns "
-            "and on evenly spaced shares.",
+            "mixture prior is the default. Its constants were chosen on other draws of such "
+            "columns and on evenly spaced shares.",
             table(["labels", *LAWS], rows),
             f"At most {ASKED:g} is asked in every cell, and reached in {reached} of {len(found)}; "
             f"the worst is {ratio:.2f} ± {error:.2f} "
