@@ -40,6 +40,7 @@ BENCHMARKS = {
     "accuracy/categorical_league": "decoders of sparse and heavy-tailed categories",
     "accuracy/click_counts": "the default of sparse categories on Kosarak (needs the data folder)",
     "accuracy/head_of_labels": "the 50 largest of sparse labels (needs the data folder)",
+    "accuracy/few_labels": "four to 100 labels, shrunk or not",
     "accuracy/heavy_hitters": "scan and prefix extension on Kosarak (needs the data folder)",
     "accuracy/compressive_figures": "the compressive paper's figures 2 and 3",
     "accuracy/compressive_theorem": "its theorem 1.1 and table 1, our rule for m, recommend",

@@ -194,6 +194,13 @@ TINY: dict[str, dict[str, Any]] = {
         "columns": [[None, 20_000]],
         "epsilons": [2],
     },
+    "accuracy/few_labels": {
+        "repeats": 2,
+        "sizes": [4],
+        "epsilons": [2],
+        "people": [5000],
+        "seed": 1,
+    },
     "accuracy/predicted_labels": {
         "repeats": 2,
         "cells": [[6, 1, 1000]],

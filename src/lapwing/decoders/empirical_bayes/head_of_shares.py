@@ -72,6 +72,31 @@ class ShrunkShares:
 
 
 @dataclass(frozen=True, eq=False)
+class DoubtedShares(ShrunkShares):
+    """Shrunk shares of few labels, which are believed in part only.
+
+    Parameters
+    ----------
+    averaged : numpy.ndarray
+        float64 [size]: their distribution, averaged with that of shares that are not shrunk.
+    """
+
+    averaged: Vector
+
+    @classmethod
+    def of(cls, shrunk: ShrunkShares, unbiased: Vector, belief: float) -> DoubtedShares:
+        """Return the average of both, the shrunk shares with the weight `belief`, in [0, 1]."""
+        free = belief * shrunk.free + (1 - belief) * np.maximum(unbiased, 0.0)
+        averaged = belief * shrunk.mass + (1 - belief) * simplex(unbiased)
+        return cls(free, shrunk.costs, averaged)
+
+    @property
+    def mass(self) -> Vector:
+        """The averaged distribution."""
+        return self.averaged
+
+
+@dataclass(frozen=True, eq=False)
 class Head:
     """What estimates in the bins of a mixture become.
 

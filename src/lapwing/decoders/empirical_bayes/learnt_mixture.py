@@ -48,6 +48,11 @@ class LearntMixture:
         float64 [grid]: how probable each share is; they sum to one.
     posterior : numpy.ndarray
         float64 [bins, grid]: the same, given an estimate in the bin.
+    mean : float
+        Of the shares.
+    flat : numpy.ndarray
+        float64 [grid]: labels that were added to those seen, spread as if nothing were known of
+        their shares but the mean.
     """
 
     groups: list[BinnedEstimates]
@@ -55,20 +60,36 @@ class LearntMixture:
     grid: Vector
     weights: Vector
     posterior: Vector
+    mean: float
+    flat: Vector
 
     @classmethod
     def of(
-        cls, found: UnbiasedShares, symbols: NDArray[np.int64], *, mean: float, iterations: int
+        cls,
+        found: UnbiasedShares,
+        symbols: NDArray[np.int64],
+        *,
+        mean: float,
+        iterations: int,
+        added: float = 0.0,
     ) -> LearntMixture:
-        """Learn the law of the shares of these symbols, whose mean is known."""
+        """Learn the law of the shares of these symbols, whose mean is known.
+
+        `added` labels are counted with them whose shares are spread exponentially, as those of
+        many labels are when every distribution is as probable as any other.
+        """
         groups, bins = _binned(found, symbols)
         grid = _grid(groups, mean)
         likelihood = np.concatenate([group.likelihood(grid) for group in groups])
-        weights = learnt_weights(likelihood, bins / symbols.size, grid, mean, iterations)
+        flat = added * exponential(grid, mean)
+        used, total = bins > 0, symbols.size + added
+        weights = learnt_weights(
+            likelihood[used], bins[used] / total, grid, mean, iterations, flat=flat / total
+        )
         posterior = likelihood * weights
         # A bin between those that are used may be improbable under every point.
         posterior /= np.maximum(posterior.sum(axis=1, keepdims=True), 1e-300)
-        return cls(groups, bins, grid, weights, posterior)
+        return cls(groups, bins, grid, weights, posterior, mean, flat)
 
     @cached_property
     def centres(self) -> Vector:
@@ -91,6 +112,17 @@ class LearntMixture:
     def variances(self) -> Vector:
         """Variances of the estimates in the bins, as if they were right: float64 [bins]."""
         parts = [g.empty + g.slope * np.maximum(g.centres, 0.0) for g in self.groups]
+        return np.concatenate(parts)
+
+    def score(self) -> Vector:
+        """Return the derivatives of the log-likelihoods by the estimates: float64 [bins, grid].
+
+        Of normal noise.
+        """
+        parts = [
+            (self.grid - group.centres[:, None]) / (group.empty + group.slope * self.grid)
+            for group in self.groups
+        ]
         return np.concatenate(parts)
 
     def medians(self) -> Vector:
@@ -186,16 +218,30 @@ def _grid(groups: list[BinnedEstimates], mean: float) -> Vector:
 
 
 def learnt_weights(
-    likelihood: Vector, bins: Vector, grid: Vector, mean: float, iterations: int
+    likelihood: Vector,
+    bins: Vector,
+    grid: Vector,
+    mean: float,
+    iterations: int,
+    *,
+    flat: Vector | float = 0.0,
 ) -> Vector:
-    """Return the weights of the grid: EM with a given mean."""
+    """Return the weights of the grid: EM with a given mean; `flat` is added to what is counted."""
     away = grid - mean
     weights, log_x = with_mean(np.full(grid.size, 1 / grid.size), away)
     turned = np.ascontiguousarray(likelihood.T)
     for _ in range(iterations):
         density = np.maximum(likelihood @ weights, 1e-300)
-        weights, log_x = with_mean(weights * (turned @ (bins / density)), away, start=log_x)
+        counted = weights * (turned @ (bins / density)) + flat
+        weights, log_x = with_mean(counted, away, start=log_x)
     return weights
+
+
+def exponential(grid: Vector, mean: float) -> Vector:
+    """Return the part of an exponential law that is nearest to each point of a grid from zero."""
+    edges = np.concatenate([[0.0], (grid[1:] + grid[:-1]) / 2, [np.inf]])
+    part: Vector = -np.diff(np.exp(-edges / mean))
+    return part
 
 
 def with_mean(held: Vector, away: Vector, *, start: float = -1.0) -> tuple[Vector, float]:

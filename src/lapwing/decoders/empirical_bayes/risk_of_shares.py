@@ -1,0 +1,164 @@
+"""How far shrunk shares are believed, where labels are too few to tell what shares are like.
+
+A law that is learnt from four or from forty estimates follows their noise: it puts two unequal
+shares on one atom between them. Whether shrinking paid is asked of the same estimates, in two ways:
+by Stein's unbiased risk, beside that of the nearest distribution, which is not shrunk; and of fewer
+than 24 labels by how well the estimate of each is foretold from the others.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from lapwing.decoders.empirical_bayes.learnt_mixture import LearntMixture, exponential
+from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
+from lapwing.linear.arrays import Vector
+from lapwing.linear.projections import simplex
+
+_TEMPERATURE = 4.0
+"""Variances of risk by which a belief falls e times: Leung and Barron's, which is proven."""
+
+_SURPRISE = 3.0
+"""Logarithm of the evidence at which the shares of very few labels are believed by half."""
+
+_CLEAR, _CLEAR_EACH = 3.0, 1 / 3
+"""The same, and so much for each label, at which they are believed by half whatever the risk."""
+
+_VERY_FEW, _ENOUGH = 8, 24
+"""Labels up to which that evidence is asked for, and from which it is not: the risk is enough."""
+
+_DOUBTED, _LEARNT = 50, 100
+"""Labels up to which what is learnt of them is doubted, and from which it is not."""
+
+_ROUNDS = 9
+"""Doublings of the iterations whose responses are added up: 512 of them."""
+
+_NOTHING = 1e-12
+"""Weights of the grid below it do not respond."""
+
+_FAR = 500.0
+
+
+def doubtfulness(labels: int) -> float:
+    """Return how far a law that is learnt from so many labels is doubted, in [0, 1]."""
+    return min(max((_LEARNT - labels) / (_LEARNT - _DOUBTED), 0.0), 1.0)
+
+
+def belief_in(
+    learnt: LearntMixture, found: UnbiasedShares, mass: Vector, *, foretold: float
+) -> float:
+    """Return the weight, in [0, 1], of a shrunk distribution beside the nearest one.
+
+    Parameters
+    ----------
+    learnt : LearntMixture
+        Of the shares that are not kept for certain; normal noise.
+    found : UnbiasedShares
+        With their total of one.
+    mass : numpy.ndarray
+        float64 [size]: the posterior means, projected on the simplex.
+    foretold : float
+        The evidence of the mixture with an added label.
+
+    Notes
+    -----
+    With d the difference of the shrunk distribution and the nearest one, s, Stein's unbiased
+    estimate of the difference of their risks is
+    ``|d|^2 + 2 d (s - z) + 2 sum(variance (own derivatives of d))``; both are averaged with weights
+    ``exp(-risk / (4 variance))``. A projection on the simplex takes the mean of what it keeps
+    away, so of the derivatives there remain ``1 - 1 / kept``.
+
+    Source: Stein 1981 (the risk); Leung and Barron 2006, theorem 5 and corollary 6 (the weights:
+    never worse than the better of the two by more than ``4 variance log 2``). The derivatives of
+    a learnt mixture and the evidence of others are ours.
+    """
+    size = mass.size
+    derivatives = np.ones(size)
+    learnt.read(own_derivatives(learnt), found.shares, derivatives)
+    nearest = simplex(found.shares)
+    # The known total takes a part of the variance away.
+    variance = found.variance(nearest) * (1 - 1 / size)
+    kept, plain = mass > 0, nearest > 0
+    more = np.where(kept, derivatives * (1 - 1 / kept.sum()), 0.0)
+    more -= np.where(plain, 1 - 1 / plain.sum(), 0.0)
+    away = mass - nearest
+    risk = float(away @ away + 2 * away @ (nearest - found.shares) + 2 * variance @ more)
+    asked = min(max((_ENOUGH - size) / (_ENOUGH - _VERY_FEW), 0.0), 1.0)
+    believed: float = _logistic(-risk / (_TEMPERATURE * float(variance.mean())))
+    believed *= math.pow(_logistic(foretold - _SURPRISE), asked)
+    return believed + (1 - believed) * clearness(foretold, int(learnt.bins.sum()))
+
+
+def own_derivatives(learnt: LearntMixture) -> Vector:
+    """Return how far the posterior mean of each bin moves with an estimate in it: float64 [bins].
+
+    Notes
+    -----
+    Under a prior that stays, the derivative is the posterior variance over the noise's. The prior
+    does not stay: each weight of the grid, ``w = c / (1 + lambda (theta - mean))``, counts the
+    posterior of the label that moved, and all weights answer to that, iteration after iteration.
+    With x the derivatives of log w, an iteration of EM makes ``forced + step x`` of x, so n of
+    them ``(1 + step + ... + step^(n-1)) forced``, which is summed by doubling.
+    """
+    weights, grid, posterior = learnt.weights, learnt.grid, learnt.posterior
+    away = grid - learnt.mean
+    means = posterior @ grid
+    slopes = learnt.score()
+    off = grid - means[:, None]
+    own: Vector = (posterior * off * slopes).sum(axis=1)
+    used = learnt.bins > 0
+    held, bins = posterior[used], learnt.bins[used]
+    counted = bins @ held + learnt.flat
+    total = counted.sum()
+    live = weights > _NOTHING
+    tilt = np.where(live, away * weights * total / np.maximum(counted, 1e-300), 0.0)
+    bend = float(weights @ (away * tilt))
+
+    def answered(more: Vector) -> Vector:
+        # Of what is counted more, [grid, columns], to the derivatives of log w, the mean kept.
+        logs = np.where(live, 1 / np.maximum(counted, 1e-300), 0.0)[:, None] * more
+        return logs - tilt[:, None] * ((weights * away) @ logs) / max(bend, 1e-300)
+
+    slopes = slopes[used]
+    response = answered((held * (slopes - (held * slopes).sum(axis=1, keepdims=True))).T)
+    step = answered(np.diag(bins @ held) - held.T @ (bins[:, None] * held))
+    for _ in range(_ROUNDS):
+        response = response + step @ response
+        step = step @ step
+    own[used] += ((held * off[used]) * response.T).sum(axis=1)
+    # Between the bins that are used nobody is.
+    place = np.flatnonzero(used)
+    filled: Vector = np.interp(np.arange(used.size), place, own[place])
+    return filled
+
+
+def evidence(learnt: LearntMixture) -> float:
+    """Return the logarithm of how much better each estimate is foretold from the others' law.
+
+    Beside the law that was added to theirs, which supposes nothing but the mean.
+    """
+    used = learnt.bins > 0
+    held, bins = learnt.posterior[used], learnt.bins[used]
+    likelihood = np.concatenate([group.likelihood(learnt.grid) for group in learnt.groups])[used]
+    total = bins.sum() + learnt.flat.sum()
+    others = np.maximum(total * learnt.weights - held, 0.0) / (total - 1)
+    foretold = (likelihood * others).sum(axis=1)
+    unknown = likelihood @ exponential(learnt.grid, learnt.mean)
+    ratio = np.maximum(foretold, 1e-300) / np.maximum(unknown, 1e-300)
+    return float(bins @ np.log(ratio))
+
+
+def clearness(foretold: float, labels: int) -> float:
+    """Return how clear it is, in [0, 1], that estimates are foretold by one another.
+
+    Of equal shares it is; of shares that lie evenly a few deviations apart it is not, though the
+    evidence for atoms grows with the labels there, too: by a fifth for each, of equal ones by two
+    thirds and more.
+    """
+    return _logistic(foretold - _CLEAR - _CLEAR_EACH * labels)
+
+
+def _logistic(odds: float) -> float:
+    return 1 / (1 + math.exp(-min(max(odds, -_FAR), _FAR)))
