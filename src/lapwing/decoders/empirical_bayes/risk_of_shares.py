@@ -18,7 +18,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.projections import simplex
 
 _TEMPERATURE = 4.0
-"""Variances of risk by which a belief falls e times: Leung and Barron's, which is proven."""
+"""Variances of risk by which the odds of a belief fall e times, as Leung and Barron's."""
 
 _SURPRISE = 3.0
 """Logarithm of the evidence at which the shares of very few labels are believed by half."""
@@ -70,9 +70,10 @@ def belief_in(
     ``exp(-risk / (4 variance))``. A projection on the simplex takes the mean of what it keeps
     away, so of the derivatives there remain ``1 - 1 / kept``.
 
-    Source: Stein 1981 (the risk); Leung and Barron 2006, theorem 5 and corollary 6 (the weights:
-    never worse than the better of the two by more than ``4 variance log 2``). The derivatives of
-    a learnt mixture and the evidence of others are ours.
+    Source: Stein 1981 (the risk); Leung and Barron 2006 (weights that fall exponentially with it).
+    They bound the risk of such an average of least-squares projections; for a learnt mixture there
+    is no such bound, only what was measured (`benchmarks/accuracy`, few labels). The derivatives
+    of a learnt mixture and the evidence of others are ours.
     """
     size = mass.size
     derivatives = np.ones(size)
