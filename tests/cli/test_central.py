@@ -196,16 +196,6 @@ class TestDryRun:
         table = done("release", "nothing.csv", *arguments, "--dry-run", "--users", "3000").out
         assert "prefix-sums" in table and "released" in table
 
-    def test_it_needs_no_output_and_a_release_does(
-        self, data: np.ndarray, done: Program, lapwing: Program, tmp_path: Path
-    ) -> None:
-        before = listing(tmp_path)
-        arguments = ("ages.csv", *BOUNDS, *PROMISE, "--ledger", "budget.json")
-        assert "released" in done("release", *arguments, "--dry-run", "--users", "3000").out
-        refused = lapwing("release", *arguments)
-        assert refused.code == 2 and "'--output'" in refused.complaint
-        assert listing(tmp_path) == before
-
     def test_it_is_as_far_off_as_it_said(self, data: np.ndarray, done: Program) -> None:
         promise = ("--epsilon", "0.2", *PROMISE[2:])
         said = done(

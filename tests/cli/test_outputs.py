@@ -116,6 +116,17 @@ def test_what_writes_nothing_asks_for_nothing(files: Path, done: Program) -> Non
     assert (files / "out.json").read_text() == "the only copy"
 
 
+def test_a_dry_run_needs_no_output_and_a_release_does(
+    files: Path, done: Program, lapwing: Program
+) -> None:
+    before = sorted(files.iterdir())
+    said = done("release", "ages.csv", *RELEASE, "--dry-run", "--users", "1000").out
+    assert "this was a dry run" in said
+    refused = lapwing("release", "ages.csv", *RELEASE)
+    assert refused.code == 2 and "'--output'" in refused.complaint
+    assert sorted(files.iterdir()) == before
+
+
 def test_a_link_to_a_file_is_that_file(files: Path, lapwing: Program) -> None:
     (files / "target.json").write_text("the only copy")
     (files / "out.json").symlink_to("target.json")
