@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
-from lapwing.planning.defaults import NUMERIC_LIMIT
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.planned_parts import planned_parts
 from lapwing.privacy.exact_numbers import check_whole
@@ -36,14 +36,14 @@ def next_randomizer(
     ArgumentError
         When the answer is not one of reports, or `users` is out of range.
     DomainError
-        When the domain has no order, less than 8 symbols or more than 4096.
+        When the domain has no order, less than 8 symbols or more than 65,536.
     MismatchError
         When the answer is on another domain.
     """
     domain = randomizer.domain
-    if not domain.ordered or not LEAST <= domain.size <= NUMERIC_LIMIT:
+    if not domain.ordered or not LEAST <= domain.size <= SYMBOL_LIMIT:
         raise DomainError(
-            f"the next epoch is chosen for numbers of {LEAST}..{NUMERIC_LIMIT} symbols; ask the "
+            f"the next epoch is chosen for numbers of {LEAST}..{SYMBOL_LIMIT} symbols; ask the "
             "same survey again, and add up the tallies"
         )
     if not isinstance(answer, Distribution):

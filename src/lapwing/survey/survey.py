@@ -321,7 +321,9 @@ class Survey(Generic[Collected]):
         ------
         ArgumentError
             When the answer is not one of reports: parts chosen by raw data would tell of them.
-            When this survey is of labels or remembers its reports, or `users` is out of range.
+            When this survey remembers its reports, or `users` is out of range.
+        DomainError
+            When it is of labels, or of numbers in less than 8 or more than 65,536 symbols.
         MismatchError
             When the answer is on another domain.
 
