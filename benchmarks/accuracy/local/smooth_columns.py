@@ -31,8 +31,8 @@ FULL: dict[str, Any] = {
     "first": 0.25,
     "cases": [
         {"group": "smooth", "bins": 256, "repeats": 48, "columns": SMOOTH},
-        {"group": "spiky", "bins": 256, "repeats": 12, "columns": SPIKY},
-        {"group": "smooth", "bins": 1024, "repeats": 8, "columns": SMOOTH},
+        {"group": "spiky", "bins": 256, "repeats": 24, "columns": SPIKY},
+        {"group": "smooth", "bins": 1024, "repeats": 5, "columns": SMOOTH},
     ],
 }
 QUICK: dict[str, Any] = FULL | {

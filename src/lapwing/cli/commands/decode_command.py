@@ -78,20 +78,15 @@ def decode(
 
     With --series, weeks are decoded together, each with what the others know: lapwing decode
     --series SURVEY TALLY TALLY ..., in the order of time, or releases. A folder stands for its
-    files by name, another survey is for the tallies after it, and - is a week without any.
-
-    With --together, tallies of several surveys of one distribution give one answer: lapwing decode
-    --together SURVEY TALLY SURVEY TALLY ...
+    files by name, another survey is for the tallies after it, and - is a week without any. With
+    --together, SURVEY TALLY SURVEY TALLY ... of one distribution give one answer.
     """
     check_level(level)
     output = stored.output
-    if weeks.series or weeks.together:
-        if given != DecoderOptions():
-            raise ArgumentError(
-                "what is decoded together has its own decoder; leave the options of decoders out"
-            )
-        words = [str(survey_file), *(tally_files or ())]
+    if weeks.several:
+        _check_alone(given)
         way = _decode_together if weeks.together else decode_weeks
+        words = [str(survey_file), *(tally_files or ())]
         return way(words, weeks, table, out, output=output, force=force, level=level)
     tally_file = _only(tally_files, weeks)
     if tally_file is None:
@@ -114,13 +109,17 @@ def decode(
         write_text(output, result.to_json() + "\n")
     said, tables, rows = _said(survey.name, result, level, output)
     table.write(rows)
-    document = {
-        "command": "decode",
-        "survey": survey.name,
-        "fingerprint": survey.fingerprint,
-        "output": None if output is None else str(output),
-    }
+    document: dict[str, Any] = {"command": "decode", "survey": survey.name}
+    document |= {"fingerprint": survey.fingerprint}
+    document |= {"output": None if output is None else str(output)}
     out.show(document | said, *tables)
+
+
+def _check_alone(given: DecoderOptions) -> None:
+    if given != DecoderOptions():
+        raise ArgumentError(
+            "what is decoded together has its own decoder; leave the options of decoders out"
+        )
 
 
 def _decode_together(

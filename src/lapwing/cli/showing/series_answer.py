@@ -44,6 +44,11 @@ class SeriesOptions:
         if self.names is not None or self.so_far:
             raise ArgumentError("--names and --so-far go with --series")
 
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one tally."""
+        return self.series or self.together
+
     def check_together(self) -> None:
         """Raise ArgumentError when what is decoded to one answer is to be a series, too."""
         if self.series:
