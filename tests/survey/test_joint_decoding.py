@@ -103,6 +103,8 @@ def test_what_does_not_belong_together() -> None:
     refused: list[tuple[Any, type[Exception], str]] = [
         ([], ArgumentError, "at least one"),
         ([tally], ArgumentError, "pair of a survey"),
+        ((LADDER, tally), ArgumentError, "pair of a survey"),
+        (LADDER, ArgumentError, "list of pairs"),
         ([(LADDER, nobody(LADDER))], TallyError, "no reports"),
         ([(LADDER, tally), (LADDER, tally)], MismatchError, "given twice"),
         ([(LADDER, tally), (WAVE, tally)], MismatchError, "made by"),

@@ -7,7 +7,7 @@ distributions may differ are another thing: `series_decoding.py`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -77,6 +77,10 @@ def decode_together(
     >>> both.reports, str(both.guarantee.epsilon)
     (16000, '2')
     """
+    if not isinstance(collected, Iterable):
+        raise ArgumentError(
+            "give a list of pairs: decode_together([(first, its_tally), (second, its_tally)])"
+        )
     given = list(collected)
     read = [_read(one, number) for number, one in enumerate(given, start=1)]
     if not read:
