@@ -117,3 +117,15 @@ def test_reports_that_are_there_already_count() -> None:
     # Where millions have answered, a thousand more change nothing, and nothing is chosen for them.
     before = [(first.channel, 10**8)]
     assert planned_parts(LINE, SMOOTH, epsilon=2, users=100, before=before) == first.parts
+
+
+@pytest.mark.parametrize("users", [1, 10**12])
+@pytest.mark.parametrize("epsilon", [0.01, 24])
+def test_hard_columns_and_ends_of_the_ranges(users: int, epsilon: float) -> None:
+    few = lw.Integers(0, 7)
+    apart = lw.Interval(0, 1, bins=40, atoms=(0, 0.5), missing="bin")
+    for domain in (few, apart):
+        for mass in (np.full(domain.size, 1 / domain.size), np.eye(domain.size)[0]):
+            parts = planned_parts(domain, mass, epsilon=epsilon, users=users)
+            made = MultiscaleWave(domain, epsilon, parts=parts)
+            assert made.certificate().holds and made.parts == parts

@@ -29,6 +29,9 @@ _BLUR = 5 / 256
 
 _PASSES = 2
 
+_RIDGES = (1e-9, 1e-7, 1e-5)
+"""Added to a singular matrix before its root is taken, as parts of its mean diagonal."""
+
 _DRAWS = 64
 """Curves that are drawn from a posterior for their largest error: always the same normal ones."""
 
@@ -84,9 +87,7 @@ class CurveRisk:
         information : numpy.ndarray
             float64 [cells, cells], of all reports.
         """
-        ridge = 1e-9 * np.trace(information) / len(information)
-        root = cholesky(information + ridge * np.eye(len(information)), lower=True)
-        score = information @ self._mass + root @ self._draws[0]
+        score = information @ self._mass + _root(information) @ self._draws[0]
         answer = None
         for _ in range(_PASSES):
             prior = learnt_prior(information, score, self._scaled, answer)
@@ -110,9 +111,7 @@ class CurveRisk:
         """
         zero = np.zeros(len(information))
         covariance = Posterior.of(information, zero, prior.mean, prior.covariance).covariance
-        ridge = 1e-9 * np.trace(covariance) / len(covariance)
-        root = cholesky(covariance + ridge * np.eye(len(covariance)), lower=True)
-        curves = np.cumsum(root, axis=0)
+        curves = np.cumsum(_root(covariance), axis=0)
         variance = np.einsum("ij,ij->i", curves, curves)
         below = np.minimum(np.cumsum(self._mass), 1.0)
         drawn = below * (1 - below) / people
@@ -138,3 +137,19 @@ class LearntPrior:
 
     mean: Vector
     covariance: Matrix
+
+
+def _root(matrix: Matrix) -> Matrix:
+    """Return a lower triangle whose square is a matrix that may be singular but for rounding.
+
+    Unlike the eigenvectors it is the same on every machine, and so are the parts that it chooses.
+    """
+    for ridge in _RIDGES:
+        raised = matrix.copy()
+        raised[np.diag_indices_from(raised)] += ridge * np.trace(matrix) / len(matrix)
+        try:
+            root: Matrix = cholesky(raised, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+        return root
+    return np.diag(np.sqrt(np.maximum(matrix.diagonal(), 0.0)))
