@@ -115,6 +115,7 @@ from .results.distribution import Distribution as Distribution
 from .results.heavy_hitters import HeavyHitters as HeavyHitters
 from .results.series import Series as Series
 from .results.signed_estimate import SignedEstimate as SignedEstimate
+from .survey.joint_decoding import decode_together as decode_together
 from .survey.publication import Publication as Publication
 from .survey.publication import read_release as read_release
 from .survey.publication import release as release

@@ -42,6 +42,14 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [4],
         "groups": {"one column": ["uniform"]},
     },
+    "accuracy/smooth_columns": {
+        "epsilons": [4],
+        "first": 0.25,
+        "cases": [
+            {"group": "smooth", "bins": 16, "repeats": 2, "columns": ["gamma", "vonmises"]},
+            {"group": "spiky", "bins": 32, "repeats": 2, "columns": ["uniform"]},
+        ],
+    },
     "accuracy/series_errors": {"repeats": 1, "series": ["jump"]},
     "accuracy/series_changes": {"repeats": 1, "moving": 0},
     "accuracy/watch_alarms": {"repeats": 1, "weeks": 2, "settings": [["labels", 4, 1, 500]]},

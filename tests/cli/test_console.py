@@ -44,6 +44,7 @@ EVERY: dict[str, tuple[str, ...]] = {
     "tally": ("tally", "survey.json", "reports.lwr", "-o", "tally.json"),
     "merge": ("merge", "tally.json", "-o", "merged.json"),
     "decode": ("decode", "survey.json", "tally.json", "-o", "result.json"),
+    "adapt": ("adapt", "survey.json", "result.json", "-o", "next.json"),
     "plot": ("plot", "result.json", "-o", "picture.svg"),
     "difference": ("difference", "result.json", "result.json"),
     "watch": ("watch", "watch.json", "-"),

@@ -42,6 +42,7 @@ COMMANDS = {
     "tally": ("tally", "survey.json", "reports.lwr", "-o", "out.json"),
     "merge": ("merge", "tally.json", "-o", "out.json"),
     "decode": ("decode", "survey.json", "tally.json", "-o", "out.json"),
+    "adapt": ("adapt", "survey.json", "result.json", "-o", "out.json"),
     "plot": ("plot", "result.json", "-o", "out.png"),
     "difference": ("difference", "result.json", "result.json", "-o", "out.svg"),
     "simulate": ("simulate", "survey.json", "ages.csv", "-c", "age", "-o", "out.json"),

@@ -321,6 +321,29 @@ def test_a_column_of_ones_own() -> None:
     assert set(found.expected_error["wasserstein"].by_kind) == {"like"}
 
 
+def test_a_column_of_ones_own_chooses_the_parts() -> None:
+    smooth = reference_column("smooth", size=64, number=3)
+    known: dict[str, Any] = {"epsilon": 2, "users": 500_000, "repeats": 2}
+    found = lw.recommend(WIDE, **known, like=smooth)
+    usual = lw.MultiscaleWave(WIDE, 2)
+    assert isinstance(found.randomizer, lw.MultiscaleWave)
+    assert found.randomizer.parts not in (None, usual.parts)
+    assert found.randomizer.guarantee == usual.guarantee
+    assert "parts were chosen for this column" in found.reason
+    assert found.predicted_by == "simulation"
+    # What is predicted is predicted of these parts.
+    errors = simulated_errors(
+        found.randomizer,
+        decoder_without_band(found.randomizer),
+        users=500_000,
+        columns={"like": lambda _: smooth},
+        repeats=2,
+        seed=0,
+    )
+    of = found.expected_error["wasserstein"]
+    assert of.typical == pytest.approx(np.mean(errors["wasserstein"]["like"]))
+
+
 def test_people_needed_by_simulation() -> None:
     found = lw.recommend(WIDE, epsilon=2, error=0.004, refine=True, repeats=12)
     assert found.expected_error["wasserstein"].typical == pytest.approx(0.004, rel=0.2)

@@ -25,6 +25,7 @@ COMMANDS = MappingProxyType(
         "tally": "Count the reports of one survey, from one file or many.",
         "merge": "Add tallies of one survey into one, or releases of different people.",
         "decode": "Estimate the distribution behind a tally.",
+        "adapt": "Write the survey of the next epoch, its parts chosen by the answer of the last.",
         "plot": "Draw a result as .png, .svg or .pdf.",
         "difference": "Compare two distributions: the first minus the second, with intervals.",
         "watch": "Look at one more week, and say whether something changed.",

@@ -29,6 +29,7 @@ from lapwing.planning.defaults import (
 )
 from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
 from lapwing.planning.label_recommendation import categorical_choice, least_variance
+from lapwing.planning.planned_parts import planned_parts
 from lapwing.planning.recommended_pair import Recommendation
 from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.risk_table import DISTANCES, shipped
@@ -142,7 +143,8 @@ def recommend(
         Simulate the recommended pair on the reference columns instead of reading the table.
     like : Distribution or array_like [domain.size], optional
         Simulate it on this column: a public one, or a guess. It must not come from the people
-        who are to be protected.
+        who are to be protected. Of numbers, a multiscale wave gets the parts of the least predicted
+        error on it, where they gain.
     repeats : int
         Simulations of each column; at least 1.
     seed : int
@@ -170,7 +172,7 @@ def recommend(
     Cost
     ----
     A millisecond; with `refine` or `like` a decode for every repeat and kind, and a few times
-    that for `error`.
+    that for `error`; a second for the parts that suit `like`.
 
     Examples
     --------
@@ -342,6 +344,13 @@ def _numerical(
     expected, reason = plan.predicted(pair, people), _reason(plan, pair, randomizer, people)
     if columns is None:
         return Recommendation(randomizer, decoder, people, expected, reason, "table")
+
+    if "like" in columns and pair == "multiscale-wave":
+        mass = columns["like"](0)
+        parts = planned_parts(plan.domain, mass, epsilon=plan.epsilon, users=people)
+        planned = MultiscaleWave(plan.domain, plan.epsilon, parts=parts)
+        if planned != randomizer:
+            randomizer, reason = planned, f"{reason} Its parts were chosen for this column."
 
     def simulated(number: int) -> dict[str, ExpectedError]:
         found = simulated_errors(

@@ -292,6 +292,62 @@ class Survey(Generic[Collected]):
         kept = {"survey": self.fingerprint, "answers": self.answers}
         return replace(found, guarantee=self.guarantee, made={**found.made, **kept})
 
+    def next_epoch(
+        self, answer: Distribution, *, users: int | None = None, name: str | None = None
+    ) -> Survey[Counts]:
+        """Return the survey that asks the next people, its parts chosen by a published answer.
+
+        The ladder of :class:`lapwing.MultiscaleWave` suits any column. Where the first people's
+        answer shows a smooth one, the next are not asked about fine bins; where it shows single
+        values that many hold, more are. Domain and epsilon stay. Decode both epochs with
+        :func:`lapwing.decode_together`.
+
+        Parameters
+        ----------
+        answer : Distribution
+            Of the people who reported so far, as :meth:`decode` or `decode_together` returned it.
+        users : int, optional
+            How many people will answer next. Default: as many as have.
+        name : str, optional
+            Of the new survey; default this name and ", next epoch".
+
+        Returns
+        -------
+        Survey
+            A document of its own, with a fingerprint of its own: tallies of the two are never
+            added up. Segments are those of this one.
+
+        Raises
+        ------
+        ArgumentError
+            When the answer is not one of reports: parts chosen by raw data would tell of them.
+            When this survey remembers its reports, or `users` is out of range.
+        DomainError
+            When it is of labels, or of numbers in less than 8 or more than 65,536 symbols.
+        MismatchError
+            When the answer is on another domain.
+
+        Privacy
+        -------
+        The choice is post-processing of a private answer, and the parts are public. Whatever they
+        are, a report promises epsilon. Each person should answer in one epoch: who answers in two
+        has spent epsilon twice.
+
+        Cost
+        ----
+        About a second.
+        """
+        from lapwing.planning.next_parts import next_randomizer
+
+        if self.answers != "fresh":
+            raise ArgumentError(
+                "a survey with remembered reports has no next epoch: devices answered it for ever, "
+                "and in another they would spend epsilon again"
+            )
+        chosen = next_randomizer(self.randomizer, answer, users=users)
+        called = f"{self.name}, next epoch" if name is None else name
+        return Survey(called, chosen, segments=self.segments, segment_minimum=self.segment_minimum)
+
     def _agreed(self) -> dict[str, Any]:
         # Only said where it is so: what is absent keeps its meaning, and every old fingerprint.
         segments = {"segments": [*self.segments], "segment_minimum": self.segment_minimum}

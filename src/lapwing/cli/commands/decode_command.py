@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,12 +15,14 @@ from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.decoder_options import DecoderOptions
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_survey, read_tally
+from lapwing.cli.reading.week_files import read_weeks
 from lapwing.cli.showing.answer import answer_document, answer_rows, answer_tables
 from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_tables
 from lapwing.cli.showing.release_answer import show_release
 from lapwing.cli.showing.series_answer import SeriesOptions, decode_weeks
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.errors import ArgumentError
+from lapwing.survey.joint_decoding import decode_together
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -75,15 +78,16 @@ def decode(
 
     With --series, weeks are decoded together, each with what the others know: lapwing decode
     --series SURVEY TALLY TALLY ..., in the order of time, or releases. A folder stands for its
-    files by name, another survey is for the tallies after it, and - is a week without any.
+    files by name, another survey is for the tallies after it, and - is a week without any. With
+    --together, SURVEY TALLY SURVEY TALLY ... of one distribution give one answer.
     """
     check_level(level)
     output = stored.output
-    if weeks.series:
-        if given != DecoderOptions():
-            raise ArgumentError("a series has its own decoder; leave the options of decoders out")
+    if weeks.several:
+        _check_alone(given)
+        way = _decode_together if weeks.together else decode_weeks
         words = [str(survey_file), *(tally_files or ())]
-        return decode_weeks(words, weeks, table, out, output=output, force=force, level=level)
+        return way(words, weeks, table, out, output=output, force=force, level=level)
     tally_file = _only(tally_files, weeks)
     if tally_file is None:
         if output is not None or given != DecoderOptions():
@@ -105,10 +109,48 @@ def decode(
         write_text(output, result.to_json() + "\n")
     said, tables, rows = _said(survey.name, result, level, output)
     table.write(rows)
+    document: dict[str, Any] = {"command": "decode", "survey": survey.name}
+    document |= {"fingerprint": survey.fingerprint}
+    document |= {"output": None if output is None else str(output)}
+    out.show(document | said, *tables)
+
+
+def _check_alone(given: DecoderOptions) -> None:
+    if given != DecoderOptions():
+        raise ArgumentError(
+            "what is decoded together has its own decoder; leave the options of decoders out"
+        )
+
+
+def _decode_together(
+    words: Sequence[str],
+    weeks: SeriesOptions,
+    table: TableOptions,
+    out: Output,
+    *,
+    output: Path | None,
+    force: bool,
+    level: float,
+) -> None:
+    """Decode the tallies of several surveys to one answer, and show and store it."""
+    weeks.check_together()
+    files = read_weeks(words)
+    pairs = [pair for pair in files.weeks if isinstance(pair, tuple)]
+    if len(pairs) < len(files.weeks):
+        raise ArgumentError("--together takes surveys, each with its tallies, and no releases")
+    table.check(inputs=files.paths, force=force, output=output)
+    if output is not None:
+        check_output(output, inputs=files.paths, force=force)
+    with out.listening():
+        result = decode_together(pairs)
+    if output is not None:
+        write_text(output, result.to_json() + "\n")
+    names = list(dict.fromkeys(survey.name for survey, _ in pairs))
+    said, tables, rows = _said(" and ".join(names), result, level, output)
+    table.write(rows)
     document = {
         "command": "decode",
-        "survey": survey.name,
-        "fingerprint": survey.fingerprint,
+        "together": result.made["together"],
         "output": None if output is None else str(output),
     }
     out.show(document | said, *tables)
@@ -119,8 +161,8 @@ def _only(tallies: list[str] | None, weeks: SeriesOptions) -> Path | None:
     weeks.check_alone()
     if tallies and len(tallies) > 1:
         raise ArgumentError(
-            "one tally is decoded at a time: add several up with lapwing merge, or decode weeks "
-            "together with --series"
+            "one tally is decoded at a time: add several up with lapwing merge, decode weeks "
+            "together with --series, or epochs of one distribution with --together"
         )
     return Path(tallies[0]) if tallies else None
 

@@ -23,9 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesOptions:
-    """The options of weeks that are decoded together."""
+    """The options of several tallies that are decoded together."""
 
     series: bool = option("Decode many weeks together.", default=False)
+    together: bool = option(
+        "Decode tallies of several surveys about one distribution to one answer, such as the "
+        "epochs of lapwing adapt: SURVEY TALLY SURVEY TALLY ...",
+        default=False,
+    )
     names: str | None = option(
         "Of the weeks of a series, with commas between; default: the names of the files.", "NAMES"
     )
@@ -38,6 +43,17 @@ class SeriesOptions:
         """Raise ArgumentError when an option of a series is given without one."""
         if self.names is not None or self.so_far:
             raise ArgumentError("--names and --so-far go with --series")
+
+    @property
+    def several(self) -> bool:
+        """Whether there is more than one tally."""
+        return self.series or self.together
+
+    def check_together(self) -> None:
+        """Raise ArgumentError when what is decoded to one answer is to be a series, too."""
+        if self.series:
+            raise ArgumentError("--series gives an answer for each week, --together one for all")
+        self.check_alone()
 
 
 def decode_weeks(

@@ -173,7 +173,7 @@ class MultiscaleWave(Mixture):
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         parts = self.parts
         if parts is None:
-            parts = _fitted(ladder(float(self.epsilon)), self.domain.size)
+            parts = fitted(ladder(float(self.epsilon)), self.domain.size)
         object.__setattr__(self, "parts", tuple(_part(part) for part in parts))
         super().__post_init__()
 
@@ -218,9 +218,16 @@ def _part(part: Any) -> Wave:
     return kind, scale, share
 
 
-def _fitted(table: tuple[Wave, ...], size: int) -> tuple[Wave, ...]:
-    """Return the table for a domain of so many symbols, each set in the fewest bytes."""
-    fitted: dict[tuple[str, float], float] = {}
+def fitted(table: Sequence[Wave], size: int) -> tuple[Wave, ...]:
+    """Return a table for a domain of so many symbols, each set in the fewest bytes.
+
+    Parameters
+    ----------
+    table : sequence of (kind, size, share)
+        As :func:`ladder` returns it: subsets of :data:`WHOLE` cells stand for the finest.
+    size : int
+    """
+    shares: dict[tuple[str, float], float] = {}
     for kind, scale, share in table:
         targets = [(scale, share)]
         if kind == "subset" and scale == WHOLE and size > WHOLE:
@@ -231,5 +238,5 @@ def _fitted(table: tuple[Wave, ...], size: int) -> tuple[Wave, ...]:
             if kind == "subset":
                 cells = min(cells, float(size))
                 key = ("affine" if cells > BITS else kind, cells)
-            fitted[key] = fitted.get(key, 0.0) + part
-    return tuple((kind, scale, share) for (kind, scale), share in fitted.items())
+            shares[key] = shares.get(key, 0.0) + part
+    return tuple((kind, scale, share) for (kind, scale), share in shares.items())

@@ -1,0 +1,57 @@
+"""`lapwing adapt`: write the survey of the next epoch, its parts chosen by the last answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.outputs import check_output, write_text
+from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
+from lapwing.cli.reading.stored import read_result, read_survey
+from lapwing.cli.wording import described, percent
+
+
+def adapt(
+    survey_file: SurveyFile,
+    result: Annotated[
+        Path,
+        typer.Argument(metavar="RESULT", help="Its answer so far (lapwing decode --output)."),
+    ],
+    output: OutputFile,
+    force: Force = False,
+    *,
+    users: Annotated[
+        int | None,
+        typer.Option(
+            "--users", metavar="N", help="How many people will answer next; default: as many."
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="TEXT", help="Default: the name with ', next epoch'."),
+    ] = None,
+    out: Output,
+) -> None:
+    """Write the survey of the next epoch, its parts chosen by the answer of the last.
+
+    Domain and epsilon stay; the document is another. Decode both with lapwing decode --together.
+    Each person should answer in one epoch: who answers in two has spent epsilon twice.
+    """
+    check_output(output, inputs=[survey_file, result], force=force)
+    survey, answer = read_survey(survey_file), read_result(result)
+    with out.listening():
+        made = survey.next_epoch(answer, users=users, name=name)
+    write_text(output, made.to_json())
+    document = {
+        "command": "adapt",
+        "before": survey.fingerprint,
+        "output": str(output),
+        "survey": made.to_document(),
+    }
+    chosen: Any = made.randomizer
+    rows = [[kind, f"{size:g}", percent(share)] for kind, size, share in chosen.parts]
+    parts = grid("what its people are asked by", ["part", "size", "people"], rows)
+    out.show(document, facts(described(made) | {"written": str(output)}), parts)

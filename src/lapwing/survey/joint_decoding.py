@@ -1,0 +1,185 @@
+"""Tallies of several surveys about one distribution, decoded to one answer.
+
+The surveys may ask in different ways; what they ask about is the same. So the blocks of their
+channels stand side by side in one channel, each with the people who answered it. Weeks whose
+distributions may differ are another thing: `series_decoding.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from lapwing.decoders.decoder import Decoder, check_reads, require_answer
+from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
+from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
+from lapwing.decoders.unbiased.least_squares import LeastSquares
+from lapwing.documents import fingerprint
+from lapwing.errors import ArgumentError, MismatchError, TallyError
+from lapwing.protocol.channels.channel import Block, Channel, check_given
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.observation import check_observation
+from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.results.distribution import Distribution
+from lapwing.survey.registry import DECODERS
+from lapwing.survey.survey import Survey
+
+
+def decode_together(
+    collected: Sequence[tuple[Survey[Any], Tally]],
+    *,
+    decoder: Decoder[Distribution] | str | None = None,
+) -> Distribution:
+    """Return the one distribution behind the tallies of several surveys on one domain.
+
+    Such as the epochs of a survey whose later ones :meth:`lapwing.Survey.next_epoch` chose. All
+    reports take part in full, each through its own channel; randomizers and epsilons may differ.
+
+    Parameters
+    ----------
+    collected : sequence of (Survey, Tally)
+        Of different people, drawn alike: one distribution is behind all of them. Tallies of
+        nobody are left out.
+    decoder : Decoder or str, optional
+        One that reads counts. Default: of numbers :class:`lapwing.SpectralPrior`, or above 65,536
+        symbols EMS; of labels least squares on the simplex.
+
+    Returns
+    -------
+    Distribution
+        Of all who reported. Its guarantee is the weakest of the surveys'.
+
+    Raises
+    ------
+    ArgumentError
+        When there are no surveys, or one is no pair of a survey and its tally; when reports are
+        remembered: that is the same randomness in every epoch, which may not be counted twice.
+    MismatchError
+        When a survey is on another domain, a tally is not its survey's, or is given twice.
+    TallyError
+        When nobody reported at all.
+
+    Privacy
+    -------
+    Post-processing. The guarantee is that of one report, so it is what a person is promised who
+    answers in one of the surveys; who answers in several has spent the sum.
+
+    Examples
+    --------
+    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.planning.simulation import simulate
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> line = Interval(0, 60, bins=16)
+    >>> surveys = [Survey("wait", SquareWave(line, epsilon)) for epsilon in (1, 2)]
+    >>> pairs = [(one, simulate(one.randomizer, [500] * 16, rng=1)) for one in surveys]
+    >>> both = decode_together(pairs)
+    >>> both.reports, str(both.guarantee.epsilon)
+    (16000, '2')
+    """
+    if not isinstance(collected, Iterable):
+        raise ArgumentError(
+            "give a list of pairs: decode_together([(first, its_tally), (second, its_tally)])"
+        )
+    given = list(collected)
+    read = [_read(one, number) for number, one in enumerate(given, start=1)]
+    if not read:
+        raise ArgumentError("there is nothing to decode: give at least one survey with its tally")
+    _check_domains(read)
+    there = [one for one in read if one[2].total > 0]
+    if not there:
+        raise TallyError("there is nothing to decode: the tallies hold no reports")
+    _check_different([counts for _, _, counts in there])
+    channel, counts = joined([(channel, counts) for _, channel, counts in there])
+    chosen: Any = _default(channel.domain) if decoder is None else DECODERS.made(decoder)
+    check_reads(chosen)
+    found = chosen.decode(channel, counts)
+    require_answer(found, channel.domain, type(chosen).__name__)
+    surveys = [{"survey": one.fingerprint, "reports": held.total} for one, _, held in there]
+    made: Distribution = replace(found, made={**found.made, "together": surveys})
+    return made
+
+
+def joined(observed: Sequence[tuple[Channel, Counts]]) -> tuple[Channel, Counts]:
+    """Return one channel and its counts, of several about one distribution.
+
+    Parameters
+    ----------
+    observed : sequence of (Channel, Counts)
+        On one domain, each with at least one report.
+
+    Returns
+    -------
+    (Channel, Counts)
+        Blocks in the order given. The share of each is the part of all people who were asked
+        through its channel, times its share there; its counts and reports are its own.
+    """
+    people = sum(counts.total for _, counts in observed)
+    blocks = [
+        Block(block.operator, block.law, block.share * counts.total / people)
+        for channel, counts in observed
+        for block in channel.blocks
+    ]
+    name = fingerprint({"together": [channel.fingerprint for channel, _ in observed]})
+    weakest = None
+    promises = [channel.guarantee for channel, _ in observed]
+    known = [promise for promise in promises if promise is not None]
+    if len(known) == len(promises):
+        weakest = max(known, key=lambda promise: promise.epsilon)
+    return (
+        Channel(observed[0][0].domain, blocks, name, weakest),
+        Counts(
+            [numbers for _, counts in observed for numbers in counts.blocks],
+            [number for _, counts in observed for number in counts.reports],
+            name,
+        ),
+    )
+
+
+def _read(one: Any, number: int) -> tuple[Survey[Any], Channel, Counts]:
+    """Return a survey with what its decoder is given."""
+    if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], Survey)):
+        raise ArgumentError(f"number {number} must be a pair of a survey and its tally")
+    survey, tally = one
+    check_observation(tally)
+    survey.check(tally)
+    if survey.answers != "fresh":
+        raise ArgumentError(
+            f"survey {number} has remembered reports: who answers again sends the same randomness, "
+            "which may not be counted twice; decode it alone"
+        )
+    channel: Any = survey.randomizer.channel_for(tally)
+    counts: Counts = channel.counts(tally)
+    channel = survey.randomizer.channel_for(counts)
+    if counts.total:
+        check_given(channel, counts)
+    return survey, channel, counts
+
+
+def _check_domains(read: Sequence[tuple[Survey[Any], Channel, Counts]]) -> None:
+    first = read[0][1].domain.to_document()
+    for number, (_, channel, _) in enumerate(read[1:], start=2):
+        if channel.domain.to_document() != first:
+            raise MismatchError(
+                f"survey {number} is on another domain than survey 1; one distribution has one "
+                "domain, so decode them apart"
+            )
+
+
+def _check_different(tallies: Sequence[Counts]) -> None:
+    seen: list[Counts] = []
+    for counts in tallies:
+        plain = replace(counts, survey=None)
+        if plain in seen:
+            raise MismatchError(
+                "the same tally is given twice, and its people would count double; give it once"
+            )
+        seen.append(plain)
+
+
+def _default(domain: Domain) -> Decoder[Distribution]:
+    if not domain.ordered:
+        return LeastSquares()
+    if domain.size <= SYMBOL_LIMIT:
+        return SpectralPrior()
+    return ExpectationMaximization(smoothed=True)

@@ -1,0 +1,57 @@
+"""`lapwing adapt` and `lapwing decode --together`: epochs on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from tests.cli.running import Program
+
+LINE = lw.Interval(0, 60, bins=16)
+FIRST = lw.Survey("wait", lw.MultiscaleWave(LINE, 2))
+COUNTS = np.arange(16, 0, -1) * 500
+
+
+@pytest.fixture
+def epochs(tmp_path: Path, done: Program) -> Path:
+    """Two epochs, the second as the program chose it, and the tallies of both."""
+    (tmp_path / "first.json").write_text(FIRST.to_json())
+    write(tmp_path / "first.tally.json", lw.simulate(FIRST.randomizer, COUNTS, rng=1))
+    done("decode", "first.json", "first.tally.json", "-o", "answer.json")
+    done("adapt", "first.json", "answer.json", "--users", "30000", "-o", "second.json")
+    second = lw.Survey.read(tmp_path / "second.json")
+    write(tmp_path / "second.tally.json", lw.simulate(second.randomizer, 2 * COUNTS, rng=2))
+    return tmp_path
+
+
+def write(path: Path, tally: lw.Counts) -> None:
+    path.write_text(json.dumps(tally.to_document()))
+
+
+def test_it_writes_what_the_library_chooses(epochs: Path, done: Program) -> None:
+    answer = lw.Distribution.from_json((epochs / "answer.json").read_text())
+    meant = FIRST.next_epoch(answer, users=30_000)
+    written = lw.Survey.read(epochs / "second.json")
+    assert written == meant and written.fingerprint != FIRST.fingerprint
+    named = ("adapt", "first.json", "answer.json", "--name", "again", "-o", "third.json")
+    document = done(*named, "--json").document
+    assert document["survey"]["name"] == "again" and document["before"] == FIRST.fingerprint
+    assert "subset" in done(*named, "--force").out
+
+
+def test_both_epochs_give_one_answer(epochs: Path, done: Program, lapwing: Program) -> None:
+    files = ("first.json", "first.tally.json", "second.json", "second.tally.json")
+    said = done("decode", "--together", *files, "-o", "both.json", "--json").document
+    assert [one["reports"] for one in said["together"]] == [COUNTS.sum(), 2 * COUNTS.sum()]
+    both = lw.Distribution.from_json((epochs / "both.json").read_text())
+    assert both.reports == 3 * COUNTS.sum()
+    np.testing.assert_allclose(both.mass, COUNTS / COUNTS.sum(), atol=0.02)
+    assert "204,000" in done("decode", "--together", *files).out
+    swapped = ("first.json", "second.tally.json", "second.json", "first.tally.json")
+    assert lapwing("decode", "--together", *swapped).code == 4
+    for extra in (("--series",), ("--names", "a,b"), ("--decoder", "least-squares")):
+        assert lapwing("decode", "--together", *files, *extra).code == 2

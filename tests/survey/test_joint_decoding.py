@@ -1,0 +1,118 @@
+"""Tallies of several surveys as one answer: nothing is lost, swapped or counted twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.errors import ArgumentError, MismatchError, TallyError
+from lapwing.survey.joint_decoding import joined
+
+LINE = lw.Interval(0, 60, bins=32)
+LADDER = lw.Survey("wait", lw.MultiscaleWave(LINE, 2))
+WAVE = lw.Survey("wait on", lw.SquareWave(LINE, 1))
+SHAPE = np.linspace(400, 20, 32).astype(np.int64)
+
+
+def told(survey: lw.Survey, counts: Any = SHAPE, *, seed: int = 1) -> lw.Counts:
+    return lw.simulate(survey.randomizer, counts, rng=seed)
+
+
+def nobody(survey: lw.Survey) -> lw.Counts:
+    blocks = [np.zeros(block.outputs, int) for block in survey.randomizer.channel.blocks]
+    return lw.Counts(blocks, [0] * len(blocks), survey.randomizer.fingerprint)
+
+
+def test_one_survey_alone_is_what_it_decodes_to() -> None:
+    tally = told(LADDER)
+    alone = LADDER.decode(tally)
+    for pairs in ([(LADDER, tally)], [(LADDER, tally), (WAVE, nobody(WAVE))]):
+        found = lw.decode_together(pairs)
+        np.testing.assert_array_equal(found.mass, alone.mass)
+        assert found.reports == alone.reports and found.guarantee == alone.guarantee
+    band, same = found.confidence_band(), alone.confidence_band()
+    np.testing.assert_array_equal(band.low, same.low)
+
+
+def test_two_tallies_of_one_survey_are_their_sum_in_any_order() -> None:
+    first, second = told(LADDER), told(LADDER, SHAPE[::-1].copy(), seed=2)
+    both = LADDER.decode(first + second)
+    for tallies in ((first, second), (second, first)):
+        found = lw.decode_together([(LADDER, tally) for tally in tallies])
+        assert found.reports == both.reports == 2 * SHAPE.sum()
+        np.testing.assert_allclose(found.mass, both.mass, atol=1e-9)
+    # As it would be if an epoch were left out.
+    assert np.abs(LADDER.decode(first).mass - both.mass).max() > 0.01
+
+
+def test_each_block_keeps_its_own_people() -> None:
+    small, large = told(LADDER, SHAPE // 10), told(WAVE, 10 * SHAPE)
+    ladder, wave = LADDER.randomizer.channel, WAVE.randomizer.channel
+    channel, counts = joined([(ladder, small), (wave, large)])
+    assert list(counts.reports) == [*small.reports, *large.reports]
+    shares = [block.share for block in channel.blocks]
+    assert sum(shares) == pytest.approx(1)
+    assert shares[-1] == pytest.approx(large.total / (small.total + large.total))
+    channel.check(counts)
+    turned, _ = joined([(wave, large), (ladder, small)])
+    assert turned.fingerprint != channel.fingerprint
+    with pytest.raises(MismatchError):
+        ladder.check(counts)
+
+
+def test_the_many_outweigh_the_few() -> None:
+    turned = SHAPE[::-1].copy()
+    pairs = [(LADDER, told(LADDER, SHAPE // 20)), (WAVE, told(WAVE, 200 * turned))]
+    found = lw.decode_together(pairs)
+    assert np.abs(found.mass - turned / turned.sum()).sum() < 0.15
+    # The other way round it would be the falling line.
+    assert np.abs(found.mass - SHAPE / SHAPE.sum()).sum() > 0.6
+
+
+def test_the_promise_is_the_weakest_and_the_result_says_of_whom_it_is() -> None:
+    tallies = told(WAVE), told(LADDER)
+    found = lw.decode_together([(WAVE, tallies[0]), (LADDER, tallies[1])])
+    assert found.guarantee == LADDER.guarantee
+    assert found.made["together"] == [
+        {"survey": one.fingerprint, "reports": tally.total}
+        for one, tally in zip((WAVE, LADDER), tallies, strict=True)
+    ]
+    assert lw.Distribution.from_document(found.to_document()).made == found.made
+
+
+def test_decoders_by_name_and_labels() -> None:
+    pairs = [(WAVE, told(WAVE)), (LADDER, told(LADDER))]
+    named = lw.decode_together(pairs, decoder="least-squares")
+    assert named.made["class"] == "least-squares"
+    colours = lw.Categories(["red", "green", "blue"])
+    asked = [
+        lw.Survey("a", lw.GeneralizedRandomizedResponse(colours, 1)),
+        lw.Survey("b", lw.OptimizedUnaryEncoding(colours, 2)),
+    ]
+    found = lw.decode_together([(one, told(one, np.array([6000, 3000, 1000]))) for one in asked])
+    np.testing.assert_allclose(found.mass, [0.6, 0.3, 0.1], atol=0.05)
+
+
+def test_what_does_not_belong_together() -> None:
+    tally = told(LADDER)
+    elsewhere = lw.Survey("wait", lw.SquareWave(lw.Interval(0, 90, bins=32), 1))
+    kept = lw.Survey("kept", lw.SquareWave(LINE, 1), remembered=True)
+    refused: list[tuple[Any, type[Exception], str]] = [
+        ([], ArgumentError, "at least one"),
+        ([tally], ArgumentError, "pair of a survey"),
+        ((LADDER, tally), ArgumentError, "pair of a survey"),
+        (LADDER, ArgumentError, "list of pairs"),
+        ([(LADDER, nobody(LADDER))], TallyError, "no reports"),
+        ([(LADDER, tally), (LADDER, tally)], MismatchError, "given twice"),
+        ([(LADDER, tally), (WAVE, tally)], MismatchError, "made by"),
+        ([(WAVE, tally), (LADDER, told(WAVE))], MismatchError, "made by"),
+        ([(LADDER, tally), (elsewhere, told(elsewhere))], MismatchError, "another domain"),
+        ([(LADDER, tally), (elsewhere, nobody(elsewhere))], MismatchError, "another domain"),
+        ([(kept, told(kept))], ArgumentError, "remembered"),
+    ]
+    for pairs, error, words in refused:
+        with pytest.raises(error, match=words):
+            lw.decode_together(pairs)
