@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+import lapwing as lw
 from lapwing import Categories, Interval, SquareWave, Survey
 from lapwing.cli import main
 from lapwing.documents import canonical
@@ -34,6 +35,7 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.summary import Summary
 from lapwing.protocol.messages.tally import ReportLog
 from tests.engines.arrow.test_same_tallies import _labels, _one_of_each, _survey, _table
+from tests.engines.page import example
 from tests.engines.spark.local_spark import failing_once, python_without_lapwing, start
 
 pytestmark = [
@@ -205,7 +207,13 @@ def test_what_is_wrong_is_said_before_a_job_starts(
     table = pa.table({"report": pa.array([bytes(one) for one in reports.data], pa.binary())})
     table = table.append_column("share", pa.array(np.ones(50)))
     df = read(table)
-    jobs = session.sparkContext.statusTracker().getJobIdsForGroup
+    told = session._jsparkSession.sparkContext().listenerBus()
+
+    def jobs() -> Any:
+        # What is known of jobs comes through a queue, which may be behind what just happened.
+        told.waitUntilEmpty(60_000)
+        return session.sparkContext.statusTracker().getJobIdsForGroup()
+
     before = len(jobs())
     asked: list[dict[str, Any]] = [
         {"column": "reprot"},
@@ -478,3 +486,25 @@ def test_the_command_line(
     ):
         found, said = run(*words)
         assert found == code and part in said and len(said.splitlines()) == 1, said
+
+
+def test_the_example_of_the_page_runs(session: Any, tmp_path: Path) -> None:
+    survey = Survey("i", SquareWave(Interval(0, 400_000, bins=32), 1))
+    incomes = np.linspace(0, 400_000, 40)
+    kept = survey.randomize(incomes)
+    table = pa.table(
+        {
+            "report": pa.array([bytes(one) for one in kept.data], pa.binary()),
+            "country": ["PT", "ES"] * 20,
+            "year": pa.array([2026] * 40, pa.int32()),
+        }
+    )
+    for name, rows in (("reports", table), ("values", pa.table({"income": incomes}))):
+        (tmp_path / name).mkdir()
+        parquet.write_table(rows, tmp_path / name / "0.parquet")
+    (tmp_path / "out").mkdir()
+    names: dict[str, Any] = {"spark": session, "survey": survey, "lw": lw}
+    code = example("spark").replace("hdfs://", str(tmp_path))
+    exec(compile(code, "engines.md", "exec"), names)
+    assert names["counted"].groups["country=PT/year=2026"].total == 20
+    assert names["reports"].count() == 40
