@@ -34,7 +34,7 @@ def left_inverse(columns: Matrix) -> Matrix:
     A column that is zero but for rounding has the amplitude zero. Of an even number of cells on a
     circle, the last wave is one: its cosine is zero in the middle of every cell.
     """
-    inverse: Matrix = np.linalg.pinv(columns, rcond=_ROUNDING)
+    inverse: Matrix = np.asarray(np.linalg.pinv(columns, rcond=_ROUNDING), dtype=np.float64)
     return inverse
 
 

@@ -17,6 +17,7 @@ from pyarrow import parquet
 
 import lapwing as lw
 from lapwing.engines.arrow import count, randomize, summarize, table_reader, tally
+from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.errors import ReportError
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.reports import Reports
@@ -91,6 +92,9 @@ def test_a_column_of_the_file_is_not_that_of_its_folder(tmp_path: Path) -> None:
     assert by_place == {"a": whole([1]), "b": whole([2, 2])}
     by_year = tally(tmp_path, SURVEY, column="report", by="year").groups
     assert by_year == {"2026": whole([1, 2, 2])}
+    (held,) = tables_of(tmp_path)
+    cells = [cell for batch in held.batches(["place"]) for cell in batch.column(0).to_pylist()]
+    assert cells == ["a", "b", "b"]
 
 
 def test_values_and_segments_keep_their_places() -> None:
