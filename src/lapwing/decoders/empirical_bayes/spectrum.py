@@ -38,6 +38,17 @@ PSEUDO_COUNT = 4.0
 """Weight, in amplitudes, of the chosen spectrum when half-octaves are refined."""
 
 
+def _beside(place: Place) -> list[Place]:
+    """Return the places one step away in one of the three lines of the grid."""
+    steps = product(range(3), (-1, 1))
+    near = [(*place[:line], place[line] + step, *place[line + 1 :]) for line, step in steps]
+    sizes = [len(line) for line in _GRID]
+    return [other for other in near if all(0 <= i < n for i, n in zip(other, sizes, strict=True))]
+
+
+_BESIDE = {place: _beside(place) for place in product(*(range(len(line)) for line in _GRID))}
+
+
 @dataclass(frozen=True, eq=False)
 class Spectrum:
     """Prior variances of the amplitudes, with the evidence for them.
@@ -64,7 +75,7 @@ def evidence_of(information: Matrix, score: Vector, variance: Vector) -> float:
     root = np.sqrt(variance)
     matrix = information * root
     matrix *= root[:, None]
-    matrix[np.diag_indices_from(matrix)] += 1
+    matrix.reshape(-1)[:: variance.size + 1] += 1
     # LAPACK itself: SciPy's wrappers copy and check, a third of the time at 200 frequencies.
     # The matrix is symmetric, so its transpose is it in LAPACK's order.
     factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
@@ -108,7 +119,7 @@ def averaged_spectrum(
         unmoved.remove(place)
         if spectra[place][0] < best - _UNLIKELY:
             break
-        for near in _beside(place):
+        for near in _BESIDE[place]:
             if near not in spectra:
                 weigh(near)
                 unmoved.add(near)
@@ -116,14 +127,6 @@ def averaged_spectrum(
     weights = np.exp([evidence - best for evidence, _ in spectra.values()])
     weights /= weights.sum()
     return Spectrum(np.exp(weights @ np.log([waves for _, waves in spectra.values()])), best)
-
-
-def _beside(place: Place) -> list[Place]:
-    """Return the places one step away in one of the three lines of the grid."""
-    steps = product(range(3), (-1, 1))
-    near = [(*place[:line], place[line] + step, *place[line + 1 :]) for line, step in steps]
-    sizes = [len(line) for line in _GRID]
-    return [other for other in near if all(0 <= i < n for i, n in zip(other, sizes, strict=True))]
 
 
 def refined(
