@@ -29,11 +29,14 @@ class WeekFiles:
         Of the files, without their endings.
     paths : list of Path
         All files that were read.
+    bare : list of Path
+        Surveys with no tally after them.
     """
 
     weeks: list[WeekGiven]
     names: list[str]
     paths: list[Path]
+    bare: list[Path]
 
 
 def read_weeks(words: Sequence[str]) -> WeekFiles:
@@ -50,15 +53,18 @@ def read_weeks(words: Sequence[str]) -> WeekFiles:
     names: list[str] = []
     survey: Survey[Any] | None = None
     paths = []
+    bare: list[Path] = []
+    kind = None
     for path in _listed(words):
         if path is None:
             weeks.append(None)
             names.append(f"gap {len(weeks)}")
             continue
         paths.append(path)
-        kind = read(path).get("format")
+        last, kind = kind, read(path).get("format")
         if kind == SURVEY:
             survey = read_survey(path)
+            bare.append(path)
             continue
         if kind == RELEASE:
             weeks.append(read_stored_release(path))
@@ -68,10 +74,11 @@ def read_weeks(words: Sequence[str]) -> WeekFiles:
             )
         else:
             weeks.append((survey, read_tally(path)))
+            bare = bare[:-1] if last == SURVEY else bare
         names.append(path.name.removesuffix(".json").removesuffix(".tally"))
     if not weeks:
-        raise ArgumentError("a series needs weeks: the survey, then its tallies in order")
-    return WeekFiles(weeks, names, paths)
+        raise ArgumentError("there is no tally: name the survey, then its tallies in order")
+    return WeekFiles(weeks, names, paths, bare)
 
 
 def _listed(words: Sequence[str]) -> list[Path | None]:
