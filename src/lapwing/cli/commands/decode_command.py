@@ -134,7 +134,7 @@ def _decode_together(
 ) -> None:
     """Decode the tallies of several surveys to one answer, and show and store it."""
     weeks.check_together()
-    files = read_weeks(words)
+    files = read_weeks(words, dated=False)
     pairs = [pair for pair in files.weeks if isinstance(pair, tuple)]
     if len(pairs) < len(files.weeks):
         raise ArgumentError(

@@ -10,6 +10,7 @@ from typing import Any
 from lapwing.cli.reading.stored import RELEASE, read_stored_release, read_survey, read_tally
 from lapwing.documents import read
 from lapwing.errors import ArgumentError
+from lapwing.results.week_names import with_missing
 from lapwing.survey.series_decoding import WeekGiven
 from lapwing.survey.survey import FORMAT as SURVEY
 from lapwing.survey.survey import Survey
@@ -39,10 +40,12 @@ class WeekFiles:
     bare: list[Path]
 
 
-def read_weeks(words: Sequence[str]) -> WeekFiles:
+def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
     """Return the weeks that words of the command line name, in their order.
 
-    A folder stands for its files by name, hidden ones apart; a survey is for the tallies after it.
+    A folder stands for its files by name, hidden ones apart; where they are dates and some date is
+    missing between them, that week is a gap, unless somebody names the weeks otherwise (`dated`). A
+    survey is for the tallies after it.
 
     Raises
     ------
@@ -55,10 +58,10 @@ def read_weeks(words: Sequence[str]) -> WeekFiles:
     paths = []
     bare: list[Path] = []
     kind = None
-    for path in _listed(words):
-        if path is None:
+    for path in _listed(words, dated):
+        if not isinstance(path, Path):
             weeks.append(None)
-            names.append(f"gap {len(weeks)}")
+            names.append(path or f"gap {len(weeks)}")
             continue
         paths.append(path)
         last, kind = kind, read(path).get("format")
@@ -75,21 +78,30 @@ def read_weeks(words: Sequence[str]) -> WeekFiles:
         else:
             weeks.append((survey, read_tally(path)))
             bare = bare[:-1] if last == SURVEY else bare
-        names.append(path.name.removesuffix(".json").removesuffix(".tally"))
+        names.append(_name(path))
     if not weeks:
         raise ArgumentError("there is no tally: name the survey, then its tallies in order")
     return WeekFiles(weeks, names, paths, bare)
 
 
-def _listed(words: Sequence[str]) -> list[Path | None]:
-    found: list[Path | None] = []
+def _name(path: Path) -> str:
+    return path.name.removesuffix(".json").removesuffix(".tally")
+
+
+def _listed(words: Sequence[str], dated: bool) -> list[Path | str]:
+    """Return the files that words name, and of weeks without one the name, or nothing."""
+    found: list[Path | str] = []
     for word in words:
         path = Path(word)
         if word == GAP:
-            found.append(None)
+            found.append("")
         elif path.is_dir():
             files = (each for each in path.iterdir() if each.is_file())
-            found += sorted(each for each in files if not each.name.startswith("."))
+            there = sorted(each for each in files if not each.name.startswith("."))
+            named = {_name(each): each for each in there}
+            alone = dated and len(named) == len(there)
+            whole = with_missing(list(named)) if alone else []
+            found += [named.get(name, name) for name in whole] or there
         else:
             found.append(path)
     return found
