@@ -57,7 +57,7 @@ def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
     survey: Survey[Any] | None = None
     paths = []
     bare: list[Path] = []
-    kind = None
+    kind: Any = None
     for path in _listed(words, dated):
         if not isinstance(path, Path):
             weeks.append(None)
