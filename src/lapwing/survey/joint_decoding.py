@@ -12,13 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 from lapwing.decoders.decoder import Decoder, check_reads, require_answer
+from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.unbiased.least_squares import LeastSquares
+from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.documents import fingerprint
-from lapwing.errors import ArgumentError, MismatchError, TallyError
+from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
+from lapwing.planning.defaults import FEW
 from lapwing.protocol.channels.channel import Block, Channel, check_given
-from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.results.distribution import Distribution
@@ -43,7 +45,8 @@ def decode_together(
         nobody are left out.
     decoder : Decoder or str, optional
         One that reads counts. Default: of numbers :class:`lapwing.SpectralPrior`, or above 65,536
-        symbols EMS; of labels least squares on the simplex.
+        symbols EMS. Of labels :class:`lapwing.MixturePrior` from 24 on, where each survey estimates
+        every share by itself, and least squares on the simplex else.
 
     Returns
     -------
@@ -91,7 +94,7 @@ def decode_together(
         raise TallyError("there is nothing to decode: the tallies hold no reports")
     _check_different([counts for _, _, counts in there])
     channel, counts = joined([(channel, counts) for _, channel, counts in there])
-    chosen: Any = _default(channel.domain) if decoder is None else DECODERS.made(decoder)
+    chosen: Any = _default(channel, counts) if decoder is None else DECODERS.made(decoder)
     check_reads(chosen)
     found = chosen.decode(channel, counts)
     require_answer(found, channel.domain, type(chosen).__name__)
@@ -177,9 +180,14 @@ def _check_different(tallies: Sequence[Counts]) -> None:
         seen.append(plain)
 
 
-def _default(domain: Domain) -> Decoder[Distribution]:
-    if not domain.ordered:
+def _default(channel: Channel, counts: Counts) -> Decoder[Distribution]:
+    if channel.domain.ordered:
+        few = channel.domain.size <= SYMBOL_LIMIT
+        return SpectralPrior() if few else ExpectationMaximization(smoothed=True)
+    if channel.domain.size < FEW:
         return LeastSquares()
-    if domain.size <= SYMBOL_LIMIT:
-        return SpectralPrior()
-    return ExpectationMaximization(smoothed=True)
+    try:
+        unbiased_shares(channel, counts)
+    except UnsupportedChannelError:
+        return LeastSquares()
+    return MixturePrior()
