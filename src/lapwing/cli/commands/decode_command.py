@@ -137,7 +137,7 @@ def _decode_together(
     files = read_weeks(words)
     pairs = [pair for pair in files.weeks if isinstance(pair, tuple)]
     if len(pairs) < len(files.weeks):
-        raise ArgumentError("--together takes surveys, each with its tallies, and no releases")
+        raise ArgumentError("--together takes surveys with their tallies, no releases or gaps")
     table.check(inputs=files.paths, force=force, output=output)
     if output is not None:
         check_output(output, inputs=files.paths, force=force)
