@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ process, which alone took `import lapwing` from 1.2 to 1.5 times its yardstick."
 _FOLDER = Path(__file__).resolve().parent
 
 
+@cache
 def place(name: str) -> str:
     """Return where the script of a benchmark lies below `benchmarks`, without ".py".
 

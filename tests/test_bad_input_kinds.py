@@ -20,6 +20,7 @@ from lapwing.errors import (
     LapwingError,
     UnsupportedChannelError,
 )
+from lapwing.protocol.release import Mechanism
 from lapwing.survey import registry
 from tests.contracts.registered import DOMAINS, RANDOMIZERS
 from tests.contracts.registered_decoders import DECODERS
@@ -93,6 +94,15 @@ def test_a_mechanism_asks_for_a_summary(mechanism: Any, given: Any) -> None:
     promise = lw.Promise("replace-one", epsilon=1)
     with pytest.raises(ArgumentError, match=r"counts of a Summary.*lapwing\.release"):
         mechanism.release(mistaken(given), promise)
+
+
+def test_a_mechanism_of_ones_own_that_draws_nothing_says_what_it_lacks() -> None:
+    class Mine(Mechanism):
+        pass
+
+    promise, summary = lw.Promise("replace-one", epsilon=1), lw.Summary.of_values([0.5], WAVE)
+    with pytest.raises(TypeError, match=r"Mine is no mechanism yet: .* _drawn\(summary, promise"):
+        Mine().release(summary, promise)
 
 
 SURVEY = lw.Survey("x", lw.SquareWave(WAVE, epsilon=1))

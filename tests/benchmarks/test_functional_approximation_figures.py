@@ -277,6 +277,19 @@ class TestPage:
         }
         assert wanted == {one.where for one in claims} - {"section IV-C"}
 
+    def test_the_index_counts_a_claim_at_one_figure(self, monkeypatch):
+        places = {place for _, _, where in central_index.FIGURES.values() for place in where}
+
+        def judged(benchmark):
+            own = [w for _, one, w in central_index.FIGURES.values() if one == benchmark]
+            return [(place, HOLDS) for place in {place for where in own for place in where}]
+
+        monkeypatch.setattr(central_index, "judged", judged)
+        text = central_index.index()
+        assert sum(map(int, re.findall(r"holds (\d+)", text))) == len(places)
+        lines = {line.split("|")[1].strip(): line for line in text.splitlines() if "|" in line}
+        assert lines["27"].endswith("| with figure 9 |") and "holds 2" in lines["2"]
+
     def test_verdicts_are_counted_by_place(self):
         claims = [("figures 2 (m)", HOLDS), ("figures 2 (n)", CONTRADICTED), ("figures 20", HOLDS)]
         both = ("figures 2 (m)", "figures 2 (n)")

@@ -12,8 +12,11 @@ import pytest
 from benchmarks import tables, verdicts
 from benchmarks.accuracy.papers import drawing, figure_runs
 from benchmarks.accuracy.papers.functional_approximation import central_judging
+from benchmarks.accuracy.papers.functional_approximation import (
+    functional_approximation_pictures as pictures,
+)
 from benchmarks.accuracy.papers.square_wave import square_wave_claims, square_wave_figures
-from benchmarks.accuracy.papers.wavelet import wavelet_claims
+from benchmarks.accuracy.papers.wavelet import wavelet_claims, wavelet_pictures
 
 NOISE = 1 + 0.002 * np.random.default_rng(5).standard_normal(20)
 
@@ -71,3 +74,67 @@ def test_a_papers_page_does_not_start_with_another_unit():
     general, papers = tables._opening("accuracy/local"), tables._opening("accuracy/papers/wavelet")
     assert general == tables._OPENINGS["accuracy"] != papers == tables._OPENINGS["accuracy/papers"]
     assert "parts of the domain" not in papers and "own file or a stand-in" in papers
+
+
+class TestWaveletPictures:
+    """Those of the wavelet paper have their own curves: bars, the better Wiener method, a log."""
+
+    def rows(self):
+        means = {"DW": (0.02, 0.001), "IIW": (0.01, 0.002), "HH": (0.04, 0.003)}
+        methods = {
+            name: {"w1": {"mean": mean, "standard_error": error}}
+            for name, (mean, error) in means.items()
+        }
+        return [{"epsilon": epsilon, "methods": methods} for epsilon in (1, 2)]
+
+    def test_curves_have_bars_of_two_errors_on_a_logarithmic_axis(self):
+        _, axes = drawing.panels(1, 1)
+        wavelet_pictures._curves(axes[0, 0], self.rows(), "w1", [wavelet_pictures.WIENER, "HH"])
+        wiener, tree = axes[0, 0].containers
+        assert axes[0, 0].get_yscale() == "log"
+        assert wiener[0].get_ydata().tolist() == [100.0, 100.0]
+        assert tree[0].get_ydata().tolist() == [400.0, 400.0]
+        ends = [[float(y) for _, y in one] for one in wiener[2][0].get_segments()]
+        assert ends == [[pytest.approx(60), pytest.approx(140)]] * 2
+
+
+def test_choices_are_judged_by_their_best():
+    """One of the choices is worse than all the rest, and another better."""
+    row = {"methods": {name: {"w1": kept(mean)} for name, mean in (("a", 1), ("b", 9), ("c", 4))}}
+    assert wavelet_claims.worst_even_at_best(row, "w1", ["a", "b"], ["c"]).failed
+    assert wavelet_claims.worst_even_at_best(row, "w1", ["b"], ["c", "a"]).met
+
+
+class TestCentralJudges:
+    """A row in which HQ is worse than one of the others and better than the other."""
+
+    def row(self, **means: float) -> dict:
+        return {
+            "column": "normal",
+            "epsilon": 1,
+            "methods": {
+                name: {key: kept(mean) for key in ("ks", "w1", "energy")}
+                for name, mean in means.items()
+            },
+        }
+
+    def test_the_worst_is_worse_than_each(self):
+        row = self.row(hq=4, a=1, b=9)
+        assert all(cell.failed for cell in central_judging.worst([row], "hq", ["a", "b"]))
+        assert all(cell.met for cell in central_judging.worst([row], "hq", ["a"]))
+
+    def test_the_second_of_four_is_not_the_third(self):
+        row = self.row(ours=4, a=1, b=2, c=9)
+        third = central_judging.among_the_first([row], "ours", ["a", "b", "c"], first=2)
+        assert all(cell.failed for cell in third)
+        second = central_judging.among_the_first([row], "ours", ["a", "c"], first=2)
+        assert all(cell.met for cell in second)
+
+    def test_panels_have_bars_of_their_own_errors_on_a_logarithmic_axis(self):
+        rows = [self.row(a=4), {**self.row(a=2), "epsilon": 2}]
+        figure = pictures.by_epsilon(rows, ["normal"], ["a"], "Figure 0")
+        for ax in figure.axes[:3]:
+            (bars,) = ax.containers[0][2]
+            assert ax.get_xscale() == "log"
+            for (_, low), (_, high) in bars.get_segments():
+                assert high - low == pytest.approx(4 * (high + low) / 2 / 100)

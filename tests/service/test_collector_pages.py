@@ -78,7 +78,8 @@ def test_the_way_from_a_shell_ends_at_an_open_epoch(tmp_path: Path) -> None:
             capture_output=True,
         )
         made = json.loads((tmp_path / "income.json").read_text())
-        epochs = httpx.get(f"{here.address}/v1/surveys/{made['fingerprint']}/epochs").json()
+        listed = f"{here.address}/v1/surveys/{made['fingerprint']}/epochs"
+        epochs = httpx.get(listed, timeout=60).json()
     assert [(each["name"], each["state"]) for each in epochs["epochs"]] == [("2026-w48", "open")]
 
 

@@ -121,7 +121,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         path = open_survey(collector.address, SURVEY)
         headers = {"content-type": MEDIA_TYPE}
         body = batch_of(SURVEY, *range(8)).to_bytes()
-        stored = httpx.put(f"{path}/epochs/e/batches/{'0' * 32}", content=body, headers=headers)
+        sent = f"{path}/epochs/e/batches/{'0' * 32}"
+        stored = httpx.put(sent, content=body, headers=headers, timeout=60)
         assert stored.status_code == 201
         yield collector.address
         assert collector.stop() == 0
@@ -130,7 +131,9 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def call(case: Any, address: str) -> None:
     case.headers = {**(case.headers or {}), **as_role(ADMIN)}
-    case.call_and_validate(base_url=address, checks=CHECKS)
+    # The first of the decoded answers waits for a process that compiles its kernels: 0.1 CPU
+    # minutes, and over a minute on a machine that did six other things.
+    case.call_and_validate(base_url=address, checks=CHECKS, timeout=300)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.label)

@@ -91,7 +91,9 @@ def test_the_first_start_makes_an_admin_and_prints_it_once(tmp_path: Path) -> No
                 lines += line
             told.append(json.loads(lines))
             answer = httpx.get(
-                f"{told[-1]['address']}/v1/surveys", headers=as_role(told[0]["admin_token"])
+                f"{told[-1]['address']}/v1/surveys",
+                headers=as_role(told[0]["admin_token"]),
+                timeout=60,
             )
             assert answer.status_code == 200
         finally:
@@ -199,9 +201,9 @@ def test_a_lost_answer_is_asked_for_again_and_counted_once(
     for _ in range(3):
         with connect(collector) as link:
             link.sendall(request(path, body))  # and gone, before the answer
-    answer = httpx.put(collector.address + path, content=body, headers=PACKED)
+    answer = httpx.put(collector.address + path, content=body, headers=PACKED, timeout=60)
     assert answer.status_code in (200, 201)
-    again = httpx.put(collector.address + path, content=body, headers=PACKED)
+    again = httpx.put(collector.address + path, content=body, headers=PACKED, timeout=60)
     assert again.status_code == 200
     assert collector.stop() == 0
     assert stored_counts(tmp_path)[5] == 1
@@ -237,7 +239,10 @@ def test_slow_and_large_bodies_end(tmp_path: Path) -> None:
                 for _ in range(256):  # far more than what lies in the system's own memory
                     link.sendall(piece)
         answer = httpx.put(
-            here.address + batch_path(), content=batch_of(SURVEY, 1).to_bytes(), headers=PACKED
+            here.address + batch_path(),
+            content=batch_of(SURVEY, 1).to_bytes(),
+            headers=PACKED,
+            timeout=60,
         )
         assert answer.status_code == 201
         assert "defect" not in here.log.read_text()
@@ -294,7 +299,7 @@ def test_lines_that_are_no_http_are_refused(collector: ServedCollector) -> None:
             link.shutdown(socket.SHUT_WR)
             answer = link.makefile("rb").read()
         assert not answer.startswith(b"HTTP/1.1 5"), junk
-    assert httpx.get(f"{collector.address}/healthz").json() == {"status": "ready"}
+    assert httpx.get(f"{collector.address}/healthz", timeout=60).json() == {"status": "ready"}
     assert collector.stop() == 0
     assert "defect" not in collector.log.read_text()
 
@@ -364,7 +369,7 @@ def test_a_survey_moves_to_another_collector(tmp_path: Path) -> None:
 
     def send(address: str) -> int:
         path = f"{address}/v1/surveys/{SURVEY.fingerprint}/epochs/e/batches/{name}"
-        return httpx.put(path, content=body, headers=PACKED).status_code
+        return httpx.put(path, content=body, headers=PACKED, timeout=60).status_code
 
     with served(old) as here:
         open_survey(here.address, SURVEY)
@@ -391,8 +396,9 @@ def test_the_process_that_decodes_ends_with_the_collector(tmp_path: Path) -> Non
         open_survey(here.address, SURVEY)
         body = batch_of(SURVEY, *range(8)).to_bytes()
         path = f"{here.address}/v1/surveys/{SURVEY.fingerprint}"
-        httpx.put(f"{path}/epochs/e/batches/{new_id()}", content=body, headers=PACKED)
-        result = httpx.get(f"{path}/results/e", headers=as_role(ADMIN), timeout=120)
+        sent = f"{path}/epochs/e/batches/{new_id()}"
+        httpx.put(sent, content=body, headers=PACKED, timeout=60)
+        result = httpx.get(f"{path}/results/e", headers=as_role(ADMIN), timeout=300)
         assert result.status_code == 200
         listed = Path(f"/proc/{here.process.pid}/task").glob("*/children")
         children = [int(pid) for thread in listed for pid in thread.read_text().split()]

@@ -40,7 +40,7 @@ def test_two_collectors_of_one_database_count_a_batch_once(
     ):
         path = open_survey(first.address, SURVEY).removeprefix(first.address)
         deadline = time.monotonic() + 60
-        while httpx.get(f"{second.address}{path}/epochs").status_code != 200:
+        while httpx.get(f"{second.address}{path}/epochs", timeout=60).status_code != 200:
             assert time.monotonic() < deadline, "the second never saw what the first had made"
             time.sleep(0.1)
         answers = []
@@ -48,9 +48,10 @@ def test_two_collectors_of_one_database_count_a_batch_once(
             name, body = new_id(), batch_of(SURVEY, symbol).to_bytes()
             for here in (first, second) if symbol % 2 else (second, first):
                 where = f"{here.address}{path}/epochs/e/batches/{name}"
-                answers.append(httpx.put(where, content=body, headers=PACKED).status_code)
+                answer = httpx.put(where, content=body, headers=PACKED, timeout=60)
+                answers.append(answer.status_code)
         assert answers == [201, 200] * 8
-        result = httpx.get(f"{second.address}{path}/results/e", headers=as_role(ADMIN), timeout=120)
+        result = httpx.get(f"{second.address}{path}/results/e", headers=as_role(ADMIN), timeout=300)
         assert result.json()["reports"] == 8
         assert (first.stop(), second.stop()) == (0, 0)
         for here in (first, second):

@@ -255,6 +255,13 @@ def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: 
     for part in ((), ("name",), ("distribution",)):
         with pytest.raises(FormatError, match="in order" if not part else "another week"):
             lw.Series.from_document(with_swapped_weeks(document, part))
+    one, two, *rest = errors["weeks"]
+    for rows in ([two, one], [{**one, "root": two["root"]}, {**two, "root": one["root"]}]):
+        changed = {**document, "errors": {**errors, "weeks": [*rows, *rest]}}
+        with pytest.raises(FormatError, match="do not belong together"):
+            lw.Series.from_document(changed)
+        del changed["checksum"]  # as the first files of this version had none
+        assert lw.Series.from_document(changed) != series
 
 
 def with_swapped_weeks(document: dict[str, Any], part: tuple[str, ...]) -> dict[str, Any]:
@@ -295,3 +302,13 @@ def test_what_is_no_series_is_refused_with_a_reason(jumped: Any) -> None:
     kept = lw.Survey("kept", SURVEY.randomizer, remembered=True)
     with pytest.raises(ArgumentError, match="remembered reports"):
         lw.decode_series(pairs(counts[:1], kept))
+
+
+def test_a_circle_has_bands_that_say_something() -> None:
+    """Of 8 cells on a circle one wave is zero everywhere; taken for one, bands are [0, 1]."""
+    shape = 2 + np.cos(2 * np.pi * (np.arange(8) + 0.5) / 8)
+    survey = lw.Survey("hour", lw.SquareWave(lw.Interval(0, 1, bins=8, circular=True), 4))
+    for week in lw.decode_series(pairs(counted([shape / shape.sum()] * 3), survey)):
+        assert week.distribution is not None
+        band = week.distribution.confidence_band(kind="simultaneous")
+        assert band is not None and (band.high - band.low).max() < 0.25

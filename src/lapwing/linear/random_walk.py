@@ -24,6 +24,19 @@ from lapwing.linear.arrays import Matrix, Vector
 NOTHING = 1e-7
 """Variance up to which a week has no part of its own: of a density 1 high, .0003."""
 
+_ROUNDING = 1e-10
+"""Singular values, beside the largest, that are rounding."""
+
+
+def left_inverse(columns: Matrix) -> Matrix:
+    """Return what gives amplitudes from masses: float64 [state, size].
+
+    A column that is zero but for rounding has the amplitude zero. Of an even number of cells on a
+    circle, the last wave is one: its cosine is zero in the middle of every cell.
+    """
+    inverse: Matrix = np.asarray(np.linalg.pinv(columns, rcond=_ROUNDING), dtype=np.float64)
+    return inverse
+
 
 @dataclass(frozen=True, eq=False)
 class Look:

@@ -104,8 +104,11 @@ class Mechanism(Protocol):
     def _drawn(
         self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the release, with noise from this source."""
-        raise NotImplementedError
+        """Return the release, with noise from this source; each mechanism has its own."""
+        raise TypeError(
+            f"{type(self).__name__} is no mechanism yet: it must have a method _drawn(summary, "
+            "promise, source, identifier) that returns the release with noise from the source"
+        )
 
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its promises."""

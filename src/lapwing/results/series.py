@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import parse, require, require_format, require_spelling
+from lapwing.documents import fingerprint, parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
@@ -41,6 +41,9 @@ from lapwing.results.week_names import check_names
 
 VERSION = 2
 """Of its stored form. Version 1 had the error law of each week alone, and not what two share."""
+
+CHECKSUM = "checksum"
+"""Of the weeks and their errors; the first files of version 2 had none."""
 
 PROBABILITIES = (0.1, 0.25, 0.5, 0.75, 0.9)
 """The quantiles of a table of weeks."""
@@ -374,7 +377,7 @@ class Series:
         errors, weeks = self.errors, self.weeks
         if errors is not None and self.domain.ordered:
             weeks = tuple(week.without_errors() for week in weeks)
-        return {
+        document = {
             "format": "lapwing-series",
             "version": VERSION,
             "weeks": [week.to_document() for week in weeks],
@@ -383,6 +386,7 @@ class Series:
             "made": self.made,
             "errors": None if errors is None else errors.to_document(),
         }
+        return document | {CHECKSUM: _checksum(document)}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Series:
@@ -396,7 +400,8 @@ class Series:
         old = isinstance(document, dict) and document.get("version") in (1, 1.0, True)
         require_format(document, name="lapwing-series", version=1 if old else VERSION)
         keys = {"format", "version", "weeks", "changes", "smoothed", "made"}
-        require(document, keys if old else keys | {"errors"}, name="a series")
+        keys |= set() if old else {"errors", *({CHECKSUM} & document.keys())}
+        require(document, keys, name="a series")
         lists = isinstance(document["weeks"], list) and isinstance(document["changes"], list)
         if not lists or type(document["smoothed"]) is not bool:
             raise FormatError("a series must hold a list of weeks and a list of changes")
@@ -418,9 +423,14 @@ class Series:
             raise FormatError("a change of this series is at a symbol that its domain has not")
         if not old and document["errors"] is not None:
             found = found._with_errors(document["errors"])
-        written = found.to_document()
+        if CHECKSUM in document and document[CHECKSUM] != _checksum(document):
+            raise FormatError(
+                "the weeks of this series, their errors and its checksum do not belong together: "
+                "the file was changed or damaged; decode the weeks again"
+            )
+        written = {key: value for key, value in found.to_document().items() if key in keys}
         if old:
-            written = {key: written[key] for key in keys} | {"version": 1}
+            written["version"] = 1
         require_spelling(document, written, name="the series")
         return found
 
@@ -450,6 +460,14 @@ class Series:
     def from_json(cls, text: str | bytes) -> Series:
         """Return the series that :meth:`to_json` wrote."""
         return cls.from_document(parse(text, name="a series"))
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of what a stored series says of its weeks.
+
+    Rows of the errors that were swapped alone are legal errors, and of the other week.
+    """
+    return fingerprint({key: document.get(key) for key in ("weeks", "errors")})
 
 
 def laws_between(

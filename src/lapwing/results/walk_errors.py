@@ -18,7 +18,15 @@ from lapwing.errors import FormatError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance, as_stored
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.random_walk import NOTHING, Look, Smoothed, filtered, smoothed, without_own
+from lapwing.linear.random_walk import (
+    NOTHING,
+    Look,
+    Smoothed,
+    filtered,
+    left_inverse,
+    smoothed,
+    without_own,
+)
 from lapwing.results.band import Kind
 from lapwing.results.stored_arrays import decoded, encoded
 from lapwing.results.uncertainty import Uncertainty, Variants
@@ -187,8 +195,7 @@ class WalkErrors:
 
     @cached_property
     def _inverse(self) -> Matrix:
-        inverse: Matrix = np.asarray(np.linalg.pinv(self.columns), dtype=np.float64)
-        return inverse
+        return left_inverse(self.columns)
 
     def _parts(self, kind: Kind, week: int) -> tuple[Matrix, Matrix]:
         """Return what an error of the walk is to the week's people, and what no other has.

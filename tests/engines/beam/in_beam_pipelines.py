@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.testing.util import assert_that, equal_to
 from pyarrow import parquet
 
 import lapwing as lw
@@ -25,6 +26,7 @@ from lapwing.engines.beam.piece_outcomes import AddOutcomes, Failure, Outcome
 from lapwing.engines.beam.randomize_transform import _Randomizing
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
 from lapwing.protocol.messages.reports import Reports
+from tests.engines.page import example
 
 PEOPLE = 601
 SURVEYS = {
@@ -397,3 +399,30 @@ def test_accumulators_add_in_any_order_and_shape() -> None:
         accumulated = function.add_input(accumulated, cell)
     assert function.extract_output(accumulated).total == 5  # where nothing was merged
     assert function.extract_output(accumulated).total == 5  # asked again
+
+
+def test_the_example_of_the_page_runs(tmp_path: Path) -> None:
+    survey = lw.Survey("i", lw.SquareWave(lw.Interval(0, 400_000, bins=32), 1))
+    values = pa.table({"income": np.linspace(0, 400_000, 70)})
+    for folder in ("reports", "values"):
+        (tmp_path / folder).mkdir()
+    parquet.write_table(values, tmp_path / "values" / "0.parquet")
+    arrow.randomize(values, survey, column="income", output=tmp_path / "reports" / "0.parquet")
+    *lines, last = example("beam").rstrip().splitlines()
+    code = "\n".join([*lines, last, *("    seen(counted, summary, reports, days)",)])
+    code = code.replace("gs://bucket", str(tmp_path)).replace(
+        "beam.Pipeline()", "beam.Pipeline(runner='FnApiRunner')"
+    )
+
+    def seen(counted: Any, summary: Any, reports: Any, days: Any) -> None:
+        for number, (made, wanted) in enumerate(
+            (
+                (counted | "1" >> beam.Map(lambda one: (one.total, one.refused)), [(70, 0)]),
+                (summary | "2" >> beam.Map(lambda one: one.people), [70]),
+                (days | "3" >> beam.MapTuple(lambda day, one: (day, one.total)), [("Monday", 70)]),
+                (reports | "4" >> beam.Map(lambda one: one.schema.names), [["report"]]),
+            )
+        ):
+            assert_that(made, equal_to(wanted), label=f"Seen {number}")
+
+    exec(compile(code, "engines.md", "exec"), {"survey": survey, "lw": lw, "seen": seen})

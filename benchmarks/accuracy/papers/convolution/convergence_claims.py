@@ -65,7 +65,7 @@ def _data(data: Mapping[str, Any]) -> list[Claim]:
             f"Neighbours differ by {moved:.3g} in all on {SMOOTH}, and by {shuffled:.3g} on "
             f"{PERMUTED}. The most frequent value of {ITEMS} has {falls:.1f} times the tenth's "
             f"people; the paper's counts give {PRINTED_CLICKS:.1f}.",
-            where="section V-A",
+            where="figure 2",
         )
     ]
 

@@ -44,7 +44,7 @@ __all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 TITLE = "The convolution paper: figures 2 to 5, and unknown channels"
 INDEX = (
     Entry("figure 1", "Figure 1, the framework", "figure-1"),
-    Entry("section V-A", "Figure 2, the columns", "figure-2"),
+    Entry("figure 2", "Figure 2, the columns", "figure-2"),
     Entry("figure 3", "Figure 3, spectrum of the noise", "figure-3"),
     Entry("figure 4", "Figure 4, convergence of IIW", "figure-4"),
     Entry("figure 5", "Figure 5, IIW and IIW-G by ε", "figure-5"),
@@ -360,7 +360,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "### Figure 2, the columns",
         "![Figure 2: the columns](figures/figure-2.png)",
         _data_table(measured),
-        of("section V-A"),
+        of("figure 2"),
         "### Figure 3, spectrum of the noise",
         "![Figure 3: spectra of the noise](figures/figure-3.png)",
         f"ε = {MAIN:g}. Power of the noise of counts / reports, over the analytic power off "

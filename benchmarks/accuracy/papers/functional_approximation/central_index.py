@@ -56,22 +56,37 @@ def index() -> str:
     """Return a table of all figures of the paper."""
     every = {name: judged(name) for name in {benchmark for _, benchmark, _ in FIGURES.values()}}
     rows = []
+    counted: dict[str, str] = {}
     for name, (told, benchmark, where) in FIGURES.items():
         number = name.removeprefix("figure-")
+        earlier = sorted({counted[place] for place in where if place in counted}, key=int)
+        for place in where:
+            counted.setdefault(place, number)
         rows.append(
             [
                 number,
                 told,
                 f"[table](#{_anchor(script(f'accuracy/{benchmark}').TITLE)})",
                 f"[picture](figures/{name}.png)",
-                verdicts(every[benchmark], where) if where else "an illustration",
+                _told(every[benchmark], where, earlier),
             ]
         )
     return (
         "The paper's figures; where it splits one by data set, the claims of the whole are counted "
-        "at each of its parts:\n\n"
+        "at its first part:\n\n"
         + table(["figure", "shows", "table", "picture", "its claims"], rows, texts=5)
     )
+
+
+def _told(
+    claims: list[tuple[str, str]] | None, where: Sequence[str], earlier: Sequence[str]
+) -> str:
+    """Return what the index says of a figure's claims, which an earlier one may have counted."""
+    if not where:
+        return "an illustration"
+    if earlier:
+        return f"with figure {' and '.join(earlier)}"
+    return verdicts(claims, where)
 
 
 def judged(benchmark: str) -> list[tuple[str, str]] | None:

@@ -10,6 +10,7 @@ from typing import Any
 from lapwing.cli.reading.stored import RELEASE, read_stored_release, read_survey, read_tally
 from lapwing.documents import read
 from lapwing.errors import ArgumentError
+from lapwing.results.week_names import with_missing
 from lapwing.survey.series_decoding import WeekGiven
 from lapwing.survey.survey import FORMAT as SURVEY
 from lapwing.survey.survey import Survey
@@ -36,10 +37,12 @@ class WeekFiles:
     paths: list[Path]
 
 
-def read_weeks(words: Sequence[str]) -> WeekFiles:
+def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
     """Return the weeks that words of the command line name, in their order.
 
-    A folder stands for its files by name, hidden ones apart; a survey is for the tallies after it.
+    A folder stands for its files by name, hidden ones apart; where they are dates and some date is
+    missing between them, that week is a gap, unless somebody names the weeks otherwise (`dated`). A
+    survey is for the tallies after it.
 
     Raises
     ------
@@ -50,10 +53,10 @@ def read_weeks(words: Sequence[str]) -> WeekFiles:
     names: list[str] = []
     survey: Survey[Any] | None = None
     paths = []
-    for path in _listed(words):
-        if path is None:
+    for path in _listed(words, dated):
+        if not isinstance(path, Path):
             weeks.append(None)
-            names.append(f"gap {len(weeks)}")
+            names.append(path or f"gap {len(weeks)}")
             continue
         paths.append(path)
         kind = read(path).get("format")
@@ -68,21 +71,30 @@ def read_weeks(words: Sequence[str]) -> WeekFiles:
             )
         else:
             weeks.append((survey, read_tally(path)))
-        names.append(path.name.removesuffix(".json").removesuffix(".tally"))
+        names.append(_name(path))
     if not weeks:
         raise ArgumentError("a series needs weeks: the survey, then its tallies in order")
     return WeekFiles(weeks, names, paths)
 
 
-def _listed(words: Sequence[str]) -> list[Path | None]:
-    found: list[Path | None] = []
+def _name(path: Path) -> str:
+    return path.name.removesuffix(".json").removesuffix(".tally")
+
+
+def _listed(words: Sequence[str], dated: bool) -> list[Path | str]:
+    """Return the files that words name, and of weeks without one the name, or nothing."""
+    found: list[Path | str] = []
     for word in words:
         path = Path(word)
         if word == GAP:
-            found.append(None)
+            found.append("")
         elif path.is_dir():
             files = (each for each in path.iterdir() if each.is_file())
-            found += sorted(each for each in files if not each.name.startswith("."))
+            there = sorted(each for each in files if not each.name.startswith("."))
+            named = {_name(each): each for each in there}
+            alone = dated and len(named) == len(there)
+            whole = with_missing(list(named)) if alone else []
+            found += [named.get(name, name) for name in whole] or there
         else:
             found.append(path)
     return found

@@ -67,7 +67,7 @@ def decode_weeks(
     level: float,
 ) -> None:
     """Decode weeks together, and show and store the series."""
-    files = read_weeks(words)
+    files = read_weeks(words, dated=weeks.names is None)
     table.check(inputs=files.paths, force=force, output=output)
     if output is not None:
         check_output(output, inputs=files.paths, force=force)

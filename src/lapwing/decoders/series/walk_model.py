@@ -26,6 +26,7 @@ from lapwing.linear.random_walk import (
     Smoothed,
     evidence_of,
     filtered,
+    left_inverse,
     smoothed,
     without_own,
 )
@@ -156,7 +157,7 @@ def _laid_out(
         # What no low wave follows moves as the highest do.
         known = np.concatenate([known, np.full(extra.shape[1], frequency[_WAVES - 1])])
     known = np.concatenate([known, np.ones(places.size)])
-    inverse = np.linalg.pinv(columns)
+    inverse = left_inverse(columns)
     first = inverse @ prior.covariance @ inverse.T
     nothing = np.zeros(known.size)
     quiet = np.zeros(len(weeks))
@@ -168,7 +169,7 @@ def _left_out(covariance: Matrix, columns: Matrix, information: Matrix) -> Matri
 
     float64 [size, at most 32]: principal directions of the rest of the covariance.
     """
-    rest = np.eye(covariance.shape[0]) - columns @ np.linalg.pinv(columns)
+    rest = np.eye(covariance.shape[0]) - columns @ left_inverse(columns)
     left = rest @ covariance @ rest.T
     values, vectors = np.linalg.eigh((left + left.T) / 2)
     values, vectors = values[::-1][:_EXTRA], vectors[:, ::-1][:, :_EXTRA]

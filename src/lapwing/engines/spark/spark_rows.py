@@ -12,7 +12,7 @@ from lapwing.engines.arrow.report_tables import KEYS
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.engines.spark.java_side import jvm_of
 from lapwing.engines.spark.parquet_footers import file_name, footers
-from lapwing.errors import ArgumentError
+from lapwing.errors import ArgumentError, EngineError
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,10 @@ class _NoRows:
     schema: Any
 
     def batches(self, columns: list[str]) -> Any:
-        raise NotImplementedError("the rows are on the executors")
+        raise EngineError(
+            "the rows of a data frame of Spark are with its executors, only its columns are known "
+            "here; use lapwing.engines.spark"
+        )
 
 
 def _arrow_type(kind: Any) -> Any:

@@ -1,0 +1,102 @@
+"""No test fails because the machine is busy: what has a deadline of its own is told another."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).resolve().parent
+ASKED = {"get", "put", "post", "patch", "delete", "request", "stream", "Client", "AsyncClient"}
+
+
+def impatient(text: str) -> Iterator[str]:
+    """Yield what gives up too early, or draws other cases each time, in a file of tests.
+
+    httpx gives up after 5 seconds, and Hypothesis fails a case that takes 0.2; a machine that does
+    much else needs more. Cases drawn anew each time fail in somebody else's change.
+    """
+    tree = ast.parse(text)
+    steady = {
+        target.id
+        for node in tree.body
+        if isinstance(node, ast.Assign) and _is_steady(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _of_httpx(node):
+            given = {keyword.arg for keyword in node.keywords}
+            if not given & {
+                "timeout",
+                "transport",
+            }:  # a transport within the process has no network
+                yield f"line {node.lineno}: httpx without timeout="
+        elif isinstance(node, ast.FunctionDef):
+            marks = [ast.unparse(mark) for mark in node.decorator_list]
+            if any(mark.startswith("given(") for mark in marks) and not (
+                steady & set(marks) or any(map(_is_steady, node.decorator_list))
+            ):
+                yield f"line {node.lineno}: @given without settings(deadline=None, derandomize=...)"
+
+
+def _of_httpx(call: ast.Call) -> bool:
+    made = call.func
+    return (
+        isinstance(made, ast.Attribute)
+        and isinstance(made.value, ast.Name)
+        and made.value.id == "httpx"
+        and made.attr in ASKED
+    )
+
+
+def _is_steady(node: ast.expr) -> bool:
+    if not (isinstance(node, ast.Call) and ast.unparse(node.func) == "settings"):
+        return False
+    given = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+    return given.get("deadline") == "None" and given.get("derandomize", "False") != "False"
+
+
+def test_nothing_here_is_impatient() -> None:
+    found = {}
+    for path in sorted(TESTS.rglob("*.py")):
+        text = path.read_text("utf-8")
+        if "httpx." in text or "@given" in text:
+            found[path.relative_to(TESTS).as_posix()] = list(impatient(text))
+    assert len(found) > 30
+    del found[Path(__file__).name]
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+GIVEN = "@given(st.integers())\ndef test(x): pass\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "httpx.get(address)",
+        "with httpx.Client(base_url=address) as client: pass",
+        GIVEN,
+        "@settings(max_examples=3, derandomize=True)\n" + GIVEN,
+        "@settings(deadline=None)\n" + GIVEN,
+        "OWN = settings(deadline=100, derandomize=True)\n@OWN\n" + GIVEN,
+    ],
+)
+def test_what_is_impatient_is_found(text: str) -> None:
+    assert len(list(impatient(text))) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "httpx.get(address, timeout=60)",
+        "httpx.AsyncClient(transport=transport)",
+        "mapping.get(address)",
+        "@settings(deadline=None, derandomize=True)\n" + GIVEN,
+        "OWN = settings(deadline=None, derandomize=not anew)\n@OWN\n" + GIVEN,
+    ],
+)
+def test_what_is_patient_is_not(text: str) -> None:
+    assert list(impatient(text)) == []
