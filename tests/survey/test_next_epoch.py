@@ -89,6 +89,8 @@ def test_what_must_not_choose() -> None:
     raw = lw.Distribution.of_counts(np.arange(48), LINE)
     other = lw.Distribution(lw.Interval(0, 60, bins=24), np.full(24, 1 / 24))
     kept = lw.Survey("kept", lw.SquareWave(LINE, 1), remembered=True)
+    rounds = lw.Survey("kept", lw.Rappor(LINE, 1))
+    four = lw.Survey("four", lw.SquareWave(lw.Interval(0, 60, bins=4), 1))
     labels = lw.Survey("red", lw.GeneralizedRandomizedResponse(lw.Categories(range(9)), 1))
     curator = lw.Guarantee(1, 0, "add-or-remove-one", "central")
     released = lw.Distribution(LINE, raw.mass, reports=500, guarantee=curator)
@@ -103,6 +105,8 @@ def test_what_must_not_choose() -> None:
         (FIRST, answer, {"name": "wait"}, ArgumentError, "name of its own"),
         (dataclasses.replace(FIRST, name=190 * "a"), answer, {}, ArgumentError, "pass one"),
         (kept, answer, {}, ArgumentError, "remembered"),
+        (rounds, answer, {}, ArgumentError, "remembered"),
+        (four, answer, {}, DomainError, "8..65536 symbols"),
         (labels, answer, {}, DomainError, "numbers"),
     ]
     for survey, given, options, error, words in refused:
