@@ -119,6 +119,26 @@ def test_reports_that_are_there_already_count() -> None:
     assert planned_parts(LINE, SMOOTH, epsilon=2, users=100, before=before) == first.parts
 
 
+@pytest.mark.parametrize(("other", "leaves"), [((0.5, 0.99), 0), ((0.95, 0.96), 1)])
+def test_both_errors_must_gain_and_all_people_are_counted(
+    other: tuple[float, float], leaves: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def errors(*_: Any, people: int) -> tuple[float, float]:
+        asked.append(people)
+        return (1.0, 1.0) if len(asked) <= 2 else other  # the ladder is asked twice
+
+    few = lw.Integers(0, 7)
+    first = MultiscaleWave(few, 2)
+    monkeypatch.setattr(CurveRisk, "errors", errors)
+    parts = planned_parts(
+        few, np.full(8, 1 / 8), epsilon=2, users=300, before=[(first.channel, 50)]
+    )
+    assert (parts != first.parts) == leaves
+    assert set(asked) == {350}
+
+
 @pytest.mark.parametrize("users", [1, 10**12])
 @pytest.mark.parametrize("epsilon", [0.01, 24])
 def test_hard_columns_and_ends_of_the_ranges(users: int, epsilon: float) -> None:

@@ -24,6 +24,7 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError
 from lapwing.linear.covariance import Covariance
 from lapwing.results.atoms import Atom, Excess, excess_of, expected_mass, find_atoms
+from lapwing.results.independent_errors import independent_critical_values
 from lapwing.results.uncertainty import Uncertainty
 
 CIRCLE = Interval(0, 1, bins=32, circular=True)
@@ -213,6 +214,29 @@ def test_what_just_stands_out_of_laplace_noise_has_no_luck_to_spare() -> None:
     made = dataclasses.replace(law(mass, contrast / np.sqrt(2) / above / 2), tails=0.1)
     excess = excess_of(made, BINS.left, BINS.right, np.array([15]), circular=False)
     assert excess.least[0] == pytest.approx(excess.share[0] - contrast / 2 / 1.2, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["tails", "laplace"])
+def test_the_threshold_is_that_of_as_many_laplace_answers(kind: str) -> None:
+    """One bin less the half of each of four: variances of 1 and 4 quarters, of which the effective
+    part in one answer is the root of 1 and 4 sixteenths over their sum."""
+    mass = spike(15, 0.2)
+    contrast = mass[15] - 2 * mass[0]
+    part = np.array([np.sqrt(1 + 4 / 16) / (1 + 4 / 4)])
+    expected = float(independent_critical_values(1 - 2 * 0.01 / 32, 1, part)[0])
+    for side, alarms in ((1 - 1e-3, 0), (1 + 1e-3, 1)):
+        deviation = contrast / np.sqrt(2) / (expected * side)
+        knob = {"tails": 0.1} if kind == "tails" else {"laplace": deviation**2}
+        made = dataclasses.replace(law(mass, deviation), **knob)
+        assert find_atoms(made, BINS.left, BINS.right).size == alarms
+        excess = excess_of(made, BINS.left, BINS.right, np.array([15]), circular=False)
+        assert excess.least[0] == pytest.approx(excess.share[0], rel=2e-3)
+    # Half of it is luck to spare when the error is half as large.
+    half = contrast / np.sqrt(2) / expected / 2
+    knob = {"tails": 0.1} if kind == "tails" else {"laplace": half**2}
+    made = dataclasses.replace(law(mass, half), **knob)
+    excess = excess_of(made, BINS.left, BINS.right, np.array([15]), circular=False)
+    assert excess.least[0] == pytest.approx(excess.share[0] - contrast / 2 / 1.2, rel=1e-4)
 
 
 def test_the_default_decoder_finds_what_is_there() -> None:

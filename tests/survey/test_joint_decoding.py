@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,64 @@ def test_two_tallies_of_one_survey_are_their_sum_in_any_order() -> None:
         np.testing.assert_allclose(found.mass, both.mass, atol=1e-9)
     # As it would be if an epoch were left out.
     assert np.abs(LADDER.decode(first).mass - both.mass).max() > 0.01
+
+
+def test_one_randomizer_is_decoded_as_it_is_alone() -> None:
+    """Labels, trees: the prior of one kind and the consistency of the other are not lost."""
+    labels, tree = lw.Categories(range(40)), lw.Hierarchical(LINE, 2)
+    for randomizer in (lw.OptimizedUnaryEncoding(labels, 2), tree):
+        size = randomizer.domain.size
+        weeks = [lw.Survey(name, randomizer) for name in ("may", "june")]
+        parts = [told(one, np.arange(size) * 20, seed=n) for n, one in enumerate(weeks)]
+        found = lw.decode_together(list(zip(weeks, parts, strict=True)))
+        alone = weeks[0].decode(parts[0] + parts[1])
+        assert found.made["class"] == alone.made["class"] != "spectral-prior"
+        np.testing.assert_array_equal(found.mass, alone.mass)
+        assert [one["survey"] for one in found.made["together"]] == [w.fingerprint for w in weeks]
+
+
+def test_logs_are_counted() -> None:
+    hashing = lw.LinearHashing(lw.Categories(range(6)), 2)
+    survey = lw.Survey("log", hashing)
+    logs = [survey.tally(survey.randomize([n] * 300, rng=lw.seeded(n))) for n in (1, 4)]
+    assert {log.kind for log in logs} == {"log"}
+    found = lw.decode_together([(survey, log) for log in logs])
+    assert found.reports == 600 and found.mass[[1, 4]].min() > 0.4
+    response = lw.Survey("b", lw.GeneralizedRandomizedResponse(hashing.domain, 4))
+    many = told(response, np.array([0, 0, 0, 5000, 0, 0]))
+    found = lw.decode_together([(survey, logs[0]), (response, many)])
+    assert found.reports == 5300 and found.mass[3] > 0.9
+
+
+def test_tallies_of_one_randomizer_are_one_block_each() -> None:
+    """Others stand between them; nobody is lost, and each keeps the weight of their people."""
+    pairs = [(LADDER, told(LADDER)), (WAVE, told(WAVE)), (LADDER, told(LADDER, seed=2))]
+    merged = [pairs[1], (LADDER, pairs[0][1] + pairs[2][1])]
+    found, meant = lw.decode_together(pairs), lw.decode_together(merged)
+    assert found.reports == meant.reports == 3 * SHAPE.sum()
+    np.testing.assert_allclose(found.mass, meant.mass, atol=1e-9)
+
+
+def test_what_is_alike_by_chance_is_not_the_same() -> None:
+    coin = lw.GeneralizedRandomizedResponse(lw.Categories(["no", "yes"]), 1)
+    first, second = lw.Survey("may", coin), lw.Survey("june", coin)
+    one = lw.Counts([np.array([2, 1])], [3], coin.fingerprint)
+    marked = [dataclasses.replace(one, survey=each.fingerprint) for each in (first, second)]
+    assert lw.decode_together([(first, marked[0]), (second, marked[1])]).reports == 6
+    for given in ((marked[0], one), (one, marked[1]), (one, one)):
+        with pytest.raises(MismatchError, match="given twice"):
+            lw.decode_together([(first, given[0]), (second, given[1])])
+    with pytest.raises(MismatchError, match="given twice"):
+        lw.decode_together([(first, marked[0]), (second, marked[1]), (first, marked[0])])
+    with pytest.raises(MismatchError, match="collected by survey"):
+        lw.decode_together([(first, marked[0]), (second, marked[0])])
+
+
+def test_without_every_promise_there_is_none() -> None:
+    ladder, wave = LADDER.randomizer.channel, WAVE.randomizer.channel
+    silent = dataclasses.replace(wave, guarantee=None)
+    channel, _ = joined([(ladder, told(LADDER)), (silent, told(WAVE))])
+    assert channel.guarantee is None
 
 
 def test_each_block_keeps_its_own_people() -> None:

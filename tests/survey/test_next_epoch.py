@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError, MismatchError
+from lapwing.planning import next_parts
 from lapwing.planning.reference_columns import reference_column
 
 LINE = lw.Interval(0, 60, bins=48)
@@ -54,6 +56,23 @@ def test_the_answer_chooses() -> None:
     assert fine(after_smooth) < 0.6 * fine(FIRST) < fine(after_atoms)
 
 
+def test_who_has_reported_and_who_will_both_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many will as have, unless it is said; the parts are chosen for both together."""
+    answer, asked = answered(FIRST, SMOOTH, people=3000), []
+
+    def watched(*_: Any, **options: Any) -> Any:
+        asked.append(options)
+        return [("wave", 1.0, 1.0)]
+
+    monkeypatch.setattr(next_parts, "planned_parts", watched)
+    for users in (None, 700):
+        FIRST.next_epoch(answer, users=users)
+    assert [one["users"] for one in asked] == [answer.reports, 700]
+    for one in asked:
+        assert one["before"] == [(FIRST.randomizer.channel, answer.reports)]
+        assert one["epsilon"] == 2
+
+
 def test_both_epochs_decode_together_and_another_kind_of_first_epoch_may_stand() -> None:
     wave = lw.Survey("wait", lw.SquareWave(LINE, 4))
     second = wave.next_epoch(answered(wave, SMOOTH))
@@ -70,6 +89,8 @@ def test_what_must_not_choose() -> None:
     raw = lw.Distribution.of_counts(np.arange(48), LINE)
     other = lw.Distribution(lw.Interval(0, 60, bins=24), np.full(24, 1 / 24))
     kept = lw.Survey("kept", lw.SquareWave(LINE, 1), remembered=True)
+    rounds = lw.Survey("kept", lw.Rappor(LINE, 1))
+    four = lw.Survey("four", lw.SquareWave(lw.Interval(0, 60, bins=4), 1))
     labels = lw.Survey("red", lw.GeneralizedRandomizedResponse(lw.Categories(range(9)), 1))
     curator = lw.Guarantee(1, 0, "add-or-remove-one", "central")
     released = lw.Distribution(LINE, raw.mass, reports=500, guarantee=curator)
@@ -79,7 +100,13 @@ def test_what_must_not_choose() -> None:
         (FIRST, other, {}, MismatchError, "domain of the survey"),
         (FIRST, np.full(48, 1 / 48), {}, ArgumentError, "Distribution"),
         (FIRST, answer, {"users": 0}, ArgumentError, "users"),
+        (FIRST, answer, {"users": 10**13}, ArgumentError, "users"),
+        (FIRST, dataclasses.replace(answer, reports=0), {}, ArgumentError, "answer of a survey"),
+        (FIRST, answer, {"name": "wait"}, ArgumentError, "name of its own"),
+        (dataclasses.replace(FIRST, name=190 * "a"), answer, {}, ArgumentError, "pass one"),
         (kept, answer, {}, ArgumentError, "remembered"),
+        (rounds, answer, {}, ArgumentError, "remembered"),
+        (four, answer, {}, DomainError, "8..65536 symbols"),
         (labels, answer, {}, DomainError, "numbers"),
     ]
     for survey, given, options, error, words in refused:

@@ -27,7 +27,8 @@ def next_randomizer(
     randomizer : Randomizer
         Of the epoch so far, over numbers. The new one has its domain and its epsilon.
     answer : Distribution
-        Of its reports.
+        Of its reports. All of them are counted as if this randomizer had made them; where several
+        have, the parts are chosen by a little too much or too little that is known already.
     users : int, optional
         Who will report next; default as many as have.
 

@@ -19,7 +19,7 @@ from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
-from lapwing.planning.defaults import FEW
+from lapwing.planning.defaults import FEW, recommended_decoder
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import Counts, Tally
@@ -44,9 +44,10 @@ def decode_together(
         Of different people, drawn alike: one distribution is behind all of them. Tallies of
         nobody are left out.
     decoder : Decoder or str, optional
-        One that reads counts. Default: of numbers :class:`lapwing.SpectralPrior`, or above 65,536
-        symbols EMS. Of labels :class:`lapwing.MixturePrior` from 24 on, where each survey estimates
-        every share by itself, and least squares on the simplex else.
+        One that reads counts. Default: where all answered through one randomizer, its recommended
+        one. Else of numbers :class:`lapwing.SpectralPrior`, or above 65,536 symbols EMS; of labels
+        :class:`lapwing.MixturePrior` from 24 on, where each survey estimates every share by
+        itself, and least squares on the simplex else.
 
     Returns
     -------
@@ -92,9 +93,16 @@ def decode_together(
     there = [one for one in read if one[2].total > 0]
     if not there:
         raise TallyError("there is nothing to decode: the tallies hold no reports")
-    _check_different([counts for _, _, counts in there])
-    channel, counts = joined([(channel, counts) for _, channel, counts in there])
-    chosen: Any = _default(channel, counts) if decoder is None else DECODERS.made(decoder)
+    _check_different(there)
+    merged = _merged([(channel, counts) for _, channel, counts in there])
+    channel, counts = merged[0] if len(merged) == 1 else joined(merged)
+    chosen: Any
+    if decoder is not None:
+        chosen = DECODERS.made(decoder)
+    elif len(merged) == 1:
+        chosen = recommended_decoder(there[0][0].randomizer)
+    else:
+        chosen = _default(channel, counts)
     check_reads(chosen)
     found = chosen.decode(channel, counts)
     require_answer(found, channel.domain, type(chosen).__name__)
@@ -169,15 +177,28 @@ def _check_domains(read: Sequence[tuple[Survey[Any], Channel, Counts]]) -> None:
             )
 
 
-def _check_different(tallies: Sequence[Counts]) -> None:
-    seen: list[Counts] = []
-    for counts in tallies:
-        plain = replace(counts, survey=None)
-        if plain in seen:
+def _check_different(read: Sequence[tuple[Survey[Any], Channel, Counts]]) -> None:
+    seen: dict[Any, set[str | None]] = {}
+    for _, _, counts in read:
+        numbers = tuple(block.tobytes() for block in counts.blocks)
+        marks = seen.setdefault((counts.fingerprint, counts.reports, numbers), set())
+        # Marked by two surveys they are two: where few reported, alike by chance.
+        if marks and (counts.survey in marks or None in {*marks, counts.survey}):
             raise MismatchError(
                 "the same tally is given twice, and its people would count double; give it once"
             )
-        seen.append(plain)
+        marks.add(counts.survey)
+
+
+def _merged(observed: Sequence[tuple[Channel, Counts]]) -> list[tuple[Channel, Counts]]:
+    """Return the sums of what came through one randomizer: exact, and fewer blocks."""
+    sums: dict[str, tuple[Channel, Counts]] = {}
+    for channel, counts in observed:
+        plain = replace(counts, survey=None)
+        if counts.fingerprint in sums:
+            plain = sums[counts.fingerprint][1] + plain
+        sums[counts.fingerprint] = (channel, plain)
+    return list(sums.values())
 
 
 def _default(channel: Channel, counts: Counts) -> Decoder[Distribution]:

@@ -309,7 +309,7 @@ class Survey(Generic[Collected]):
         users : int, optional
             How many people will answer next. Default: as many as have.
         name : str, optional
-            Of the new survey; default this name and ", next epoch".
+            Of the new survey; default this name and ", next epoch". Another than this one's.
 
         Returns
         -------
@@ -321,7 +321,8 @@ class Survey(Generic[Collected]):
         ------
         ArgumentError
             When the answer is not one of reports: parts chosen by raw data would tell of them.
-            When this survey remembers its reports, or `users` is out of range.
+            When this survey remembers its reports, `users` is out of range, or the name is this
+            survey's own or too long.
         DomainError
             When it is of labels, or of numbers in less than 8 or more than 65,536 symbols.
         MismatchError
@@ -344,8 +345,15 @@ class Survey(Generic[Collected]):
                 "a survey with remembered reports has no next epoch: devices answered it for ever, "
                 "and in another they would spend epsilon again"
             )
-        chosen = next_randomizer(self.randomizer, answer, users=users)
         called = f"{self.name}, next epoch" if name is None else name
+        if called == self.name:
+            raise ArgumentError(
+                "the next epoch needs a name of its own: where the same parts are the best again, "
+                "it would be this survey; leave name out, or pass another"
+            )
+        if len(called) > 200 and name is None:
+            raise ArgumentError('with ", next epoch" the name is too long; pass one: name=...')
+        chosen = next_randomizer(self.randomizer, answer, users=users)
         return Survey(called, chosen, segments=self.segments, segment_minimum=self.segment_minimum)
 
     def _agreed(self) -> dict[str, Any]:

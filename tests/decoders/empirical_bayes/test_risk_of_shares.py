@@ -141,3 +141,13 @@ def test_from_100_labels_on_and_of_laplace_noise_nothing_is_doubted() -> None:
     kept = shrunk(seen(np.array([0.5, 0.3, 0.12, 0.05, 0.03]), 0.02))
     np.testing.assert_array_equal(kept.free[:2], [0.5, 0.3])
     assert kept.mass.sum() == pytest.approx(1)
+
+
+def test_medians_are_of_the_mixture_as_it_is() -> None:
+    """They are no means, of which Stein's risk is, and nothing is added to what is learnt."""
+    found = noisy(np.full(12, 1 / 12), 1 / 40, np.random.default_rng(6))
+    mixture, free = learnt(found, added=0.0), np.empty(12)
+    mixture.read(mixture.medians(), found.shares, free)
+    doubted = learnt(found, added=1.0)
+    np.testing.assert_array_equal(shrunk(found, estimate="median").free, free)
+    assert np.abs(doubted.weights - mixture.weights).max() > 1e-3
