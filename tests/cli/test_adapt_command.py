@@ -55,3 +55,40 @@ def test_both_epochs_give_one_answer(epochs: Path, done: Program, lapwing: Progr
     assert lapwing("decode", "--together", *swapped).code == 4
     for extra in (("--series",), ("--names", "a,b"), ("--decoder", "least-squares")):
         assert lapwing("decode", "--together", *files, *extra).code == 2
+    gap = ("first.json", "first.tally.json", "-", "second.json", "second.tally.json")
+    assert "gaps" in lapwing("decode", "--together", *gap).complaint
+    assert "there is no tally" in lapwing("decode", "--together", "first.json").complaint
+
+
+def test_a_survey_without_its_tally_is_not_left_out(epochs: Path, lapwing: Program) -> None:
+    first, second = ("first.json", "first.tally.json"), ("second.json", "second.tally.json")
+    for files in (
+        (*first, "second.json"),
+        ("second.json", *first),
+        (*second, *first, "second.json"),
+    ):
+        run = lapwing("decode", "--together", *files)
+        assert run.code == 2 and "no tally stands after second.json" in run.complaint
+
+
+def test_it_says_whether_the_parts_are_the_usual_ones(epochs: Path, done: Program) -> None:
+    parts = lw.Survey.read(epochs / "second.json").randomizer == FIRST.randomizer
+    again = (
+        "adapt",
+        "first.json",
+        "answer.json",
+        "--users",
+        "30000",
+        "-o",
+        "second.json",
+        "--force",
+    )
+    assert done(*again, "--json").document["usual"] is parts
+    assert ("the usual ones" in done(*again).out) is parts
+    spiky = np.where(np.arange(16) == 3, 10**6, 10)
+    write(epochs / "spiky.tally.json", lw.simulate(FIRST.randomizer, spiky, rng=3))
+    done("decode", "first.json", "spiky.tally.json", "-o", "spiky.json")
+    said = done("adapt", "first.json", "spiky.json", "-o", "third.json", "--json").document["usual"]
+    third = lw.Survey.read(epochs / "third.json").randomizer
+    assert said is (third == FIRST.randomizer)
+    assert said is not parts  # both answers are seen

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, TallyError
 from lapwing.survey.joint_decoding import joined
 
@@ -153,6 +154,39 @@ def test_decoders_by_name_and_labels() -> None:
     ]
     found = lw.decode_together([(one, told(one, np.array([6000, 3000, 1000]))) for one in asked])
     np.testing.assert_allclose(found.mass, [0.6, 0.3, 0.1], atol=0.05)
+
+
+def test_many_labels_of_two_surveys_are_weighed_and_shrunk() -> None:
+    labels = lw.Categories(100)
+    asked = [
+        lw.Survey("a", lw.SubsetSelection(labels, 1)),
+        lw.Survey("b", lw.SubsetSelection(labels, 2)),
+    ]
+    people = np.r_[2000, np.full(99, 30)]
+    tallies = [lw.simulate(one.randomizer, people, rng=5) for one in asked]
+
+    def error(found: lw.Distribution) -> float:
+        return float(np.abs(found.mass - people / people.sum()).sum())
+
+    both = lw.decode_together(list(zip(asked, tallies, strict=True)))
+    alone = [error(one.decode(tally)) for one, tally in zip(asked, tallies, strict=True)]
+    # Least squares loses to the better of the two by a factor of five.
+    assert both.made["class"] == "mixture-prior"
+    assert error(both) < 1.1 * min(alone), (error(both), alone)
+    apart = [
+        unbiased_shares(one.randomizer.channel, t) for one, t in zip(asked, tallies, strict=True)
+    ]
+    pooled = unbiased_shares(
+        *joined([(one.randomizer.channel, t) for one, t in zip(asked, tallies, strict=True)])
+    )
+    nobody_there = np.zeros(100)
+    precisions = [1 / one.variance(nobody_there)[0] for one in apart]
+    np.testing.assert_allclose(1 / pooled.variance(nobody_there), sum(precisions))
+    weighed = sum(weight * one.shares for weight, one in zip(precisions, apart, strict=True))
+    np.testing.assert_allclose(pooled.shares, weighed / sum(precisions))
+    hashed = lw.Survey("c", lw.LocalHashing(labels, 1))
+    trees = lw.decode_together([(asked[0], tallies[0]), (hashed, told(hashed, people))])
+    assert trees.reports == 2 * people.sum()
 
 
 def test_what_does_not_belong_together() -> None:

@@ -12,14 +12,15 @@ from dataclasses import replace
 from typing import Any
 
 from lapwing.decoders.decoder import Decoder, check_reads, require_answer
+from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.unbiased.least_squares import LeastSquares
+from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.documents import fingerprint
-from lapwing.errors import ArgumentError, MismatchError, TallyError
-from lapwing.planning.defaults import recommended_decoder
+from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
+from lapwing.planning.defaults import FEW, recommended_decoder
 from lapwing.protocol.channels.channel import Block, Channel, check_given
-from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.results.distribution import Distribution
@@ -44,8 +45,9 @@ def decode_together(
         nobody are left out.
     decoder : Decoder or str, optional
         One that reads counts. Default: where all answered through one randomizer, its recommended
-        one. Else of numbers :class:`lapwing.SpectralPrior`, or above 65,536 symbols EMS; of labels
-        least squares on the simplex.
+        one. Else of numbers :class:`lapwing.SpectralPrior`, or above 65,536 symbols EMS. Of labels
+        :class:`lapwing.MixturePrior` from 24 on, where each survey estimates every share by itself,
+        and least squares on the simplex else.
 
     Returns
     -------
@@ -100,7 +102,7 @@ def decode_together(
     elif len(merged) == 1:
         chosen = recommended_decoder(there[0][0].randomizer)
     else:
-        chosen = _default(channel.domain)
+        chosen = _default(channel, counts)
     check_reads(chosen)
     found = chosen.decode(channel, counts)
     require_answer(found, channel.domain, type(chosen).__name__)
@@ -199,9 +201,14 @@ def _merged(observed: Sequence[tuple[Channel, Counts]]) -> list[tuple[Channel, C
     return list(sums.values())
 
 
-def _default(domain: Domain) -> Decoder[Distribution]:
-    if not domain.ordered:
+def _default(channel: Channel, counts: Counts) -> Decoder[Distribution]:
+    if channel.domain.ordered:
+        few = channel.domain.size <= SYMBOL_LIMIT
+        return SpectralPrior() if few else ExpectationMaximization(smoothed=True)
+    if channel.domain.size < FEW:
         return LeastSquares()
-    if domain.size <= SYMBOL_LIMIT:
-        return SpectralPrior()
-    return ExpectationMaximization(smoothed=True)
+    try:
+        unbiased_shares(channel, counts)
+    except UnsupportedChannelError:
+        return LeastSquares()
+    return MixturePrior()

@@ -12,6 +12,7 @@ from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_result, read_survey
 from lapwing.cli.wording import described, percent
+from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 
 
 def adapt(
@@ -45,13 +46,16 @@ def adapt(
     with out.listening():
         made = survey.next_epoch(answer, users=users, name=name)
     write_text(output, made.to_json())
+    chosen: Any = made.randomizer
+    usual = chosen == MultiscaleWave(chosen.domain, chosen.epsilon)
     document = {
         "command": "adapt",
         "before": survey.fingerprint,
+        "usual": usual,
         "output": str(output),
         "survey": made.to_document(),
     }
-    chosen: Any = made.randomizer
+    said = "the usual ones: no others would gain 3 %" if usual else "chosen by the answer"
     rows = [[kind, f"{size:g}", percent(share)] for kind, size, share in chosen.parts]
-    parts = grid("what its people are asked by", ["part", "size", "people"], rows)
-    out.show(document, facts(described(made) | {"written": str(output)}), parts)
+    parts = grid("who is asked what", ["part", "width or cells", "people"], rows)
+    out.show(document, facts(described(made) | {"parts": said, "written": str(output)}), parts)

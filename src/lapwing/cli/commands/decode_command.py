@@ -134,10 +134,17 @@ def _decode_together(
 ) -> None:
     """Decode the tallies of several surveys to one answer, and show and store it."""
     weeks.check_together()
-    files = read_weeks(words)
+    files = read_weeks(words, dated=False)
     pairs = [pair for pair in files.weeks if isinstance(pair, tuple)]
     if len(pairs) < len(files.weeks):
-        raise ArgumentError("--together takes surveys with their tallies, no releases or gaps")
+        raise ArgumentError(
+            "--together takes surveys, each with its tallies, and neither releases nor gaps"
+        )
+    if files.bare:
+        raise ArgumentError(
+            f"no tally stands after {files.bare[0].name}: --together takes SURVEY TALLY SURVEY "
+            "TALLY ..., each survey before its own"
+        )
     table.check(inputs=files.paths, force=force, output=output)
     if output is not None:
         check_output(output, inputs=files.paths, force=force)

@@ -30,11 +30,14 @@ class WeekFiles:
         Of the files, without their endings.
     paths : list of Path
         All files that were read.
+    bare : list of Path
+        Surveys with no tally after them.
     """
 
     weeks: list[WeekGiven]
     names: list[str]
     paths: list[Path]
+    bare: list[Path]
 
 
 def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
@@ -53,15 +56,18 @@ def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
     names: list[str] = []
     survey: Survey[Any] | None = None
     paths = []
+    bare: list[Path] = []
+    kind: Any = None
     for path in _listed(words, dated):
         if not isinstance(path, Path):
             weeks.append(None)
             names.append(path or f"gap {len(weeks)}")
             continue
         paths.append(path)
-        kind = read(path).get("format")
+        last, kind = kind, read(path).get("format")
         if kind == SURVEY:
             survey = read_survey(path)
+            bare.append(path)
             continue
         if kind == RELEASE:
             weeks.append(read_stored_release(path))
@@ -71,10 +77,11 @@ def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
             )
         else:
             weeks.append((survey, read_tally(path)))
+            bare = bare[:-1] if last == SURVEY else bare
         names.append(_name(path))
     if not weeks:
-        raise ArgumentError("a series needs weeks: the survey, then its tallies in order")
-    return WeekFiles(weeks, names, paths)
+        raise ArgumentError("there is no tally: name the survey, then its tallies in order")
+    return WeekFiles(weeks, names, paths, bare)
 
 
 def _name(path: Path) -> str:

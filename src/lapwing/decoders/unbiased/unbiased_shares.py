@@ -69,7 +69,7 @@ def unbiased_shares(channel: Channel, tally: Counts) -> UnbiasedShares:
     Raises
     ------
     UnsupportedChannelError
-        When the channel is none of: generalised response, unary encoding, subset selection,
+        When one of its blocks is none of: generalised response, unary encoding, subset selection,
         Hadamard response, or the support counts of local hashing.
 
     Notes
@@ -79,13 +79,30 @@ def unbiased_shares(channel: Channel, tally: Counts) -> UnbiasedShares:
     Source: Fang et al. 2023, equations 1 and 2.
     """
     check_given(channel, tally)
-    if len(channel.blocks) == 1:
-        reports = tally.reports[0]
-        found = channel.blocks[0].operator.separate_shares(tally.blocks[0] / reports, reports)
-        if found is not None:
-            return UnbiasedShares(*found, reports)
+    read = [
+        block.operator.separate_shares(counts / reports, reports)
+        for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True)
+        if reports
+    ]
+    known = [UnbiasedShares(*one, tally.total) for one in read if one is not None]
+    if known and len(known) == len(read):
+        return known[0] if len(known) == 1 else _weighed(known)
     raise UnsupportedChannelError(
         "this decoder needs a channel that estimates the share of every symbol by itself: "
         "generalised response, unary encoding, subset selection, Hadamard response or local "
         "hashing; use LeastSquares or ExpectationMaximization here"
     )
+
+
+def _weighed(known: list[UnbiasedShares]) -> UnbiasedShares:
+    """Return the mean of estimates of different people, drawn alike, weighed by precision.
+
+    The weights are those of a share of zero, because they may not follow from the estimates.
+    """
+    precisions = np.array([1 / one.empty.mean() for one in known])
+    weights = precisions / precisions.sum()
+    pairs = list(zip(weights, known, strict=True))
+    shares: Vector = np.sum([weight * one.shares for weight, one in pairs], axis=0)
+    empty: Vector = np.sum([weight**2 * one.empty for weight, one in pairs], axis=0)
+    slope = float(sum(weight**2 * one.slope for weight, one in pairs))
+    return UnbiasedShares(shares, empty, slope, known[0].reports)
