@@ -22,6 +22,7 @@ BENCHMARKS = {
     "accuracy/coverage": "coverage and width of the exact linear band (needs the data folder)",
     "accuracy/mixture": "the multiscale wave with the spectral prior (needs the data folder)",
     "accuracy/best_of_papers": "the same against all the papers' methods (needs the data folder)",
+    "accuracy/best_of_own": "the same against all pairs of our own (needs the data folder)",
     "accuracy/fresh_columns": "the same on other columns and densities (needs the data folder)",
     "accuracy/many_bins": "the same at 256, 1024 and 4096 bins (needs the data folder)",
     "accuracy/smooth_columns": "smooth columns, adaptive surveys (needs the data folder)",

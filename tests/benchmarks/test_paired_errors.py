@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from benchmarks.accuracy.local import fresh_columns
+from benchmarks.accuracy.local import best_of_own, fresh_columns
 from benchmarks.accuracy.local.methods import EMS, Method
-from benchmarks.accuracy.local.paired_errors import Crowd, compared, errors, mean_ratio
+from benchmarks.accuracy.local.paired_errors import OURS, Crowd, compared, errors, mean_ratio
 
 CROWD = Crowd("steep", np.arange(16, 0, -1) * 500, False, "made up")
 WAVE = Method("wave, EMS", lw.SquareWave, EMS)
@@ -40,6 +40,19 @@ def test_the_mean_ratio_is_geometric_and_its_error_falls_with_the_cells() -> Non
     mean = mean_ratio(cells)
     assert mean["ratio"] == pytest.approx(1)
     assert mean["standard_error"] == pytest.approx(0.1 / math.sqrt(2))
+
+
+def test_the_best_is_judged_on_repeats_that_did_not_choose_it() -> None:
+    # "even" looks best on the even repeats and is not on the odd ones; the other way round "odd".
+    found = {
+        OURS.name: {"w1": [2.0, 2.0, 2.0, 2.0]},
+        "even": {"w1": [1.0, 4.0, 1.0, 4.0]},
+        "odd": {"w1": [8.0, 1.5, 8.0, 1.5]},
+        "worse": {"w1": [9.0, 9.0, 9.0, 9.0]},
+    }
+    against = best_of_own.against_best(found, "w1")
+    assert against["best"] == ["even", "odd"]
+    assert against["ratio"] == pytest.approx((2 / 4 + 2 / 8) / 2)
 
 
 @pytest.mark.parametrize("name", list(fresh_columns.DENSITIES))

@@ -29,6 +29,12 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [4],
         "columns": ["uniform"],
     },
+    "accuracy/best_of_own": {
+        "repeats": 2,
+        "bins": 64,
+        "epsilons": [4],
+        "columns": ["uniform"],
+    },
     "accuracy/fresh_columns": {
         "repeats": 2,
         "bins": 64,

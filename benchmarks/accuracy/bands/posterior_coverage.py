@@ -16,7 +16,7 @@ from lapwing.results.band import Kind
 
 TITLE = "Bands of the spectral prior"
 FULL: dict[str, Any] = {
-    "repeats": 200,
+    "repeats": 1_000,
     "linear_repeats": 5,
     "bins": 256,
     "epsilons": [0.5, 1, 2, 4],
