@@ -12,6 +12,7 @@ from lapwing.decoders.empirical_bayes.risk_of_shares import (
     clearness,
     evidence,
     own_derivatives,
+    stein_risk,
 )
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.linear.projections import simplex
@@ -62,6 +63,29 @@ def test_derivatives_are_those_of_the_learnt_means(steps: float, close: float) -
     stays = np.empty(8)
     mixture.read(spread / deviation**2, found.shares, stays)
     assert stays.sum() < 0.8 * sum(measured)
+
+
+def test_the_risk_is_unbiased_where_projections_cut_shares_off() -> None:
+    """Of shrinking by half to equal shares, in 4,000 draws: within four of its standard errors.
+
+    Without the term of the estimates, or without what a projection takes from the derivatives,
+    it is off by more than five.
+    """
+    rng = np.random.default_rng(3)
+    held, deviation = np.array([0.55, 0.25, 0.1, 0.06, 0.04, 0, 0, 0]), 0.05
+    variance = np.full(8, deviation**2)
+    wrong, no_term, no_cut = np.empty((3, 4000))
+    for draw in range(4000):
+        shares = held + deviation * rng.standard_normal(8)
+        mass, nearest = simplex((shares + 0.02) / 2), simplex(shares)
+        actual = np.sum((mass - held) ** 2) - np.sum((nearest - held) ** 2)
+        risk = stein_risk(shares, variance, mass, np.full(8, 0.5))
+        wrong[draw] = risk - actual
+        no_term[draw] = wrong[draw] - 2 * (mass - nearest) @ (nearest - shares)
+        # Half of a share's derivative is taken from the shrunk one, a whole from the nearest.
+        no_cut[draw] = wrong[draw] - deviation**2
+    sigmas = [abs(one.mean()) / (one.std() / np.sqrt(one.size)) for one in (wrong, no_term, no_cut)]
+    assert sigmas[0] < 4 and min(sigmas[1:]) > 5, sigmas
 
 
 def errors_of(held: np.ndarray, deviation: float, *, repeats: int) -> dict[str, float]:

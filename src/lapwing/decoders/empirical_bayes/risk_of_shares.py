@@ -64,11 +64,8 @@ def belief_in(
 
     Notes
     -----
-    With d the difference of the shrunk distribution and the nearest one, s, Stein's unbiased
-    estimate of the difference of their risks is
-    ``|d|^2 + 2 d (s - z) + 2 sum(variance (own derivatives of d))``; both are averaged with weights
-    ``exp(-risk / (4 variance))``. A projection on the simplex takes the mean of what it keeps
-    away, so of the derivatives there remain ``1 - 1 / kept``.
+    The shrunk distribution and the nearest one are averaged with weights
+    ``exp(-risk / (4 variance))``, where the risk is Stein's estimate (:func:`stein_risk`).
 
     Source: Stein 1981 (the risk); Leung and Barron 2006 (weights that fall exponentially with it).
     They bound the risk of such an average of least-squares projections; for a learnt mixture there
@@ -81,15 +78,46 @@ def belief_in(
     nearest = simplex(found.shares)
     # The known total takes a part of the variance away.
     variance = found.variance(nearest) * (1 - 1 / size)
-    kept, plain = mass > 0, nearest > 0
-    more = np.where(kept, derivatives * (1 - 1 / kept.sum()), 0.0)
-    more -= np.where(plain, 1 - 1 / plain.sum(), 0.0)
-    away = mass - nearest
-    risk = float(away @ away + 2 * away @ (nearest - found.shares) + 2 * variance @ more)
+    risk = stein_risk(found.shares, variance, mass, derivatives)
     asked = min(max((_ENOUGH - size) / (_ENOUGH - _VERY_FEW), 0.0), 1.0)
     believed: float = _logistic(-risk / (_TEMPERATURE * float(variance.mean())))
     believed *= math.pow(_logistic(foretold - _SURPRISE), asked)
     return believed + (1 - believed) * clearness(foretold, int(learnt.bins.sum()))
+
+
+def stein_risk(shares: Vector, variance: Vector, mass: Vector, derivatives: Vector) -> float:
+    """Return the unbiased estimate of a squared error less that of the nearest distribution.
+
+    Parameters
+    ----------
+    shares, variance : numpy.ndarray
+        float64 [size], the estimates and their variances, normal.
+    mass : numpy.ndarray
+        float64 [size]: what is judged, projected on the simplex.
+    derivatives : numpy.ndarray
+        float64 [size]: before the projection, of each by its own estimate.
+
+    Notes
+    -----
+    With d the difference of the distribution and the nearest one, s, and z the estimates:
+    ``|d|^2 + 2 d (s - z) + 2 sum(variance (own derivatives of d))``. A projection on the simplex
+    takes the mean of what it keeps away, so of the derivatives there remain ``1 - 1 / kept``.
+
+    Examples
+    --------
+    Halfway from the estimates to equal shares, which are two variances or more apart, it pays:
+
+    >>> variance = np.full(4, 0.0004)
+    >>> shares = np.array([0.28, 0.26, 0.24, 0.22])
+    >>> round(stein_risk(shares, variance, (shares + 0.25) / 2, np.full(4, 0.5)), 5)
+    -0.0007
+    """
+    nearest = simplex(shares)
+    kept, plain = mass > 0, nearest > 0
+    more = np.where(kept, derivatives * (1 - 1 / kept.sum()), 0.0)
+    more -= np.where(plain, 1 - 1 / plain.sum(), 0.0)
+    away = mass - nearest
+    return float(away @ away + 2 * away @ (nearest - shares) + 2 * variance @ more)
 
 
 def own_derivatives(learnt: LearntMixture) -> Vector:
