@@ -193,6 +193,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             table(head, lines, texts=3),
             f"W1 beside EMS, and the worst cell by its lower 95 % bound (one side; asked of smooth "
             f"columns: at most {ASKED:g}): " + "; ".join(said) + ".",
+            "Adaptive beside default, geometric means: "
+            + "; ".join(_gained(measured["cells"], case) for case in settings["cases"])
+            + ".",
         ]
     )
 
@@ -206,6 +209,16 @@ def _said(cells: Sequence[dict[str, Any]], key: str, group: str, bins: int) -> s
         f"{paired.told(paired.mean_ratio([cell[key]['w1'] for cell in some]))}, worst "
         f"{worst['column']} at ε {worst['epsilon']:g} with {_lower(worst[key]['w1']):.3f}"
     )
+
+
+def _gained(cells: Sequence[dict[str, Any]], case: dict[str, Any]) -> str:
+    """Return what two epochs have of the default's W1 and largest gap, over the cells of a case."""
+    some = [one for one in cells if (one["group"], one["bins"]) == (case["group"], case["bins"])]
+    means = (
+        paired.mean_ratio([one["adaptive_to_default"][key] for one in some]) for key in FIGURES
+    )
+    w1, gap = (paired.told(mean) for mean in means)
+    return f"W1 {w1} and KS {gap} on {case['group']} ones at {case['bins']} bins"
 
 
 def _lower(ratio: dict[str, float]) -> float:

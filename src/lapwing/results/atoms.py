@@ -207,7 +207,7 @@ def _critical(
 
     float64 [symbols]. A single bin rests on few answers. Where their noise is Laplace, a contrast
     of bins is taken to have the tails of as many independent answers, which is what it has without
-    smoothing: at the normal value one column in six had a found atom that nobody held.
+    smoothing: at the normal value far more columns have a found atom that nobody holds.
     """
     alone = false_alarms / np.count_nonzero(judged)
     if not (error_law.tails or error_law.laplace):
