@@ -25,6 +25,7 @@ from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.results.distribution import Distribution
 from lapwing.survey.registry import DECODERS
+from lapwing.survey.series_decoding import channel_and_counts
 from lapwing.survey.survey import Survey
 
 
@@ -159,9 +160,7 @@ def _read(one: Any, number: int) -> tuple[Survey[Any], Channel, Counts]:
             f"survey {number} has remembered reports: who answers again sends the same randomness, "
             "which may not be counted twice; decode it alone"
         )
-    channel: Any = survey.randomizer.channel_for(tally)
-    counts: Counts = channel.counts(tally)
-    channel = survey.randomizer.channel_for(counts)
+    channel, counts = channel_and_counts(survey, tally)
     if counts.total:
         check_given(channel, counts)
     return survey, channel, counts

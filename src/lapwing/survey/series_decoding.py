@@ -23,7 +23,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import check_observation
-from lapwing.protocol.messages.tally import Tally
+from lapwing.protocol.messages.tally import Counts, Tally
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
@@ -193,13 +193,19 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     domain = survey.randomizer.domain
     if tally.total == 0:
         return ReadWeek(name, domain, None, None, survey.guarantee, None)
-    channel: Any = survey.randomizer.channel_for(tally)
-    counts = channel.counts(tally)
-    channel = survey.randomizer.channel_for(counts)
+    channel, counts = channel_and_counts(survey, tally)
     check_given(channel, counts)
     numbers = tuple(block.tobytes() for block in counts.blocks)
     identity = (counts.fingerprint, tuple(counts.reports), numbers)
     return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity)
+
+
+def channel_and_counts(survey: Survey[Any], tally: Tally) -> tuple[Channel, Counts]:
+    """Return how a survey's symbols became counts, and the counts: those of a log, too."""
+    channel: Any = survey.randomizer.channel_for(tally)
+    counts: Counts = channel.counts(tally)
+    channel = survey.randomizer.channel_for(counts)
+    return channel, counts
 
 
 def _of_release(release: Release, name: str) -> ReadWeek:
