@@ -21,7 +21,7 @@ from lapwing.errors import LapwingWarning
 TITLE = "The same people at any number of bins"
 
 FULL: dict[str, Any] = {
-    "repeats": 8,
+    "repeats": 30,
     "bins": [256, 1024, 4096],
     "epsilons": [0.5, 1, 2, 4],
     "groups": {
