@@ -20,7 +20,7 @@ from lapwing.planning.simulated_error import reference_family, simulated_errors
 
 TITLE = "The risk table"
 
-_EPSILONS = [0.25, 0.5, 1, 2, 4, 8]
+_EPSILONS = [0.25, 0.5, 1, 2, 4, 6, 8]
 _USERS = [10**3, 10**4, 10**5, 10**6, 10**7]
 
 
