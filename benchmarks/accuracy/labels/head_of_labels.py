@@ -150,15 +150,15 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         projected = ratio_of_means(errors[PROJECTION]["largest"], errors[UNBIASED]["largest"])
         row.append(f"{projected['ratio']:.2f}")
         if not before or settings != FULL:
-            rows.append([*row, "–", "–", "–"])
+            rows.append([*row, "–", "–", "–", "–"])
             continue
         earlier = ratio_of_means(before["largest"], errors[UNBIASED]["largest"])["ratio"]
         every = ratio_of_means(errors[OURS]["all"], before["all"])
-        limit = ASKED["all"] * float(np.mean(before["all"]))
-        best = min(one[1] for one in cell["informed"] if one[0] <= limit)
-        best /= float(np.mean(errors[UNBIASED]["largest"]))
-        marks.append((head["ratio"], earlier, every["ratio"], best))
-        row += [f"{earlier:.2f}", f"{best:.2f}"]
+        frontier = np.array(cell["informed"])
+        frontier /= np.mean(before["all"]), np.mean(errors[UNBIASED]["largest"])
+        best, cost = bounds(frontier)
+        marks.append((head["ratio"], earlier, every["ratio"], best, cost))
+        row += [f"{earlier:.2f}", f"{best:.2f}", f"{cost:.2f}"]
         rows.append([*row, f"{every['ratio']:.3f} ± {every['standard_error']:.3f}"])
     heads = [
         "column",
@@ -169,6 +169,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         "simplex",
         "earlier default",
         "informed",
+        "price",
         "all labels",
     ]
     return "\n\n".join(
@@ -179,7 +180,9 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "parts of the unbiased one's on the same tallies: of the default, the projection, the "
             "default at commit 3a0ae02, and the best rule that knows all shares and which are the "
             f"largest, where the error of all may be {ASKED['all']:g} times that earlier "
-            "default's. *All labels*: the default's squared error over all labels as part of the "
+            f"default's. *Price*: how large the error of all is, at least, in the same parts, "
+            f"where such a rule has at most {ASKED['largest']:g} times the unbiased error of the "
+            "largest. *All labels*: the default's squared error over all labels as part of the "
             "earlier default's.",
             table(heads, rows, texts=1),
             _reading(marks),
@@ -187,18 +190,39 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     )
 
 
-def _reading(marks: list[tuple[float, float, float, float]]) -> str:
+def bounds(frontier: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the least error of the largest at the price asked, and the least price of that asked.
+
+    Parameters
+    ----------
+    frontier : numpy.ndarray
+        float64 [rules, 2]: errors of all and of the largest, as parts of those they are asked
+        beside. Infinite where no rule is that good.
+    """
+    every, largest = frontier.T
+    best = np.min(largest[every <= ASKED["all"]], initial=np.inf)
+    return float(best), float(np.min(every[largest <= ASKED["largest"]], initial=np.inf))
+
+
+def _reading(marks: list[tuple[float, float, float, float, float]]) -> str:
     if not marks:
         return "Not the sizes for which figures were asked."
     head = sum(one[0] <= ASKED["largest"] for one in marks)
     possible = sum(one[3] <= ASKED["largest"] for one in marks)
+    dear = [one[4] for one in marks if one[3] > ASKED["largest"]]
+    priced = (
+        f", and a rule that has it has {min(dear):.1f} to {max(dear):.1f} times the error of all"
+        if dear
+        else ""
+    )
     every = sum(one[2] <= ASKED["all"] for one in marks)
     gain = geometric([one[0] / one[1] for one in marks])
     return (
         f"The 50 largest have at most {ASKED['largest']:g} times the unbiased error in {head} of "
         f"{len(marks)} cells; the informed rule reaches that in {possible}, so in the others it "
         "cannot be had at this price: there the smallest of the 50 are no larger than the noise of "
-        f"thousands. The default's is {gain:.2f} times the earlier default's (geometric mean). All "
-        f"labels have at most {ASKED['all']:g} times the earlier default's error in {every} cells "
-        f"of {len(marks)}; geometric mean {geometric([one[2] for one in marks]):.3f}."
+        f"thousands{priced}. The default's is {gain:.2f} times the earlier default's (geometric "
+        f"mean). All labels have at most {ASKED['all']:g} times the earlier default's error in "
+        f"{every} cells of {len(marks)}; geometric mean "
+        f"{geometric([one[2] for one in marks]):.3f}."
     )
