@@ -10,7 +10,8 @@ import typer
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
-from lapwing.cli.reading.stored import read_result, read_survey
+from lapwing.cli.reading.stored import read_survey
+from lapwing.cli.reading.stored_answers import read_result
 from lapwing.cli.showing.asked_parts import parts_table, parts_text, usual
 from lapwing.cli.wording import described
 

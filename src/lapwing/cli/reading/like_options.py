@@ -14,7 +14,6 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.reading.column_options import ColumnOptions
 from lapwing.cli.reading.count_table import population
 from lapwing.cli.reading.domain_options import decimal_of, texts_of
-from lapwing.cli.reading.stored import read_result
 from lapwing.cli.wording import domain_text
 from lapwing.engines.arrow.table_reader import open_table
 from lapwing.errors import ArgumentError, DomainError, MismatchError
@@ -89,6 +88,8 @@ class LikeOptions(ColumnOptions):
                 f"leave it out, or declare at most {LABEL_LIMIT}"
             )
         if self._stored:
+            from lapwing.cli.reading.stored_answers import read_result  # slow to import
+
             masses = _on(read_result(self.like), domain, name=self.like.name)
         else:
             with out.listening():
