@@ -11,11 +11,12 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
-from lapwing.cli.reading.knobs import make_with_knobs, pick
+from lapwing.cli.reading.knobs import make_with_knobs
 from lapwing.cli.reading.like_options import LikeOptions
 from lapwing.cli.reading.options import Force, OutputFile, Settings
 from lapwing.cli.showing.asked_parts import parts_table, parts_text
 from lapwing.cli.wording import described
+from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.local.numerical.multiscale_wave import MultiscaleWave
@@ -49,6 +50,15 @@ class NamedRandomizer:
         default=MISSING,
     )
 
+    def check(self) -> None:
+        """Raise ArgumentError where there is no such name; before what its domain may lack."""
+        names = [RECOMMENDED, *RANDOMIZERS]
+        if self.randomizer not in names:
+            raise ArgumentError(
+                f"the randomizer must be one of {', '.join(names)}, got {self.randomizer!r}"
+                f"{nearest(self.randomizer, names)}"
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizerKnobs:
@@ -79,9 +89,12 @@ class RandomizerKnobs:
             return _planned(domain, named.epsilon, users, like)
         if self.users is not None:
             raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
-        made = pick(RANDOMIZERS, named.randomizer, what="the randomizer")
         found: Randomizer = make_with_knobs(
-            made, domain, named.epsilon, typed=knobs, settings=self.settings or ()
+            RANDOMIZERS[named.randomizer],
+            domain,
+            named.epsilon,
+            typed=knobs,
+            settings=self.settings or (),
         )
         return found
 
@@ -146,6 +159,7 @@ def new(
     """
     read = [path for path in (asked.categories_file, known.like) if path is not None]
     check_output(output, inputs=read, force=force)
+    named.check()
     chosen = named.randomizer == RECOMMENDED
     if known.like is not None and not chosen:
         raise ArgumentError(f"--like goes with --randomizer {RECOMMENDED}")

@@ -132,8 +132,8 @@ def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:
     if _bins_of(result.domain) != _bins_of(domain):
         raise MismatchError(
             f"{name} must be on the domain that is asked about, which is {domain_text(domain)}; it "
-            f"is on {domain_text(result.domain)}. Ask about those, or name a table of values, "
-            "which fits any"
+            f"is on {domain_text(result.domain)}. Ask about that one, or name a table of "
+            "values, which fits any"
         )
     masses: Vector = np.zeros(domain.size)
     both = min(domain.size, result.domain.size)  # the missing come last
