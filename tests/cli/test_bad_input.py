@@ -95,7 +95,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "--salvag (did you mean --salvage?)", (*TALLY, "reports.lwr", "--salvag")),
     (2, "-o", (*TALLY, "reports.lwr")),
     (2, "--seed", (*RANDOMIZE, "ages.csv", "-o", "out.lwr", "--seed", "1")),
-    (2, "one of recommended, generalized-", ("new", "-o", "out.json", "--name", "n", "--randomizer", "em",
+    (2, "one of recommended, ", ("new", "-o", "out.json", "--name", "n", "--randomizer", "em",
                                 "--epsilon", "1", *INTERVAL)),
     (2, "needs --low, --high and --bins; add --bins", (*NEW, "--epsilon", "1", *INTERVAL[:4])),
     (2, "one domain", (*NEW, "--epsilon", "1")),

@@ -89,12 +89,9 @@ class RandomizerKnobs:
             return _planned(domain, named.epsilon, users, like)
         if self.users is not None:
             raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
+        made = RANDOMIZERS[named.randomizer]
         found: Randomizer = make_with_knobs(
-            RANDOMIZERS[named.randomizer],
-            domain,
-            named.epsilon,
-            typed=knobs,
-            settings=self.settings or (),
+            made, domain, named.epsilon, typed=knobs, settings=self.settings or ()
         )
         return found
 
