@@ -121,7 +121,10 @@ def read(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; FormatError as in :func:`parse`."""
     if path.stat().st_size > MAXIMUM_DOCUMENT_BYTES:
         raise FormatError(f"{path.name} is too large to be a document of lapwing")
-    return parse(path.read_bytes(), name=path.name)
+    data = path.read_bytes()
+    if not data:
+        raise FormatError(f"{path.name} is empty; make it again, or check the name")
+    return parse(data, name=path.name)
 
 
 def require(

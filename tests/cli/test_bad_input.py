@@ -50,6 +50,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "weaker.json").write_text(json.dumps(changed))
     (folder / "not.json").write_text('{"format": ')
     (folder / "empty.json").write_text("")
+    (folder / "empty.lwr").write_text("")
     (folder / "text.csv").write_text(f"age\n30\n{SECRET} years\n")
     (folder / "outside.csv").write_text(f"age\n30\n{SECRET}\n")
     (folder / "missing.csv").write_text("age\n30\nNA\n")
@@ -94,7 +95,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "--salvag (did you mean --salvage?)", (*TALLY, "reports.lwr", "--salvag")),
     (2, "-o", (*TALLY, "reports.lwr")),
     (2, "--seed", (*RANDOMIZE, "ages.csv", "-o", "out.lwr", "--seed", "1")),
-    (2, "one of generalized-", ("new", "-o", "out.json", "--name", "n", "--randomizer", "em",
+    (2, "one of recommended, ", ("new", "-o", "out.json", "--name", "n", "--randomizer", "em",
                                 "--epsilon", "1", *INTERVAL)),
     (2, "needs --low, --high and --bins; add --bins", (*NEW, "--epsilon", "1", *INTERVAL[:4])),
     (2, "one domain", (*NEW, "--epsilon", "1")),
@@ -167,7 +168,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (4, "does not match its epsilon", ("verify", "weaker.json")),
     (4, "does not match its epsilon", ("randomize", "weaker.json", "ages.csv", "-o", "out.lwr")),
     (4, "not.json must be a JSON document", ("verify", "not.json")),
-    (4, "empty.json must be a JSON document", ("verify", "empty.json")),
+    (4, "empty.json is empty", ("verify", "empty.json")),
     (4, "got 'lapwing-tally'", ("verify", "tally.json")),
     (4, "got 'lapwing-survey'", ("plot", "survey.json", "-o", "out.png")),
     (4, "got 'lapwing-distribution'", ("merge", "tally.json", "result.json", "-o", "out.json")),
@@ -179,6 +180,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (4, "--salvage counts those", (*TALLY, "reports.lwr", "torn.lwr", "-o", "out.json")),
     (4, "block 1 of flipped.lwr is damaged, and the reports 1 to 1024 are",
      (*TALLY, "flipped.lwr", "-o", "out.json")),
+    (4, "empty.lwr is empty", (*TALLY, "empty.lwr", "-o", "out.json")),
     (4, "must be a report file", (*TALLY, "survey.json", "-o", "out.json")),
     (4, "use the survey file", (*TALLY, "other.lwr", "-o", "out.json")),
     (4, "other-tally.json does not go with tally.json", ("merge", "tally.json",

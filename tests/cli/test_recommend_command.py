@@ -126,6 +126,13 @@ def test_bad_input_is_refused_in_a_line(
     assert said in run.complaint
 
 
+def test_a_name_that_there_is_not_is_said_first(lapwing: Program) -> None:
+    named = ("new", "-o", "survey.json", "--name", "n", "--epsilon", "1", "--bounds", "0", "1")
+    for typed, meant in (("recomended", "recommended"), ("sqare-wave", "square-wave")):
+        run = lapwing(*named, "--randomizer", typed)  # without bins, which is said later
+        assert run.code == 2 and f"(did you mean {meant}?)" in run.complaint
+
+
 @pytest.mark.parametrize(
     ("said", "options"),
     [

@@ -185,7 +185,14 @@ def grid(title: str, headers: list[str], rows: list[list[str]]) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", title_style="bold")
+    # A title is cut into lines as wide as its table, however wide the terminal is.
+    table = Table(
+        box=SIMPLE_HEAD,
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        min_width=min(len(title), 60),
+    )
     for position, header in enumerate(headers):
         table.add_column(header, justify="right" if position else "left", overflow="fold")
     for row in rows:

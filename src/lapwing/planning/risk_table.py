@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 
 FORMAT = "lapwing-risk-table"
@@ -54,6 +55,8 @@ class Sheet:
         Below the first epsilon a report's information falls like ``(e^epsilon - 1)^2``, so fewer
         people at the first epsilon stand for these; above the last one errors are those of the
         last. Beyond the people of the table the lines go on as they were, up to an error of 1.
+        Noise of the simulation, and lines that go on until they cross, would let an error rise with
+        epsilon, which buys nothing: there the nodes of epsilon are pooled.
         """
         if epsilon < self.epsilon[0]:
             users *= (math.expm1(epsilon) / math.expm1(self.epsilon[0])) ** 2
@@ -63,11 +66,9 @@ class Sheet:
         for distance, kinds in self.errors.items():
             found[distance] = {}
             for kind, nodes in kinds.items():
-                low, high = np.log(nodes[row : row + 2, column : column + 2])
-                line = low + along * (high - low)
-                found[distance][kind] = min(
-                    1.0, math.exp(float(line[0] + across * (line[1] - line[0])))
-                )
+                fewer, more = np.log(nodes[:, column : column + 2]).T
+                low, high = falling(np.minimum(fewer + across * (more - fewer), 0.0))[row : row + 2]
+                found[distance][kind] = math.exp(float(low + along * (high - low)))
         return found
 
 
@@ -153,6 +154,27 @@ def _between(nodes: tuple[float, ...], point: float, *, beyond: bool) -> tuple[i
     first = int(np.clip(np.searchsorted(nodes, point, side="right") - 1, 0, len(nodes) - 2))
     part = math.log(point / nodes[first]) / math.log(nodes[first + 1] / nodes[first])
     return first, part if beyond else min(max(part, 0.0), 1.0)
+
+
+def falling(values: Vector) -> Vector:
+    """Return the nearest values that nowhere rise: isotonic regression, by pooling neighbours.
+
+    Values that are nowhere above others stay nowhere above them, so what falls with the people does
+    so behind it, too.
+
+    Examples
+    --------
+    >>> falling(np.array([5.0, 2.0, 4.0, 1.0])).tolist()
+    [5.0, 3.0, 3.0, 1.0]
+    """
+    pools: list[tuple[float, int]] = []
+    for value in values:
+        mean, size = float(value), 1
+        while pools and pools[-1][0] < mean:
+            other, more = pools.pop()
+            mean, size = (mean * size + other * more) / (size + more), size + more
+        pools.append((mean, size))
+    return np.repeat([mean for mean, _ in pools], [size for _, size in pools])
 
 
 @cache

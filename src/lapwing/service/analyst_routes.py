@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, get_args
 
 from starlette.requests import Request
@@ -27,9 +28,11 @@ from lapwing.service.survey_states import state_document, survey_rows
 
 MOST_PROBABILITIES = 100
 
+MOST_TOGETHER = 16
+
 LOWEST_LEVEL, HIGHEST_LEVEL = 0.5, 0.9999
 
-_QUERY = ("segment", "level", "against", "against_segment", "low", "high", "quantiles")
+_QUERY = ("segment", "level", "against", "against_segment", "low", "high", "quantiles", "together")
 
 
 def routes() -> list[Route]:
@@ -70,7 +73,7 @@ async def show_tally(request: Request) -> Response:
 async def show_result(request: Request) -> Response:
     """Return what the reports say, as JSON, a table or a picture."""
     collector, kept = _found(request)
-    question, form = question_of(request, kept)
+    question, form = question_of(request, kept, find=collector.life.survey)
     if form == "json":
         return json_answer(await collector.results.document(kept, question))
     content = await collector.results.content(kept, question, form)
@@ -96,8 +99,18 @@ def _found(request: Request) -> tuple[Collector, KeptSurvey]:
     return collector, collector.life.survey(request.path_params["survey"])
 
 
-def question_of(request: Request, kept: KeptSurvey) -> tuple[Question, Form]:
+def question_of(
+    request: Request, kept: KeptSurvey, *, find: Callable[[str], KeptSurvey]
+) -> tuple[Question, Form]:
     """Return what the address and the query ask, and in which form.
+
+    Parameters
+    ----------
+    request : Request
+    kept : KeptSurvey
+        The survey of the address.
+    find : callable
+        Returns another one by its fingerprint.
 
     Raises
     ------
@@ -120,6 +133,7 @@ def question_of(request: Request, kept: KeptSurvey) -> tuple[Question, Form]:
         level=_number(query.get("level", "0.95"), "level", LOWEST_LEVEL, HIGHEST_LEVEL),
         ranges=ranges,
         probabilities=_probabilities(query.get("quantiles")),
+        together=_together(query.get("together"), find),
     )
     return question, form
 
@@ -141,6 +155,19 @@ def _probabilities(text: str | None) -> tuple[float, ...]:
     if len(parts) > MOST_PROBABILITIES:
         raise _malformed(f"at most {MOST_PROBABILITIES} quantiles are asked at once")
     return tuple(_number(part, "a quantile", 0.0, 1.0) for part in parts)
+
+
+def _together(
+    text: str | None, find: Callable[[str], KeptSurvey]
+) -> tuple[tuple[KeptSurvey, str], ...]:
+    """Return the surveys of FINGERPRINT/EPOCH,FINGERPRINT/EPOCH, each with the epoch."""
+    parts = [] if text is None else text.split(",")
+    if len(parts) > MOST_TOGETHER:
+        raise _malformed(f"at most {MOST_TOGETHER} surveys are decoded together with one")
+    pairs = [part.partition("/") for part in parts]
+    if not all(survey and epoch for survey, _, epoch in pairs):
+        raise _malformed("what is decoded together is named FINGERPRINT/EPOCH, with commas between")
+    return tuple((find(survey), epoch) for survey, _, epoch in pairs)
 
 
 def _number(text: str, name: str, low: float, high: float) -> float:

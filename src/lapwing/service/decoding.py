@@ -22,9 +22,10 @@ from lapwing.service.result_documents import (
     result_document,
     result_table,
 )
+from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
 
-Kept = OrderedDict[Key, Result]
+Kept = OrderedDict[tuple[Key, ...], Result]
 
 
 def warm_up() -> None:
@@ -51,18 +52,19 @@ def carried_out(
     materials : mapping of Key to Material
         Of what is not kept.
     kept : Kept
-        Results by their keys, the last used one last.
+        Results by the keys of their tallies, the last used one last.
     most : int
         How many are kept.
     """
-    keys = [order.key, *([] if order.against is None else [order.against])]
+    wanted = [(order.key, *order.together), *([] if order.against is None else [(order.against,)])]
     tallied = order.form == "alarm"  # which is about the reports, not about a result
-    missing = tuple(key for key in keys if (tallied or key not in kept) and key not in materials)
+    needed = [key for keys in wanted if tallied or keys not in kept for key in keys]
+    missing = tuple(key for key in needed if key not in materials)
     if missing:
         return Missing(missing)
     if tallied:
         return _alarm(materials[order.key])
-    found = [_result(key, materials, kept) for key in keys]
+    found = [_result(keys, materials, kept) for keys in wanted]
     while len(kept) > most:
         kept.popitem(last=False)
     asked = Asked(order.level, order.ranges, order.probabilities)
@@ -100,13 +102,15 @@ def _alarm(material: Material) -> dict[str, Any]:
     }
 
 
-def _result(key: Key, materials: Mapping[Key, Material], kept: Kept) -> Result:
-    if key not in kept:
-        material = materials[key]
-        survey = Survey.from_json(material.document)
-        kept[key] = as_result(survey.decode(material.tally))
-    kept.move_to_end(key)
-    return kept[key]
+def _result(keys: tuple[Key, ...], materials: Mapping[Key, Material], kept: Kept) -> Result:
+    if keys not in kept:
+        given = [materials[key] for key in keys]
+        pairs = [(Survey.from_json(each.document), each.tally) for each in given]
+        survey, tally = pairs[0]
+        alone = len(pairs) == 1
+        kept[keys] = as_result(survey.decode(tally)) if alone else decode_together(pairs)
+    kept.move_to_end(keys)
+    return kept[keys]
 
 
 def _figure(shown: Result | Difference, order: Order) -> Any:

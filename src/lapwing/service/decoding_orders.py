@@ -39,7 +39,7 @@ class Material(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What is wanted of one result, or of two that are compared."""
+    """What is wanted of one result, of one from several surveys, or of two that are compared."""
 
     key: Key
     against: Key | None
@@ -50,6 +50,13 @@ class Order(NamedTuple):
     probabilities: tuple[float, ...]
     title: str
     names: tuple[str, str]
+    together: tuple[Key, ...] = ()
+    """Tallies of other surveys, which are decoded to one answer with that of `key`."""
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """All tallies that it is made from."""
+        return (self.key, *self.together, *(() if self.against is None else (self.against,)))
 
 
 class Missing(NamedTuple):

@@ -293,6 +293,12 @@ def _analysts() -> Document:
         _query("low", "Of a range: above this. Left out: open.", end),
         _query("high", "At most this. Left out: open.", end),
         _query("quantiles", "Probabilities with commas between.", TEXT),
+        _query(
+            "together",
+            "Epochs of other surveys about the same distribution, FINGERPRINT/EPOCH with commas "
+            "between: one answer of all.",
+            TEXT,
+        ),
     )
     content = {
         media_type.partition(";")[0]: {

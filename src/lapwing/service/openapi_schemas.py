@@ -91,6 +91,7 @@ def schemas() -> Document:
                 "name": TEXT,
                 "epoch": EPOCH_NAME,
                 "segment": {"type": ["string", "null"]},
+                "together": list_of(object_of({"survey": FINGERPRINT, "epoch": EPOCH_NAME})),
                 "kind": {"enum": ["numbers", "labels", "heavy-hitters", "difference"]},
                 "level": {"type": "number"},
                 "reports": COUNT,

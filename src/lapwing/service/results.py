@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -62,6 +62,8 @@ class Question:
         Above the first and at most the second, in the unit of the values; "" is open.
     probabilities : tuple of float
         Of quantiles.
+    together : tuple of (KeptSurvey, str)
+        Other surveys about the same distribution, each with an epoch of it: one answer of all.
     """
 
     epoch: str
@@ -71,6 +73,7 @@ class Question:
     level: float = 0.95
     ranges: tuple[tuple[str, str], ...] = ()
     probabilities: tuple[float, ...] = PROBABILITIES
+    together: tuple[tuple[KeptSurvey, str], ...] = ()
 
     @property
     def compares(self) -> bool:
@@ -126,7 +129,7 @@ class Results:
             say it; when decoding takes too long.
         """
         order, made = await self._made(kept, question, "json")
-        head = {
+        head: dict[str, Any] = {
             "survey": order.key.survey,
             "name": kept.survey.name,
             "epoch": order.key.epoch,
@@ -135,6 +138,9 @@ class Results:
         }
         if order.against is not None:
             head |= {"against": order.against.epoch, "against_segment": order.against.segment}
+        if order.together:
+            others = [{"survey": each.survey, "epoch": each.epoch} for each in order.together]
+            head["together"] = others
         return {**head, **made.content, "warnings": list(made.warnings)}
 
     async def content(self, kept: KeptSurvey, question: Question, form: Form) -> bytes:
@@ -188,7 +194,9 @@ class Results:
             return order, made
         task = self._asked.get(order)
         if task is None:
-            task = asyncio.create_task(self._decoded(kept, order))
+            surveys = [kept, *(other for other, _ in question.together)]
+            by_print = {one.stored.fingerprint: one for one in surveys}
+            task = asyncio.create_task(self._decoded(by_print, order))
             self._asked[order] = task
             task.add_done_callback(lambda done: self._finished(order, done))
         # One who goes away does not end it for the others.
@@ -205,7 +213,14 @@ class Results:
                 self._kept.popitem(last=False)
 
     async def _order(self, kept: KeptSurvey, question: Question, form: Wanted) -> Order:
+        if question.together and (question.compares or question.segment is not None):
+            raise ProblemError(
+                DeskProblem.MALFORMED_REQUEST,
+                "surveys are decoded together of everybody, and not compared; leave the segment "
+                "and what is compared out",
+            )
         key = await self._key(kept, question.epoch, question.segment)
+        together = await self._together(key, question)
         against, people = None, "same"
         if question.compares:
             epoch = question.against or question.epoch
@@ -235,9 +250,19 @@ class Results:
             question.level,
             question.ranges,
             question.probabilities,
-            kept.survey.name,
+            ", ".join(dict.fromkeys([kept.survey.name, *_named(question.together)])),
             _names(key, against),
+            together,
         )
+
+    async def _together(self, key: Key, question: Question) -> tuple[Key, ...]:
+        """Return the keys of the tallies that are decoded with one, each of which may be shown."""
+        found = [await self._key(other, epoch, None) for other, epoch in question.together]
+        if len({key, *found}) <= len(found):
+            raise ProblemError(
+                DeskProblem.MALFORMED_REQUEST, "an epoch of a survey is decoded together only once"
+            )
+        return tuple(found)
 
     async def _key(self, kept: KeptSurvey, epoch: str, segment: str | None) -> Key:
         """Return the key of a tally, or raise the problem that it may not be shown."""
@@ -264,11 +289,10 @@ class Results:
             raise _too_few(least) if by_segment[segment] < least else _beside_few(least)
         return Key(fingerprint, epoch, segment, by_segment[segment], number)
 
-    async def _decoded(self, kept: KeptSurvey, order: Order) -> Made:
+    async def _decoded(self, surveys: Mapping[str, KeptSurvey], order: Order) -> Made:
         started = time.perf_counter()
         loop = asyncio.get_running_loop()
         materials: dict[Key, Material] = {}
-        keys = [order.key, *([] if order.against is None else [order.against])]
         # A survey's results are decoded where they were decoded before.
         process = self._processes[int(order.key.survey[:8], 16) % len(self._processes)]
         while True:
@@ -285,7 +309,8 @@ class Results:
                     self._counters.decoding.add(time.perf_counter() - started)
                     return found
                 case Missing(wanted) if not materials:
-                    for key in wanted if set(wanted) <= set(keys) else ():
+                    for key in wanted if set(wanted) <= set(order.keys) else ():
+                        kept = surveys[key.survey]
                         tally = await self._read(kept, key)
                         materials[key] = Material(kept.stored.document, tally)
                 case RefusedOrder(reason):
@@ -317,6 +342,10 @@ def _beside_few(minimum: int) -> ProblemError:
         "another, of which too few came, would follow from it and the sum",
         more={"minimum": minimum},
     )
+
+
+def _named(together: tuple[tuple[KeptSurvey, str], ...]) -> list[str]:
+    return [other.survey.name for other, _ in together]
 
 
 def _names(key: Key, against: Key | None) -> tuple[str, str]:

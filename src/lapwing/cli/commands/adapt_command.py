@@ -7,12 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
-from lapwing.cli.reading.stored import read_result, read_survey
-from lapwing.cli.wording import described, percent
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
+from lapwing.cli.reading.stored import read_survey
+from lapwing.cli.reading.stored_answers import read_result
+from lapwing.cli.showing.asked_parts import parts_table, parts_text, usual
+from lapwing.cli.wording import described
 
 
 def adapt(
@@ -47,15 +48,13 @@ def adapt(
         made = survey.next_epoch(answer, users=users, name=name)
     write_text(output, made.to_json())
     chosen: Any = made.randomizer
-    usual = chosen == MultiscaleWave(chosen.domain, chosen.epsilon)
     document = {
         "command": "adapt",
         "before": survey.fingerprint,
-        "usual": usual,
+        "usual": usual(chosen),
         "output": str(output),
         "survey": made.to_document(),
     }
-    said = "the usual ones: no others would gain 3 %" if usual else "chosen by the answer"
-    rows = [[kind, f"{size:g}", percent(share)] for kind, size, share in chosen.parts]
-    parts = grid("who is asked what", ["part", "width or cells", "people"], rows)
-    out.show(document, facts(described(made) | {"parts": said, "written": str(output)}), parts)
+    said = parts_text(chosen, chosen_by="the answer")
+    shown = facts(described(made) | {"parts": said, "written": str(output)})
+    out.show(document, shown, parts_table(chosen))

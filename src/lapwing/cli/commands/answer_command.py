@@ -11,7 +11,7 @@ import typer
 from lapwing.cli.console import Output, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
-from lapwing.cli.reading.stored import read_distribution_or_list
+from lapwing.cli.reading.stored_answers import read_distribution_or_list
 from lapwing.cli.showing.asked_shares import (
     Row,
     row_of_listed,

@@ -13,7 +13,7 @@ from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Force, Level, check_level
-from lapwing.cli.reading.stored import read_segment
+from lapwing.cli.reading.stored_answers import read_segment
 from lapwing.cli.showing.answer import AT_ONCE, PROBABILITIES, SHARE_LIMIT
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text

@@ -10,7 +10,7 @@ import typer
 
 from lapwing.cli.console import Output, grid
 from lapwing.cli.reading.options import Force
-from lapwing.cli.reading.stored import read_result
+from lapwing.cli.reading.stored_answers import read_result
 from lapwing.cli.reading.truth import Truth, TruthOptions
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.results.distances import (

@@ -12,7 +12,7 @@ from lapwing.cli.console import Output
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.raw_counts import is_summary
-from lapwing.cli.reading.stored import read_stored_release
+from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.summary import Summary

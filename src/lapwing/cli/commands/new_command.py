@@ -11,10 +11,15 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
-from lapwing.cli.reading.knobs import make_with_knobs, pick
+from lapwing.cli.reading.knobs import make_with_knobs
+from lapwing.cli.reading.like_options import LikeOptions
 from lapwing.cli.reading.options import Force, OutputFile, Settings
+from lapwing.cli.showing.asked_parts import parts_table, parts_text
 from lapwing.cli.wording import described
+from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.planning.recommendation import recommend, recommended_bins
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.group_tallies import MINIMUM
@@ -45,6 +50,15 @@ class NamedRandomizer:
         default=MISSING,
     )
 
+    def check(self) -> None:
+        """Raise ArgumentError where there is no such name; before what its domain may lack."""
+        names = [RECOMMENDED, *RANDOMIZERS]
+        if self.randomizer not in names:
+            raise ArgumentError(
+                f"the randomizer must be one of {', '.join(names)}, got {self.randomizer!r}"
+                f"{nearest(self.randomizer, names)}"
+            )
+
 
 @dataclass(frozen=True, kw_only=True)
 class RandomizerKnobs:
@@ -59,8 +73,10 @@ class RandomizerKnobs:
     users: int | None = option(f"{RECOMMENDED}: how many people will report; default {USERS}.", "N")
     settings: Settings = None
 
-    def made(self, named: NamedRandomizer, domain: Domain) -> Randomizer:
-        """Return the randomizer that the options mean."""
+    def made(
+        self, named: NamedRandomizer, domain: Domain, *, like: Vector | None = None
+    ) -> Randomizer:
+        """Return the randomizer that the options mean, for a column like this one if given."""
         knobs = {"width": self.width, "grid": self.grid}
         if named.randomizer == RECOMMENDED:
             if self.settings or any(value is not None for value in knobs.values()):
@@ -68,14 +84,27 @@ class RandomizerKnobs:
                     f"the {RECOMMENDED} randomizer takes no knobs; name it to set them"
                 )
             users = USERS if self.users is None else self.users
-            return recommend(domain, epsilon=named.epsilon, users=users).randomizer
+            if like is None:
+                return recommend(domain, epsilon=named.epsilon, users=users).randomizer
+            return _planned(domain, named.epsilon, users, like)
         if self.users is not None:
             raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
-        made = pick(RANDOMIZERS, named.randomizer, what="the randomizer")
+        made = RANDOMIZERS[named.randomizer]
         found: Randomizer = make_with_knobs(
             made, domain, named.epsilon, typed=knobs, settings=self.settings or ()
         )
         return found
+
+
+def _planned(domain: Domain, epsilon: str, users: int, like: Vector) -> MultiscaleWave:
+    # One repeat: the errors that are simulated along with the parts are not shown.
+    found = recommend(domain, epsilon=epsilon, users=users, like=like, repeats=1).randomizer
+    if not isinstance(found, MultiscaleWave):
+        raise ArgumentError(
+            f"--like chooses the parts of a multiscale wave, and what is recommended here is "
+            f"{found.name}; leave it out"
+        )
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +145,7 @@ def new(
     named: NamedRandomizer,
     asked: SurveyDomainOptions,
     knobs: RandomizerKnobs,
+    known: LikeOptions,
     answers: AnswerOptions,
     out: Output,
 ) -> None:
@@ -124,12 +154,19 @@ def new(
     It states the question, its legal values and how every answer is randomised. Everybody
     works from this one file, so nobody types a parameter twice. It is public.
     """
-    check_output(
-        output, inputs=[asked.categories_file] if asked.categories_file else [], force=force
-    )
+    read = [path for path in (asked.categories_file, known.like) if path is not None]
+    check_output(output, inputs=read, force=force)
+    named.check()
     chosen = named.randomizer == RECOMMENDED
+    if known.like is not None and not chosen:
+        raise ArgumentError(f"--like goes with --randomizer {RECOMMENDED}")
     domain = asked.domain(bins=recommended_bins(named.epsilon) if chosen else None)
-    survey = answers.made(name, knobs.made(named, domain))
+    randomizer = knobs.made(named, domain, like=known.masses(domain, out))
+    survey = answers.made(name, randomizer)
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
-    out.show(document, facts(described(survey) | {"written": str(output)}))
+    rows, tables = described(survey), []
+    if known.like is not None and isinstance(randomizer, MultiscaleWave):
+        rows["parts"] = parts_text(randomizer, chosen_by=str(known.like))
+        tables = [parts_table(randomizer)]
+    out.show(document, facts(rows | {"written": str(output)}), *tables)

@@ -10,7 +10,7 @@ import typer
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Force, Level, OutputFile, SegmentName, check_level
-from lapwing.cli.reading.stored import is_series, read_distribution_or_list, read_series
+from lapwing.cli.reading.stored_answers import is_series, read_distribution_or_list, read_series
 from lapwing.cli.reading.truth import TruthOptions
 from lapwing.errors import ArgumentError
 from lapwing.results.plotting import figure_of

@@ -9,7 +9,7 @@ import typer
 
 from lapwing.cli.console import Output
 from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
-from lapwing.cli.reading.stored import read_segment, require_no_segments
+from lapwing.cli.reading.stored_answers import read_segment, require_no_segments
 from lapwing.cli.showing.answer import quantile_cells, quantile_rows, quantile_table
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.errors import ArgumentError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,10 +13,13 @@ import typer
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import SurveyDomainOptions
+from lapwing.cli.reading.like_options import LikeOptions
 from lapwing.cli.reading.options import Force
+from lapwing.cli.showing.asked_parts import parts_table, parts_text
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, domain_text
 from lapwing.errors import ArgumentError
+from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.people_to_notice import people_to_notice
 from lapwing.planning.recommendation import recommend as recommendation
@@ -57,6 +61,13 @@ class GoalOptions:
         "Of categories: about the most processor time to tally and decode.", "SECONDS"
     )
 
+    def check(self, *, like: Path | None) -> None:
+        """Raise ArgumentError where two columns to plan for are named, or none can be used."""
+        if like is not None and self.kind != "typical":
+            raise ArgumentError("--kind and --like both say what to plan for; leave one out")
+        if like is not None and (self.change is not None or self.weeks is not None):
+            raise ArgumentError("--change counts people for any column; leave --like out")
+
 
 def recommend(
     epsilon: Annotated[
@@ -67,6 +78,7 @@ def recommend(
     ],
     *,
     goal: GoalOptions,
+    known: LikeOptions,
     written: TableOptions,
     force: Force = False,
     asked: SurveyDomainOptions,
@@ -75,11 +87,15 @@ def recommend(
     """Say which randomizer and decoder to use, and what error to expect.
 
     Nothing is measured on people: errors were simulated on made-up columns, from smooth to
-    spiky. Without --bins an interval gets the number that suits epsilon.
+    spiky. Without --bins an interval gets the number that suits epsilon. With --like they are
+    simulated on that column, which also chooses the parts of a multiscale wave: lapwing new
+    --randomizer recommended --like writes their survey.
     """
     promise = exact_epsilon(epsilon)
-    written.check(inputs=[], force=force)
+    goal.check(like=known.like)
+    written.check(inputs=[] if known.like is None else [known.like], force=force)
     domain = asked.domain(bins=recommended_bins(promise))
+    like = known.masses(domain, out)
     with out.listening():
         noticing = _noticing(domain, promise, goal)
         found = recommendation(
@@ -90,6 +106,7 @@ def recommend(
             distance=None if goal.distance is None else goal.distance.replace("-", "_"),
             kind=goal.kind,
             refine=goal.refine,
+            like=like,
             report_bytes=goal.report_bytes,
             server_seconds=goal.server_seconds,
         )
@@ -106,15 +123,23 @@ def recommend(
     if noticing is not None:
         rows["noticed"] = _noticed(**noticing)
         document["noticing"] = noticing
-    errors = found.expected_error
+    tables = [_errors(found.expected_error, found.predicted_by)]
+    if known.like is not None:
+        document["like"] = str(known.like)
+        if isinstance(found.randomizer, MultiscaleWave):
+            rows["parts"] = parts_text(found.randomizer, chosen_by=str(known.like))
+            tables.append(parts_table(found.randomizer))
+    written.write(_written(found.expected_error))
+    out.show(document, facts(rows), *tables)
+
+
+def _written(errors: Mapping[str, ExpectedError]) -> list[dict[str, Any]]:
+    """Return the rows of predicted errors for a file."""
     kinds = _kinds(errors)
-    written.write(
-        [
-            {"distance": name.replace("_", "-"), **{kind: _of(one, kind) for kind in kinds}}
-            for name, one in errors.items()
-        ]
-    )
-    out.show(document, facts(rows), _errors(found.expected_error, found.predicted_by))
+    return [
+        {"distance": name.replace("_", "-"), **{kind: _of(one, kind) for kind in kinds}}
+        for name, one in errors.items()
+    ]
 
 
 def _people(goal: GoalOptions) -> str:

@@ -9,7 +9,7 @@ import typer
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import write_text
-from lapwing.cli.reading.stored import read_watch
+from lapwing.cli.reading.stored_answers import read_watch
 from lapwing.cli.reading.week_files import read_weeks
 from lapwing.errors import ArgumentError
 from lapwing.survey.watch import Noticed, Watch

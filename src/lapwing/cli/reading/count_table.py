@@ -18,7 +18,12 @@ from lapwing.protocol.messages.tally import LARGEST_COUNT
 
 
 def population(
-    table: Table, domain: Domain, *, columns: tuple[str | None, str], texts: Texts = "iso"
+    table: Table,
+    domain: Domain,
+    *,
+    columns: tuple[str | None, str],
+    texts: Texts = "iso",
+    option: str = "--value-column",
 ) -> NDArray[np.int64]:
     """Return how many people hold each symbol: int64 [domain.size].
 
@@ -31,6 +36,8 @@ def population(
         Of the values, None for the only one beside the counts; and of the counts.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read.
+    option : str
+        Which option names the column of the values, for messages.
 
     Raises
     ------
@@ -43,14 +50,16 @@ def population(
     count_column = table.column(count_column, option="--count-column")
     if value_column is None:
         others = [name for name in table.names if name != count_column]
+        if not others:
+            raise ArgumentError(f"{table.shown} has no column of values beside {count_column!r}")
         if len(others) != 1:
             raise ArgumentError(
-                f"--value-column must name one of the columns of {table.shown}: {', '.join(others)}"
+                f"{option} must name one of the columns of {table.shown}: {', '.join(others)}"
             )
         value_column = others[0]
-    value_column = table.column(value_column, option="--value-column", beside=count_column)
+    value_column = table.column(value_column, option=option, beside=count_column)
     if value_column == count_column:
-        raise ArgumentError("--value-column and --count-column must be two columns, got one")
+        raise ArgumentError(f"{option} and --count-column must be two columns, got one")
     mark = decimal_mark(table, domain, texts)
     total = np.zeros(domain.size, dtype=np.int64)
     first = 0

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.column_options import ColumnOptions
-from lapwing.cli.reading.stored import read_result
+from lapwing.cli.reading.stored_answers import read_result
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.protocol.domains.domain import Domain

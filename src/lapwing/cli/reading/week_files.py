@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lapwing.cli.reading.stored import RELEASE, read_stored_release, read_survey, read_tally
+from lapwing.cli.reading.stored import read_survey, read_tally
+from lapwing.cli.reading.stored_answers import RELEASE, read_stored_release
 from lapwing.documents import read
 from lapwing.errors import ArgumentError
 from lapwing.results.week_names import with_missing

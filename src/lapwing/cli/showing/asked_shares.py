@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from lapwing.cli.reading.stored import require_no_segments
+from lapwing.cli.reading.stored_answers import require_no_segments
 from lapwing.cli.wording import number_text
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lapwing.cli.console import Output
-from lapwing.cli.reading.stored import read_stored_release
+from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import answer_document, answer_rows, answer_tables
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text

@@ -131,6 +131,8 @@ def read_header(stream: IO[bytes], *, name: str) -> Header:
         When it is not a report file, of an unknown version or damaged.
     """
     data = stream.read(_HEADER.size + _CHECKSUM.size)
+    if not data:
+        raise FormatError(f"{name} is empty; a file of no reports has a header")
     if data[: len(MAGIC)] != MAGIC:
         raise FormatError(f"{name} must be a report file of lapwing, it is not; check the name")
     if len(data) < _HEADER.size + _CHECKSUM.size:

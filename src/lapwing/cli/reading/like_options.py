@@ -1,0 +1,146 @@
+"""How commands are told of a public column like the one that will be asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.cli.console import Output
+from lapwing.cli.option_groups import option
+from lapwing.cli.reading.column_options import ColumnOptions
+from lapwing.cli.reading.count_table import population
+from lapwing.cli.reading.domain_options import decimal_of, texts_of
+from lapwing.cli.wording import domain_text
+from lapwing.engines.arrow.table_reader import open_table
+from lapwing.errors import ArgumentError, DomainError, MismatchError
+from lapwing.linear.arrays import Vector
+from lapwing.planning.label_errors import LABEL_LIMIT
+from lapwing.protocol.domains.domain import Domain
+from lapwing.results.distribution import Distribution
+
+FEW = 30
+"""Values for each bin below which a table is warned of: of a smooth column of 64 and 256 bins the
+parts suited spikes with 2 values for a bin and less, were the usual ones with 8 to 30, and
+those of the column itself from 80 on."""
+
+_TREATMENT = ("outside", "missing")
+"""What a domain does with values that have no bin: two with the same bins may differ in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LikeOptions(ColumnOptions):
+    """The options that name a public column: a result, a table of values, or one of counts."""
+
+    like: Path | None = option(
+        "Plan for a column like this one, in FILE: a stored result or release (.json) on the same "
+        "bins, or a table of values, read as --column, --no-header, --decimal and --texts say; - "
+        "is standard input (CSV). It must be public, as last year's published answer is: what is "
+        "planned is not private and tells of FILE, so never the values of the people who are to be "
+        "protected.",
+        "FILE",
+    )
+    count_column: str | None = option(
+        "FILE of --like has a row for each value; this column says how many people hold it.", "NAME"
+    )
+
+    def check(self) -> None:
+        """Raise ArgumentError when a column is described and no table is named."""
+        of_table = {
+            "--column": self.column,
+            "--no-header": self.no_header or None,
+            "--decimal": self.decimal,
+            "--texts": self.texts,
+            "--count-column": self.count_column,
+        }
+        given = [flag for flag, typed in of_table.items() if typed is not None]
+        if given and self.like is None:
+            raise ArgumentError(f"{given[0]} is of the table of --like; add --like FILE")
+        if given and self._stored:
+            raise ArgumentError(
+                f"{given[0]} is for a table, and {self.like} is a stored result by its ending; "
+                "leave one out"
+            )
+
+    def masses(self, domain: Domain, out: Output) -> Vector | None:
+        """Return what the column holds of each symbol: float64 [domain.size]; None without one.
+
+        Raises
+        ------
+        ArgumentError
+            When a column is not there, or the domain is too large for a distribution.
+        DomainError
+            With the row of the first value that is not legal; when there is none.
+        FormatError
+            When the file is no result, no release and no table.
+        MismatchError
+            When a result is on other bins.
+        """
+        self.check()
+        if self.like is None:
+            return None
+        if domain.size > LABEL_LIMIT:
+            raise ArgumentError(
+                f"--like is a whole distribution, and of {domain.size} values none is predicted; "
+                f"leave it out, or declare at most {LABEL_LIMIT}"
+            )
+        if self._stored:
+            from lapwing.cli.reading.stored_answers import read_result  # slow to import
+
+            masses = _on(read_result(self.like), domain, name=self.like.name)
+        else:
+            with out.listening():
+                masses = self._held(self.like, domain, out).astype(np.float64)
+        present = np.delete(masses, [] if domain.missing_index is None else domain.missing_index)
+        if present.sum() <= 0:
+            raise DomainError(f"{self.like} must hold at least one value, it holds none")
+        if domain.ordered and not self._stored and present.sum() < FEW * present.size:
+            out.warn(
+                f"{self.like} has {present.sum():.0f} values for {present.size} bins: what chance "
+                "makes of so few looks like single values that many hold, and so it is planned for"
+            )
+        return masses
+
+    def _held(self, table: Path, domain: Domain, out: Output) -> NDArray[np.int64]:
+        """Return how many people of a table hold each symbol."""
+        if self.count_column is None:
+            rows = self.values_in(table, domain)
+            with out.progress("like", rows.table.rows) as advance:
+                return rows.counts(advance=advance)
+        mark = decimal_of(self.decimal, domain)
+        return population(
+            open_table(table, header=not self.no_header, decimal=mark),
+            domain,
+            columns=(self.column, self.count_column),
+            texts=texts_of(self.texts, domain),
+            option="--column",
+        )
+
+    @property
+    def _stored(self) -> bool:
+        return self.like is not None and self.like.suffix.lower() == ".json"
+
+
+def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:
+    """Return a result's masses in the symbols of a domain of the same bins.
+
+    A release counts missing values where a survey may refuse them: they are left out, or nobody's.
+    """
+    if _bins_of(result.domain) != _bins_of(domain):
+        raise MismatchError(
+            f"{name} must be on the domain that is asked about, which is {domain_text(domain)}; it "
+            f"is on {domain_text(result.domain)}. Ask about that one, or name a table of "
+            "values, which fits any"
+        )
+    masses: Vector = np.zeros(domain.size)
+    both = min(domain.size, result.domain.size)  # the missing come last
+    masses[:both] = result.mass[:both]
+    return masses
+
+
+def _bins_of(domain: Domain) -> dict[str, Any]:
+    document: dict[str, Any] = domain.to_document()
+    return {key: value for key, value in document.items() if key not in _TREATMENT}
