@@ -2,7 +2,8 @@
 
 Here begins one decode. The waves of the domain are laid out (`wave_basis.py`); then the answer is
 found in passes, with matrices of all symbols (`whole_prior.py`) or of cells (`cell_prior.py`);
-then the band is drawn (`widened_band.py`, `cell_band.py`).
+it becomes the shares of the people who reported (`reporting_people.py`), and the band is drawn
+(`widened_band.py`, `cell_band.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.empirical_bayes.cell_band import cell_band
 from lapwing.decoders.empirical_bayes.cell_prior import cell_answer
 from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES
+from lapwing.decoders.empirical_bayes.reporting_people import reporting_people
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import whole_answer
 from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
@@ -42,7 +44,8 @@ class SpectralPrior:
 
     The masses get a normal prior: cosines with learnt variances, scaled by a power of the local
     density, plus spikes in single bins and steps between bins whose variances go to zero where
-    the reports show none. The posterior mean is moved to the nearest distribution.
+    the reports show none. The posterior mean is moved to the nearest distribution, that of the
+    population, and from there to the expected shares of the people who reported.
 
     Parameters
     ----------
@@ -91,7 +94,7 @@ class SpectralPrior:
 
     @one_thread
     def decode(self, channel: Channel, tally: Counts) -> Distribution:
-        """Return the posterior's nearest distribution.
+        """Return the expected shares of the people who reported.
 
         Raises
         ------
@@ -117,16 +120,18 @@ class SpectralPrior:
         """Return the answer with its error law, from matrices of all symbols."""
         scaled = ScaledBasis(channel.domain)
         answer = whole_answer(channel, tally, scaled, passes=self.passes)
+        people = reporting_people(channel, tally, answer.mass, scaled.uniform)
         if not self.band:
-            return answer.mass, None
+            return people, None
         waves, local = always_allowed(answer.mass, scaled)
         floor = waves @ waves.T + np.diag(local) / local.size
-        return answer.mass, widened_band(answer.evidence, answer.prior, floor)
+        return people, widened_band(answer.evidence, answer.prior, floor)
 
     def _on_cells(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
         """Return the same from a few hundred cells."""
         scaled = ScaledBasis(channel.domain, limit=WAVES, blur=BLUR * channel.domain.size)
         answer = cell_answer(channel, tally, scaled, passes=self.passes)
+        people = reporting_people(channel, tally, answer.mass, scaled.uniform)
         if not self.band:
-            return answer.mass, None
-        return answer.mass, cell_band(answer, scaled, tally.total)
+            return people, None
+        return people, cell_band(answer, scaled, tally.total)
