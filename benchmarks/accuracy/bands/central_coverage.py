@@ -30,7 +30,10 @@ SIMULTANEOUS = 0.94
 
 
 def measure(*, repeats: int, people: int, epsilons: Sequence[float]) -> dict[str, Any]:
-    """Return the covered share of the bins with 0.02 < F < 0.98, and of whole curves."""
+    """Return the covered share of the bins with 0.02 < F < 0.98, and of whole curves.
+
+    Every cell draws people and noise of its own, so that the cells err independently.
+    """
     delta = Fraction(str(people**-1.5))
     cells = []
     for name, law in laws().items():
@@ -38,8 +41,9 @@ def measure(*, repeats: int, people: int, epsilons: Sequence[float]) -> dict[str
             promise = Promise("replace-one", epsilon=Fraction(str(epsilon)), delta=delta)
             covered: dict[str, list[float]] = {}
             for repeat in range(repeats):
-                summary = summarized(law, people, seed=[repeat, 11])
-                release = PrefixSums().release(summary, promise, rng=seeded(repeat))
+                summary = summarized(law, people, seed=[repeat, len(cells), 11])
+                noise = seeded(repeat + repeats * len(cells))
+                release = PrefixSums().release(summary, promise, rng=noise)
                 result = StepPursuit().decode(release.channel, release)
                 truths: dict[Target, Any] = {
                     "empirical": empirical(summary),

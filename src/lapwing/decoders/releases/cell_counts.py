@@ -10,10 +10,10 @@ import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document, required
 from lapwing.decoders.releases.prefix_estimate import noise_tails
+from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.sums import CellSums
-from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
@@ -42,6 +42,11 @@ class CellCounts:
     ends at one. Setting negatives to zero adds about noise / 2 for every empty cell: with many more
     cells than the data fill, the ends of the distribution are too heavy. Step pursuit has no such
     bias.
+
+    For the same reason the band about the population does not take the sampling of people from
+    these shares, but from the running sums of the unbiased ones, made monotone: with 256 cells at
+    epsilon 0.1 these shares overstate its variance by 20 % on a normal density, and the
+    distribution nearest to the unbiased shares by 12 %.
 
     Cost: O(symbols).
 
@@ -98,7 +103,7 @@ class CellCounts:
             centre,
             noise,
             np.zeros(centre.size),
-            simplex(centre),
+            _monotone(centre),
             people,
             method,
             # The sums of 1, 2, ... cells: the sum of k answers has a k-th of an answer's tails.
@@ -106,3 +111,17 @@ class CellCounts:
         )
         made = decoder_document(self)
         return answer_as(Distribution, channel, release, mass, made=made, uncertainty=uncertainty)
+
+
+def _monotone(centre: Vector) -> Vector:
+    """Return the distribution whose running sums are nearest to those of signed shares.
+
+    Of float64 [symbols]. It is what the sampling of people is worked out at, and that depends on
+    the running sums. Shares that are not negative one by one have the noise of empty cells as
+    people, which flattens the sums.
+    """
+    from scipy.optimize import isotonic_regression  # slow to import
+
+    heights = np.clip(isotonic_regression(np.cumsum(centre)[:-1]).x, 0.0, 1.0)
+    mass: Vector = np.diff(heights, prepend=0.0, append=1.0)
+    return mass

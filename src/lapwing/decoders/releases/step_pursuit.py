@@ -23,7 +23,6 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator
-from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
@@ -57,6 +56,11 @@ class StepPursuit:
     --------
     With 10^4 people the Kolmogorov-Smirnov distance is half that of the isotonic step alone on
     smooth data at small epsilon, and no worse on data full of atoms; see the benchmarks.
+
+    The band about the population adds the sampling of people at the decoded distribution. That
+    nearest to the unbiased shares has the noise of empty bins as people, and would overstate the
+    variance of this sampling: by 59 % on average along the curve of a normal density, at 1024 bins,
+    10^4 people and epsilon 1.
 
     Privacy
     -------
@@ -110,13 +114,14 @@ class StepPursuit:
         mass[:held] = np.diff(curve, prepend=0.0) * present / people
         mass[held:] = missing / people
         mass = np.maximum(mass, 0.0)
+        mass /= mass.sum()
         made = decoder_document(self) | {"jumps": jumps}
         return Distribution(
             domain,
-            mass / mass.sum(),
+            mass,
             reports=people,
             guarantee=channel.guarantee,
-            uncertainty=self._uncertainty(whole, people, noise_tails(release))
+            uncertainty=self._uncertainty(whole, people, mass, noise_tails(release))
             if self.band
             else None,
             made=made,
@@ -142,7 +147,10 @@ class StepPursuit:
         return np.append(monotone, 1.0), jumps
 
     @staticmethod
-    def _uncertainty(estimate: PrefixEstimate, people: int, tails: float) -> Uncertainty:
+    def _uncertainty(
+        estimate: PrefixEstimate, people: int, mass: Vector, tails: float
+    ) -> Uncertainty:
+        # About the people themselves nothing depends on the decoded mass.
         centre = np.diff(estimate.sums, prepend=0.0) / people
         factor, remainder = _columns(estimate.root, estimate.known)
         scale = np.sqrt(estimate.variance) / people
@@ -151,7 +159,7 @@ class StepPursuit:
             centre,
             noise,
             remainder * scale**2,
-            simplex(centre),
+            mass,
             people,
             METHOD,
             tails=tails * spikes_of(estimate.root) if tails else 0.0,
