@@ -60,6 +60,7 @@ BENCHMARKS = {
     "accuracy/central_default": "its default beside the best of our own and of the paper's",
     "accuracy/central_labels": "releases of labels beside OpenDP's (needs opendp)",
     "accuracy/central_coverage": "coverage of the central model's bands",
+    "accuracy/curators_bands": "the same of the curator's default",
     "accuracy/release_coverage": "the same from 64 to 4096 bins, with missing values",
     "accuracy/found_atoms": "shares and intervals of found atoms (needs the data folder)",
     "accuracy/reported_atoms": "found and declared atoms of reports (needs the data folder)",

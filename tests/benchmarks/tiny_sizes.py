@@ -303,6 +303,7 @@ TINY: dict[str, dict[str, Any]] = {
         "epsilons": [2],
         "rows": 20,
     },
+    "accuracy/curators_bands": {"repeats": 2, "people": 300, "bins": 16, "epsilons": [1]},
     "accuracy/release_coverage": {"repeats": 2, "people": 300, "bins": [16]},
     "accuracy/central_projection": {
         "repeats": 2,

@@ -20,7 +20,7 @@ FULL: dict[str, Any] = {
     "bins": 1000,
     "at": [10_000, 20_000, 30_000, 40_000, 50_000, 60_000, 75_000, 80_000],
     "people": 25_000,
-    "draws": 100,
+    "draws": 400,
     "reports": 12,
 }
 QUICK: dict[str, Any] = FULL | {"draws": 2, "reports": 1}

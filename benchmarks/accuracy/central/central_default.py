@@ -87,7 +87,7 @@ def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) 
                             "population": population,
                         }
                         for target, held in targets.items():
-                            for kind, share in _covered(answer, target, held).items():
+                            for kind, share in covered_parts(answer, target, held).items():
                                 covered.setdefault(f"{kind} {target}", []).append(share)
             coverage = {name: float(np.mean(shares)) for name, shares in covered.items()}
             row = {"law": name, "epsilon": epsilon, "coverage": coverage}
@@ -95,7 +95,7 @@ def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) 
     return {"cells": cells, "delta": delta}
 
 
-def _covered(answer: Distribution, target: Target, truth: Vector) -> dict[Kind, float]:
+def covered_parts(answer: Distribution, target: Target, truth: Vector) -> dict[Kind, float]:
     """Return the covered part of the edges with 0.02 < F < 0.98, and whether all are."""
     used = (truth > 0.02) & (truth < 0.98)
     shares: dict[Kind, float] = {}
