@@ -30,6 +30,8 @@ from lapwing.protocol.domains.domain import Domain
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from lapwing.planning.recommended_pair import Recommendation
+
 
 @dataclass(frozen=True, kw_only=True)
 class GoalOptions:
@@ -110,15 +112,7 @@ def recommend(
             report_bytes=goal.report_bytes,
             server_seconds=goal.server_seconds,
         )
-    rows = {
-        "domain": domain_text(domain),
-        "randomizer": found.randomizer.name,
-        "decoder": found.decoder.name,
-        "promise": str(found.randomizer.guarantee),
-        "bytes per report": str(found.report_bytes),
-        _people(goal): count_text(found.users),
-        "reason": found.reason,
-    }
+    rows = {"domain": domain_text(domain), **_pair(found, goal)}
     document = {"command": "recommend", **found.to_document()}
     if noticing is not None:
         rows["noticed"] = _noticed(**noticing)
@@ -140,6 +134,18 @@ def _written(errors: Mapping[str, ExpectedError]) -> list[dict[str, Any]]:
         {"distance": name.replace("_", "-"), **{kind: _of(one, kind) for kind in kinds}}
         for name, one in errors.items()
     ]
+
+
+def _pair(found: Recommendation[Any, Any], goal: GoalOptions) -> dict[str, str]:
+    """Return what is recommended, for how many people, and why."""
+    return {
+        "randomizer": found.randomizer.name,
+        "decoder": found.decoder.name,
+        "promise": str(found.randomizer.guarantee),
+        "bytes per report": str(found.report_bytes),
+        _people(goal): count_text(found.users),
+        "reason": found.reason,
+    }
 
 
 def _people(goal: GoalOptions) -> str:

@@ -46,20 +46,7 @@ def population(
     DomainError
         With the row of the first value or count that is not legal.
     """
-    value_column, count_column = columns
-    count_column = table.column(count_column, option="--count-column")
-    if value_column is None:
-        others = [name for name in table.names if name != count_column]
-        if not others:
-            raise ArgumentError(f"{table.shown} has no column of values beside {count_column!r}")
-        if len(others) != 1:
-            raise ArgumentError(
-                f"{option} must name one of the columns of {table.shown}: {', '.join(others)}"
-            )
-        value_column = others[0]
-    value_column = table.column(value_column, option=option, beside=count_column)
-    if value_column == count_column:
-        raise ArgumentError(f"{option} and --count-column must be two columns, got one")
+    value_column, count_column = _columns(table, columns, option)
     mark = decimal_mark(table, domain, texts)
     total = np.zeros(domain.size, dtype=np.int64)
     first = 0
@@ -79,6 +66,25 @@ def population(
     if total.sum() == 0:
         raise DomainError(f"{table.shown} must hold at least one person, it holds none")
     return total
+
+
+def _columns(table: Table, columns: tuple[str | None, str], option: str) -> tuple[str, str]:
+    """Return the names of the two columns; that of the values may be the only one beside counts."""
+    value_column, count_column = columns
+    count_column = table.column(count_column, option="--count-column")
+    if value_column is None:
+        others = [name for name in table.names if name != count_column]
+        if not others:
+            raise ArgumentError(f"{table.shown} has no column of values beside {count_column!r}")
+        if len(others) != 1:
+            raise ArgumentError(
+                f"{option} must name one of the columns of {table.shown}: {', '.join(others)}"
+            )
+        value_column = others[0]
+    value_column = table.column(value_column, option=option, beside=count_column)
+    if value_column == count_column:
+        raise ArgumentError(f"{option} and --count-column must be two columns, got one")
+    return value_column, count_column
 
 
 def _counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
