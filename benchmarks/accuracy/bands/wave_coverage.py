@@ -8,7 +8,7 @@ import lapwing as lw
 from benchmarks.accuracy.bands import posterior_coverage
 
 TITLE = "Bands of the spectral prior on one square wave"
-FULL: dict[str, Any] = posterior_coverage.FULL | {"repeats": 200}
+FULL: dict[str, Any] = posterior_coverage.FULL | {"repeats": 50}
 QUICK: dict[str, Any] = posterior_coverage.QUICK
 
 ASKED_WIDTH = {0.5: 0.35, 1: 0.55, 2: 0.7, 4: 0.9}
