@@ -13,7 +13,7 @@ import pytest
 import lapwing as lw
 from lapwing.cli.console import Output
 from lapwing.cli.reading.like_options import FEW, LikeOptions
-from lapwing.errors import MismatchError
+from lapwing.errors import DomainError, MismatchError
 from tests.cli.running import Program
 
 LINE = lw.Interval(0, 48, bins=48)
@@ -131,6 +131,41 @@ def test_a_table_of_few_values_is_warned_of(public: Path, capsys: pytest.Capture
     assert f"{FEW * 48 - 1} values for 48 bins" in capsys.readouterr().err
 
 
+def test_what_is_missing_is_no_value_that_a_bin_has(public: Path) -> None:
+    domain = lw.Interval(0, 48, bins=48, missing="bin")
+    (public / "few.csv").write_text("age\n" + "7\n" * (FEW * 48 - 1) + "NA\n" * 99)
+    out = Output()
+    LikeOptions(like=public / "few.csv").masses(domain, out)
+    assert len(out.warnings) == 1
+
+
+@pytest.mark.parametrize("name", ["last.json", "LAST.JSON"])
+def test_a_result_is_one_by_its_ending_and_not_warned_of(public: Path, name: str) -> None:
+    (public / "last.json").rename(public / name)
+    out = Output()
+    found = LikeOptions(like=public / name).masses(LINE, out)
+    assert found is not None and out.warnings == []
+
+
+def test_counts_are_read_as_the_options_say(tmp_path: Path) -> None:
+    days = lw.Interval("2026-01-01", "2026-01-05", bins=4, unit="date")
+    (tmp_path / "days.csv").write_text("20455,30\n20457,70\n")  # since 1970
+    given: dict[str, Any] = {"count_column": "2", "no_header": True, "texts": "days"}
+    found = LikeOptions(like=tmp_path / "days.csv", **given).masses(days, Output())
+    assert found is not None and found.sum() == 100 and found.max() == 70
+
+
+def test_more_people_than_a_tally_holds_are_refused(tmp_path: Path) -> None:
+    # Their sum overflows to as many as there are in a bin.
+    rows = f"7.5,{2**53 - 1}\n" * 2100
+    (tmp_path / "counts.csv").write_text(f"age,people\n{rows}")
+    with pytest.raises(DomainError, match=r"counts\.csv: the counts must add up to at most 9007"):
+        LikeOptions(like=tmp_path / "counts.csv", count_column="people").masses(LINE, Output())
+    (tmp_path / "counts.csv").write_text(f"age,people\n7.5,{2**53 - 2}\n8.5,1\n")
+    found = LikeOptions(like=tmp_path / "counts.csv", count_column="people").masses(LINE, Output())
+    assert found is not None and found.max() == 2**53 - 2
+
+
 def series_in(folder: Path) -> None:
     survey = lw.Survey("x", lw.SquareWave(lw.Interval(0, 9, bins=8), 2))
     weeks = [(survey, lw.simulate(survey.randomizer, np.full(8, 50), rng=seed)) for seed in (1, 2)]
@@ -162,6 +197,9 @@ def series_in(folder: Path) -> None:
         ),
         (2, "add --like", (*ASK, "-c", "age")),
         (2, "add --like", (*ASK, "--count-column", "people")),
+        (2, "--no-header is of the table", (*ASK, "--no-header")),
+        (2, "--decimal is of the table", (*ASK, "--decimal", ",")),
+        (2, "--texts is of the table", (*ASK, "--texts", "days")),
         (2, "--column is for a table", (*ASK, "--like", "last.json", "-c", "age")),
         (2, "--kind and --like", (*ASK, "--like", "last.json", "--kind", "smooth")),
         (2, "leave --like out", (*ASK, "--like", "last.json", "--change", "0.1")),

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.batch import Batch
+from lapwing.service.analyst_routes import MOST_TOGETHER, _together
+from lapwing.service.catalogue import KeptSurvey
+from lapwing.service.decoding import Kept, carried_out
+from lapwing.service.decoding_orders import Made, Missing, Order
+from lapwing.service.problem_answers import ProblemError
 from tests.service.one_collector import Site, problem, site
 
 LINE = lw.Interval(0, 60, bins=8)
@@ -129,3 +135,74 @@ def test_a_wrong_question_is_refused(
     answers: dict[str, tuple[int, str]], what: str, status: int, word: str
 ) -> None:
     assert answers[what] == (status, word)
+
+
+def test_as_many_are_named_as_the_limit_says() -> None:
+    def find(fingerprint: str) -> KeptSurvey:
+        return cast(KeptSurvey, fingerprint)
+
+    parts = [f"{number:064x}/e.{number}" for number in range(MOST_TOGETHER + 1)]
+    found = _together(",".join(parts[1:]), find)
+    assert [f"{survey}/{epoch}" for survey, epoch in found] == parts[1:]
+    with pytest.raises(ProblemError, match="at most 16 surveys"):
+        _together(",".join(parts), find)
+
+
+class InThisProcess:
+    """What decodes, without a process of its own; it forgets at once where it is told to."""
+
+    def __init__(self, *, forgetful: bool) -> None:
+        self.forgetful = forgetful
+        self.kept: Kept = OrderedDict()
+        self.orders: list[Order] = []
+
+    def ask(self, order: Order, materials: Any) -> Missing | Made:
+        self.orders.append(order)
+        found = carried_out(order, materials, self.kept, most=16)
+        if self.forgetful:
+            self.kept.clear()
+        return found if isinstance(found, Missing) else Made(found, ())
+
+    def stop(self) -> None:
+        """There is nothing to end."""
+
+
+def test_three_are_decoded_each_by_its_own_minimum(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(FIRST, minimum=100)
+            await fill(here, FIRST, VALUES[:100])
+            for survey, many in ((SECOND, 60), (RARE, 50)):
+                await here.publish(survey, minimum=50)
+                await fill(here, survey, VALUES[:many])
+            decoding = InThisProcess(forgetful=False)
+            here.collector.results._processes = cast(Any, [decoding])
+            asked = f"{path}/results/e?together={SECOND.fingerprint}/e,{RARE.fingerprint}/e"
+            found = (await here.done("GET", asked)).json()
+            store = here.collector.store
+            surveys = (FIRST, SECOND, RARE)
+            meant = lw.decode_together(
+                [(one, store.tally(one.fingerprint, "e")) for one in surveys]
+            )
+            np.testing.assert_allclose(found["curve"]["columns"]["share"], meant.mass)
+            assert found["reports"] == 210
+            assert decoding.orders[-1].title == "wait, wait, next epoch, rare"
+
+    asyncio.run(run())
+
+
+def test_what_was_forgotten_meanwhile_is_sent_along_again(tmp_path: Path) -> None:
+    async def run() -> None:
+        async with site(tmp_path) as here:
+            path = await here.publish(FIRST, epochs=("e", "f"))
+            for epoch in ("e", "f"):
+                await fill(here, FIRST, VALUES[:100], epoch=epoch)
+            decoding = InThisProcess(forgetful=False)
+            here.collector.results._processes = cast(Any, [decoding])
+            await here.done("GET", f"{path}/results/e")  # kept, so only the other is asked for
+            decoding.forgetful = True
+            found = (await here.done("GET", f"{path}/results/e?against=f")).json()
+            assert found["against"] == "f"
+            assert len(decoding.orders) == 2 + 3
+
+    asyncio.run(run())

@@ -308,8 +308,9 @@ class Results:
                 case Made():
                     self._counters.decoding.add(time.perf_counter() - started)
                     return found
-                case Missing(wanted) if not materials:
-                    for key in wanted if set(wanted) <= set(order.keys) else ():
+                # Twice, where what it kept of one went while the other was read.
+                case Missing(wanted) if set(wanted) <= set(order.keys) - set(materials):
+                    for key in wanted:
                         kept = surveys[key.survey]
                         tally = await self._read(kept, key)
                         materials[key] = Material(kept.stored.document, tally)

@@ -44,12 +44,13 @@ def population(
     ArgumentError
         When a column is not there.
     DomainError
-        With the row of the first value or count that is not legal.
+        With the row of the first value or count that is not legal; when there is nobody, or
+        more people than a tally holds.
     """
     value_column, count_column = _columns(table, columns, option)
     mark = decimal_mark(table, domain, texts)
     total = np.zeros(domain.size, dtype=np.int64)
-    first = 0
+    first, everybody = 0, 0.0
     for batch in table.batches([value_column, count_column]):
         with at_rows(table.shown, first):
             values = values_of(
@@ -61,6 +62,9 @@ def population(
                 decimal=mark,
             )
             people = _counts(batch.column(1), column=count_column, typed=table.typed)
+            everybody += float(people.sum(dtype=np.float64))  # whole numbers would overflow
+            if everybody > LARGEST_COUNT:
+                raise DomainError(f"the counts must add up to at most {LARGEST_COUNT}, they do not")
             np.add.at(total, domain.index(values), people)
         first += batch.num_rows
     if total.sum() == 0:
@@ -94,8 +98,8 @@ def _counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
     if not legal.all():
         position = int(np.argmin(legal))
         raise DomainError(
-            f"every count must be a whole number of at least 0, the one at position {position} is "
-            "not",
+            f"every count must be a whole number from 0 to {LARGEST_COUNT}, the one at position "
+            f"{position} is not",
             position=position,
         )
     return numbers.astype(np.int64)
