@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.data_catalogue import (
+from benchmarks.data_catalog import (
     COUNT_TABLES,
     PAPER_FILES,
     STAND_INS,

@@ -225,7 +225,7 @@ def read_count_table(
 
 
 def read_lyft_yaw(path: Path) -> Rows:
-    """Return the yaw of every labelled box of Lyft's ``train.csv``, radians in [-pi, pi), float64.
+    """Return the yaw of every labeled box of Lyft's ``train.csv``, radians in [-pi, pi), float64.
 
     A row is one sample: ``Id,PredictionString``. The string repeats, for each box and separated by
     spaces, ``center_x center_y center_z width length height yaw class_name``; a file in the format

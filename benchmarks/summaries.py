@@ -36,7 +36,7 @@ def ratio_of_pairs(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, 
 
 
 def ratio_of_means(ours: Sequence[float], theirs: Sequence[float]) -> dict[str, float]:
-    """Return mean(ours) / mean(theirs) of paired errors, with its linearised standard error."""
+    """Return mean(ours) / mean(theirs) of paired errors, with its linearized standard error."""
     below = statistics.fmean(theirs)
     ratio = statistics.fmean(ours) / below
     residuals = [a - ratio * b for a, b in zip(ours, theirs, strict=True)]

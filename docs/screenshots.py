@@ -95,7 +95,7 @@ def filled(client: httpx.Client) -> tuple[lw.Survey[Any], lw.Survey[Any]]:
             report(client, income, epoch, values, segment=segment)
     names = ["lapwing", "curlew", "snipe", "godwit", "dunlin", "knot"]
     labels = lw.recommend(lw.Categories(names), epsilon=1, users=30_000).randomizer
-    birds = lw.Survey("Favourite wader", labels)
+    birds = lw.Survey("Favorite wader", labels)
     publish(client, birds, "spring")
     seen = rng.choice(names, p=[0.34, 0.25, 0.18, 0.12, 0.08, 0.03], size=30_000)
     report(client, birds, "spring", list(seen))
@@ -110,7 +110,7 @@ def shoot(page: Page, name: str, *, height: int) -> None:
 
 def settled(page: Page) -> None:
     """Wait until nothing more is fetched."""
-    page.wait_for_selector("#result [aria-labelledby]", state="attached")
+    page.wait_for_selector("#result [aria-labeledby]", state="attached")
     page.wait_for_selector("[data-load], [aria-busy]", state="detached")
 
 
@@ -154,7 +154,7 @@ def main() -> None:
             page.goto(f"{address}/take-part/{birds.fingerprint}")
             page.wait_for_selector("[data-ready]")
             page.get_by_label("curlew").check()
-            page.click("#randomise")
+            page.click("#randomize")
             page.wait_for_selector("#report:not([hidden])")
             page.evaluate("scrollTo(0, 0)")
             shoot(page, "take-part", height=1000)

@@ -27,7 +27,7 @@ def main() -> None:
     truth = clicks / clicks.sum()
     survey = lw.Survey("page", lw.HadamardResponse(pages, epsilon=2))
 
-    # As if every click were randomised on its reader's device; the tally has exactly that law.
+    # As if every click were randomized on its reader's device; the tally has exactly that law.
     tally = lw.simulate(survey.randomizer, clicks, rng=1)
     result = survey.decode(tally)
     usual = survey.decode(tally, decoder=lw.LeastSquares())

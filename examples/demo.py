@@ -1,8 +1,8 @@
-"""The whole job on two real columns: randomise, tally in batches, merge, decode, compare, plot.
+"""The whole job on two real columns: randomize, tally in batches, merge, decode, compare, plot.
 
 Both surveys use the randomizer that `lapwing.recommend` names, and decode with its decoder. Run it
 with `make demo`, or `python examples/demo.py [folder for the files]`. Nothing is simulated:
-every person's value is randomised on its own, with secure randomness, so each run differs a little.
+every person's value is randomized on its own, with secure randomness, so each run differs a little.
 Here the truth is known, so every answer stands beside it; in use, nobody would hold it.
 """
 
@@ -160,7 +160,7 @@ def collect(column: Column, values: np.ndarray, console: Console) -> lw.Distribu
     return save(column, tally, answer)
 
 
-def save(column: Column, tally: lw.Counts, answer: lw.Distribution) -> lw.Distribution:
+def save(column: Column, tally: lw.CountTally, answer: lw.Distribution) -> lw.Distribution:
     """Write the three documents that the commands read; return the answer as read back."""
     folder = FOLDER / column.folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -2,9 +2,9 @@
 
 Run it with `make demo-collector`, or `python examples/demo_collector.py`. It starts `lapwing serve`
 on a free port with a database in a temporary folder, publishes two surveys, and lets four processes
-randomise real values and send them. Then the page's address stands on the screen until Enter is
+randomize real values and send them. Then the page's address stands on the screen until Enter is
 pressed; where nobody sits at a terminal, it ends by itself. Nothing is simulated: every value is
-randomised on its own, with secure randomness, before anything of it is sent.
+randomized on its own, with secure randomness, before anything of it is sent.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ CROWDS = (
 
 
 def client(number: int, folder: str, url: str) -> float:
-    """Randomise and send what one of the processes holds; returns the seconds it took.
+    """Randomize and send what one of the processes holds; returns the seconds it took.
 
     It fetches every survey by its fingerprint, and refuses one that does not verify.
     """
@@ -171,7 +171,7 @@ def main() -> None:
                 job.result()
         seconds = time.perf_counter() - started
         people = sum(crowd.people for crowd in CROWDS)
-        print(f"{PROCESSES} processes randomised and sent {people:,} reports in {seconds:.1f} s")
+        print(f"{PROCESSES} processes randomized and sent {people:,} reports in {seconds:.1f} s")
         for crowd in CROWDS:
             show(admin, crowd)
         token = admin.ask("POST", "/v1/tokens", {"role": "analyst", "label": "demo"})["token"]

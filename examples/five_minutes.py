@@ -27,5 +27,5 @@ if median is not None:  # a decoder may leave out what intervals need
 result.plot(title="What people earn", label="income, dollars").figure.savefig("income.png")
 
 # A curator who does hold the values publishes them once instead, with noise.
-published = lw.release(values, domain, epsilon=1, delta=1e-6, neighbours="replace-one")
+published = lw.release(values, domain, epsilon=1, delta=1e-6, neighbors="replace-one")
 print(f"published median: {published.distribution.quantile(0.5):,.0f}")

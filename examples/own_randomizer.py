@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 import lapwing as lw
-from lapwing.local.two_level import TwoLevel
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.domain import Domain
+from lapwing.randomizers.two_level import TwoLevel
 from lapwing.testing import check_randomizer
 
 

@@ -40,7 +40,7 @@ def show(title: str, found: lw.HeavyHitters) -> None:
 
 
 def main() -> None:
-    survey = lw.Survey("word", lw.LinearHashing(lw.HashedTexts(26), epsilon=2))
+    survey = lw.Survey("word", lw.LinearHashing(lw.HashedStrings(26), epsilon=2))
     reports = survey.randomize(typed_words(np.random.default_rng(1)), rng=lw.seeded(1))
     tally = survey.tally(reports)
     show("every hash", survey.decode(tally, decoder=lw.ExhaustiveScan()))

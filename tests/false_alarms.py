@@ -97,7 +97,7 @@ def binomial_tail(
 def directions(size: int) -> np.ndarray:
     """Return directions along which covariances are compared: float64 [directions, size].
 
-    Every axis, sums and differences of pairs (of neighbours and across; all of them while there
+    Every axis, sums and differences of pairs (of neighbors and across; all of them while there
     are at most 12 axes), the sum of all, and all cumulative sums.
     """
     axes = np.eye(size)

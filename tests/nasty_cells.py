@@ -36,7 +36,7 @@ DOMAINS: dict[str, Any] = {
 }
 
 
-class Colour(enum.IntEnum):
+class Color(enum.IntEnum):
     """A whole number by another name."""
 
     RED = 7
@@ -64,7 +64,7 @@ TEXTS: list[str | None] = [
 
 OBJECTS: list[Any] = [
     *(float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 5e-324, 10**400, -(10**400)),
-    *(2**53 + 1, 2**63, -(2**63), 7, -7, 12.5, Colour.RED, Broken(12.5)),
+    *(2**53 + 1, 2**63, -(2**63), 7, -7, 12.5, Color.RED, Broken(12.5)),
     *(
         True,
         False,
@@ -140,11 +140,11 @@ COLUMNS: dict[str, Any] = {
 }
 """Columns of one type each, with the ends of what the type holds."""
 
-Counts = NDArray[np.int64]
+CountVector = NDArray[np.int64]
 
 
 def check_each_row_alone(
-    read: Callable[[list[Any]], Counts], cells: Sequence[Any], usual: Sequence[Any]
+    read: Callable[[list[Any]], CountVector], cells: Sequence[Any], usual: Sequence[Any]
 ) -> None:
     """Assert that every cell adds one to one symbol, the same alone and among any others.
 

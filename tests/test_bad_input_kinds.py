@@ -61,10 +61,10 @@ def test_so_do_the_parts_that_no_document_names(name: str, domain: Any) -> None:
 ASKING: dict[str, Callable[[Any], Any]] = {
     "recommend": lambda domain: lw.recommend(domain, epsilon=1, users=100),
     "expected_release_error": lambda domain: lw.expected_release_error(
-        domain, users=100, neighbours="replace-one", epsilon=1
+        domain, users=100, neighbors="replace-one", epsilon=1
     ),
     "expected_label_release_error": lambda domain: lw.expected_label_release_error(
-        domain, users=100, neighbours="replace-one", epsilon=1
+        domain, users=100, neighbors="replace-one", epsilon=1
     ),
     "of_values": lambda domain: lw.Distribution.of_values([1, 2], domain),
     "of_counts": lambda domain: lw.Distribution.of_counts([1, 2], domain),
@@ -82,17 +82,17 @@ def test_whatever_asks_for_a_domain_says_so(name: str, domain: Any) -> None:
 @pytest.mark.parametrize("domain", NO_DOMAINS, ids=lambda one: type(one).__name__)
 def test_a_release_and_a_summary_ask_for_a_domain(domain: Any) -> None:
     with pytest.raises(LapwingError, match="must be an Interval"):
-        lw.Summary.of_values([1, 2], mistaken(domain))
+        lw.ExactCounts.of_values([1, 2], mistaken(domain))
     if domain is not None:  # which says that the values are a summary
         with pytest.raises(LapwingError, match="must be an Interval"):
-            lw.release([1, 2], mistaken(domain), neighbours="replace-one", epsilon=1)
+            lw.release([1, 2], mistaken(domain), neighbors="replace-one", epsilon=1)
 
 
 @pytest.mark.parametrize("mechanism", [lw.PrefixSums(), lw.SumTree(), lw.LabelCounts()])
 @pytest.mark.parametrize("given", [[0.5], WAVE, None])
 def test_a_mechanism_asks_for_a_summary(mechanism: Any, given: Any) -> None:
     promise = lw.Promise("replace-one", epsilon=1)
-    with pytest.raises(ArgumentError, match=r"counts of a Summary.*lapwing\.release"):
+    with pytest.raises(ArgumentError, match=r"counts of ExactCounts.*lapwing\.release"):
         mechanism.release(mistaken(given), promise)
 
 
@@ -100,7 +100,7 @@ def test_a_mechanism_of_ones_own_that_draws_nothing_says_what_it_lacks() -> None
     class Mine(Mechanism):
         pass
 
-    promise, summary = lw.Promise("replace-one", epsilon=1), lw.Summary.of_values([0.5], WAVE)
+    promise, summary = lw.Promise("replace-one", epsilon=1), lw.ExactCounts.of_values([0.5], WAVE)
     with pytest.raises(TypeError, match=r"Mine is no mechanism yet: .* _drawn\(summary, promise"):
         Mine().release(summary, promise)
 
@@ -161,7 +161,7 @@ NUMBERS: dict[str, Callable[[], Any]] = {
     "mass": lambda: lw.Distribution(WAVE, mistaken("abc")),
     "like": lambda: lw.recommend(WAVE, epsilon=1, users=10, like=mistaken("abc")),
     "confidence": lambda: lw.private_bounds(
-        [1.0], neighbours="replace-one", epsilon=1, confidence=mistaken("a")
+        [1.0], neighbors="replace-one", epsilon=1, confidence=mistaken("a")
     ),
     "tolerance": lambda: lw.ExpectationMaximization(tolerance=mistaken("a")),
 }
@@ -186,7 +186,7 @@ def _release(mechanism: Any, epsilon: float) -> lw.Publication:
     return lw.release(
         values,
         WAVE,
-        neighbours="replace-one",
+        neighbors="replace-one",
         epsilon=epsilon,
         mechanism=mechanism,
         rng=lw.seeded(3),

@@ -10,7 +10,7 @@ import pytest
 
 from lapwing import (
     BinomialSmoothing,
-    Counts,
+    CountTally,
     Distribution,
     ExpectationMaximization,
     GaussianSmoothing,
@@ -42,8 +42,8 @@ from lapwing.errors import (
     UnsupportedChannelError,
 )
 from lapwing.linear.projections import simplex
-from lapwing.local.mixture import whole_shares
 from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.randomizers.mixture import whole_shares
 
 
 def bins(number: int, *, circular: bool = False) -> Interval:
@@ -156,7 +156,7 @@ NEED_AN_INVERSE = {"unbiased", "gaussian", "binomial"}
 PAIRS = [(mixture, decoder) for mixture in MIXTURES for decoder in DECODERS]
 
 
-def decode(mixture: str, decoder: str, tally: Counts) -> Distribution | SignedEstimate:
+def decode(mixture: str, decoder: str, tally: CountTally) -> Distribution | SignedEstimate:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LapwingWarning)
         made = DECODERS[decoder].decode(MIXTURES[mixture].channel, tally)
@@ -174,10 +174,10 @@ def understands(mixture: str, decoder: str) -> bool:
     return True
 
 
-def emptied(tally: Counts, *, groups: set[int] | None = None) -> Counts:
+def emptied(tally: CountTally, *, groups: set[int] | None = None) -> CountTally:
     """Return a tally in which some groups (default: all) have no reports."""
     gone = set(range(len(tally.reports))) if groups is None else groups
-    return Counts(
+    return CountTally(
         [np.zeros_like(c) if i in gone else c for i, c in enumerate(tally.blocks)],
         [0 if i in gone else n for i, n in enumerate(tally.reports)],
         tally.fingerprint,
@@ -210,7 +210,7 @@ def test_tallies_without_reports_are_refused(mixture: str, decoder: str) -> None
     full = simulate(MIXTURES[mixture], np.full(8, 500), rng=1)
     with pytest.raises(TallyError, match="no reports"):
         decode(mixture, decoder, emptied(full))
-    lost = Counts([np.zeros_like(c) for c in full.blocks], full.reports, full.fingerprint)
+    lost = CountTally([np.zeros_like(c) for c in full.blocks], full.reports, full.fingerprint)
     with pytest.raises(TallyError, match="must sum to"):
         decode(mixture, decoder, lost)
 
@@ -278,7 +278,7 @@ def test_estimates_far_outside_the_simplex_do_not_overflow(method: Any) -> None:
     assert np.isfinite(made.mass).all() and made.mass.sum() == pytest.approx(1)
     if isinstance(made, SignedEstimate):
         assert np.abs(made.mass).max() > 10  # the estimate is as wild as it should be
-        for projection in ("simplex", "clip-and-normalise"):
+        for projection in ("simplex", "clip-and-normalize"):
             mass = made.project(projection).mass
             assert np.isfinite(mass).all() and mass.sum() == pytest.approx(1)
 
@@ -307,8 +307,8 @@ def test_a_signed_estimate_of_numbers_that_are_none_is_refused(bad: float) -> No
         Distribution(bins(3), np.array([0.5, 0.5, bad]))
 
 
-def test_nothing_positive_cannot_be_normalised() -> None:
+def test_nothing_positive_cannot_be_normalized() -> None:
     nothing = SignedEstimate(bins(3), np.array([-1.0, 0.0, -2.0]), reports=1)
     with pytest.raises(ArgumentError, match="at least one positive mass"):
-        nothing.project("clip-and-normalise")
+        nothing.project("clip-and-normalize")
     assert nothing.project("simplex").mass == pytest.approx([0, 1, 0])

@@ -104,7 +104,7 @@ def test_a_declared_constructor_is_the_real_one(
     ],
 )
 def test_another_constructor_is_noticed(wrong: str) -> None:
-    from lapwing.local.numerical.square_wave import SquareWave
+    from lapwing.randomizers.numerical.square_wave import SquareWave
 
     text = f"class SquareWave:\n    if TYPE_CHECKING:\n        def __init__({wrong}): ..."
     ((_, constructors),) = _declared(text)

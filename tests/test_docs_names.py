@@ -101,12 +101,16 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 
 
 def test_wrong_names_are_noticed() -> None:
-    right = "`survey/survey.py`, `lapwing.local.two_level.TwoLevel.near`, `Release.people`"
+    right = "`survey/survey.py`, `lapwing.randomizers.two_level.TwoLevel.near`, `Release.people`"
     assert not missing_files(right) | missing_modules(right) | missing_members(right)
     assert missing_files("`survey/surveys.py`") == {"survey/surveys.py"}
     assert missing_files("    device  remote/ -> local/, remote.py") == {"remote/", "remote.py"}
-    assert missing_modules("`lapwing.local.three_level`") == {"lapwing.local.three_level"}
-    assert missing_modules("lapwing.local.two_level.Two") == {"lapwing.local.two_level.Two"}
+    assert missing_modules("`lapwing.randomizers.three_level`") == {
+        "lapwing.randomizers.three_level"
+    }
+    assert missing_modules("lapwing.randomizers.two_level.Two") == {
+        "lapwing.randomizers.two_level.Two"
+    }
     assert missing_members("`Release.publish()`") == {"Release.publish"}
 
 

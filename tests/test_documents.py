@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing import Categories, HashedTexts, Integers, Interval, LapwingError
+from lapwing import Categories, HashedStrings, Integers, Interval, LapwingError
 from lapwing.documents import (
     MAXIMUM_DOCUMENT_BYTES,
     canonical,
@@ -211,7 +211,7 @@ VALID_DOMAINS = [
     Integers(0, 5).to_document(),
     Categories(["a", "b", 3]).to_document(),
     Categories(2**40).to_document(),
-    HashedTexts(40).to_document(),
+    HashedStrings(40).to_document(),
     Segmented(Categories(["a", "b"], missing="category"), ["x", "y"]).to_document(),
 ]
 

@@ -23,21 +23,21 @@ import pytest
 
 from lapwing import (
     Distribution,
+    ExactCounts,
     ExhaustiveScan,
     HeavyHitters,
     LapwingError,
     Ledger,
     Series,
-    Summary,
     Survey,
     Watch,
 )
 from lapwing.documents import parse, read
 from lapwing.errors import FormatError
-from lapwing.local.categorical.rappor_memory import Memory
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.protocol.messages.report_file import read_blocks, read_header, write
-from lapwing.protocol.messages.tally import ReportLog, tally_from_document
+from lapwing.protocol.messages.tally import TallyLog, tally_from_document
+from lapwing.randomizers.categorical.rappor_memory import Memory
 from lapwing.survey.publication import release_from_document
 from tests.damaged_documents import (
     at_most,
@@ -243,7 +243,7 @@ def check_summary(path: Path, data: bytes) -> bool:
     with at_most(LINES), warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            made = Summary.read(path)
+            made = ExactCounts.read(path)
             made.write(path)
         except LapwingError:
             return False
@@ -293,7 +293,7 @@ def test_a_damaged_state_of_a_scan_is_refused_or_gone_on_with(
 ) -> None:
     survey = Survey.read(STORED / "linear-hashing" / "survey.json")
     log = tally_from_document(read(STORED / "linear-hashing" / "tally.json"))
-    assert isinstance(log, ReportLog)
+    assert isinstance(log, TallyLog)
     randomizer: Any = survey.randomizer
     channel, path = randomizer.linear_channel, tmp_path / "state.json"
     scanned = ExhaustiveScan(expected_false=3)

@@ -113,7 +113,7 @@ def test_the_demo_leaves_documents_that_load(demo: tuple[str, Path]) -> None:
 def test_the_demo_of_the_collector(tmp_path: Path) -> None:
     """It ends by itself, because nobody sits at a terminal."""
     text = run("demo_collector.py", folder=tmp_path)
-    assert "4 processes randomised and sent 200,000 reports" in text
+    assert "4 processes randomized and sent 200,000 reports" in text
     assert "100,000 reports" in text and "70,856 reports" in text and "29,144 reports" in text
     assert len(re.findall(r"^  0\.(?:25|5|75) .* to ", text, re.MULTILINE)) == 9
     assert re.search(r"^The page: http://127\.0\.0\.1:[0-9]+/$", text, re.MULTILINE)
@@ -125,7 +125,7 @@ def test_the_poisoning_table_of_the_privacy_page(tmp_path: Path) -> None:
     names = {
         "none: raw values": "none: raw answers",
         "square-wave": "square wave, EMS",
-        "optimized-unary-encoding": "optimised unary encoding",
+        "optimized-unary-encoding": "optimized unary encoding",
     }
     measured: dict[tuple[str, str], list[float]] = {}
     pattern = r"^ *(none: raw values|[a-z-]+) +(-|[0-9]) +[0-9.]+% +[0-9,]+ +([0-9.]+)% *$"

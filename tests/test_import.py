@@ -62,7 +62,7 @@ def test_a_name_is_read_when_it_is_first_used() -> None:
     ours = {name for name in alone if name.startswith("lapwing.")}
     assert "lapwing" in alone and ours <= {"lapwing.documents", "lapwing.errors"}
     device = modules_after("import lapwing; lapwing.SquareWave; lapwing.Interval")
-    assert not any(name.startswith(("lapwing.central", "lapwing.decoders")) for name in device)
+    assert not any(name.startswith(("lapwing.mechanisms", "lapwing.decoders")) for name in device)
 
 
 def test_the_listing_sees_what_is_loaded() -> None:
@@ -72,11 +72,11 @@ def test_the_listing_sees_what_is_loaded() -> None:
 
 
 def test_randomizing_compiles_nothing() -> None:
-    """A device needs no compiler: randomising by square wave and response loads no numba."""
+    """A device needs no compiler: randomizing by square wave and response loads no numba."""
     loaded = modules_after(
         "import lapwing as lw; "
         "wave = lw.SquareWave(lw.Interval(0, 1, bins=64), 1); wave.randomize([0.5] * 10); "
-        "grr = lw.GeneralizedRandomizedResponse(lw.Categories(5), 1); grr.randomize([1, 2]); "
+        "grr = lw.RandomizedResponse(lw.Categories(5), 1); grr.randomize([1, 2]); "
         "lw.Survey('x', wave).fingerprint"
     )
     assert "rfc8785" in loaded
@@ -90,7 +90,7 @@ def test_a_small_tally_compiles_nothing() -> None:
         "wave = lw.MultiscaleWave(lw.Interval(0, 1, bins=128), 1); survey = lw.Survey('x', wave); "
         "survey.tally(survey.randomize([0.5] * 30_000, rng=lw.seeded(1)))"
     )
-    assert "lapwing.local.bit_reports" in loaded and "numba" not in loaded
+    assert "lapwing.randomizers.bit_reports" in loaded and "numba" not in loaded
 
 
 def test_the_command_line_starts_without_the_extras() -> None:

@@ -17,7 +17,7 @@ from numpy.polynomial import legendre, polynomial
 from scipy import optimize, stats
 
 import lapwing as lw
-from lapwing.local.numerical.square_wave import mutual_information_width
+from lapwing.randomizers.numerical.square_wave import mutual_information_width
 
 # Wavelet expansion (Zhao 2026).
 
@@ -237,7 +237,7 @@ def test_cf_22_krr_has_less_noise_before_the_inversion_and_more_after() -> None:
 
 def test_cf_19_a_pure_protocol_is_a_circular_convolution() -> None:
     """Its spectrum is flat off zero: the inversion is a division by p* - q*."""
-    labels = lw.GeneralizedRandomizedResponse(lw.Categories(12), 1)
+    labels = lw.RandomizedResponse(lw.Categories(12), 1)
     operator = labels.channel.blocks[0].operator
     first = operator.matvec(np.eye(12)[0])
     by_fourier = np.fft.ifft(np.fft.fft(first)[:, None] * np.fft.fft(np.eye(12), axis=0), axis=0)
@@ -251,7 +251,7 @@ def test_cf_19_a_pure_protocol_is_a_circular_convolution() -> None:
 def test_cf_24_noise_spectrum_of_theorem_3() -> None:
     """Flat off zero, there d / (d - 1) times equation 20; zero at zero for KRR."""
     size, people, runs = 50, 20_000, 2_000
-    labels = lw.GeneralizedRandomizedResponse(lw.Categories(size), 1)
+    labels = lw.RandomizedResponse(lw.Categories(size), 1)
     _, other = labels.probabilities
     rng = np.random.default_rng(3)
     counts = np.zeros(size, dtype=np.int64)
@@ -405,7 +405,7 @@ def test_sw_19_the_square_wave_separates_outputs_best() -> None:
     assert separations == pytest.approx(expected, abs=5e-5)
 
 
-def test_sw_20_the_widths_and_that_they_maximise_the_bound() -> None:
+def test_sw_20_the_widths_and_that_they_maximize_the_bound() -> None:
     widths = [mutual_information_width(epsilon) for epsilon in (0.5, 1, 2, 4)]
     assert widths == pytest.approx([0.3582, 0.2561, 0.1293, 0.0304], abs=5e-5)
     assert mutual_information_width(1e-6) == pytest.approx(0.5, abs=1e-6)
@@ -424,11 +424,11 @@ def test_sw_18_the_wave_on_a_grid_tends_to_the_continuous_one(bins: int) -> None
     wave = lw.SquareWave(lw.Interval(0, 1, bins=bins), 1)
     half = mutual_information_width(1)
     outside = 1 / (2 * half * math.e + 1)
-    centre = (bins // 3 + 0.5) / bins
+    center = (bins // 3 + 0.5) / bins
     column = wave.channel.blocks[0].operator.matvec(np.eye(bins)[bins // 3])
     points = (np.arange(wave.outputs) - wave.half_window + 0.5) / bins
     on_grid = lw.Cumulative(points - 0.5 / bins, points + 0.5 / bins, column)
-    edges = np.array([-half, centre - half, centre + half, 1 + half])
+    edges = np.array([-half, center - half, center + half, 1 + half])
     density = outside * np.array([1, math.e, 1])
     continuous = lw.Cumulative(edges[:-1], edges[1:], density * np.diff(edges))
     assert lw.wasserstein(on_grid, continuous) < 1 / bins
@@ -466,7 +466,7 @@ def test_cp_06_half_of_the_rows_is_not_the_best_density() -> None:
 
 def test_cp_02_randomized_response_is_the_two_level_channel_of_single_outputs() -> None:
     """Equation 2 with C_x = {x}: every entry of the channel from the certificate's fractions."""
-    labels = lw.GeneralizedRandomizedResponse(lw.Categories(5), 1)
+    labels = lw.RandomizedResponse(lw.Categories(5), 1)
     matrix = labels.channel.blocks[0].operator.matmat(np.eye(5))
     near = float(Fraction(labels.threshold, 2**64))
     expected = np.full((5, 5), (1 - near) / 4) + np.eye(5) * (near - (1 - near) / 4)

@@ -12,7 +12,7 @@ from tests.mutation.__main__ import RESULTS, run, to_plant
 from tests.mutation.belonging import FAR, Checkout
 from tests.mutation.choosing import AREAS, area_of, chosen
 from tests.mutation.planting import KINDS, PlantedError, errors_of
-from tests.mutation.results import JUDGEMENTS, Results, Survivor
+from tests.mutation.results import JUDGMENTS, Results, Survivor
 from tests.mutation.running import Outcome
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -255,9 +255,9 @@ def test_the_last_results_are_complete() -> None:
     ids=lambda s: f"{s.error.file}:{s.error.line}",
 )
 def test_every_survivor_was_judged(survivor: Survivor) -> None:
-    assert survivor.judgement in JUDGEMENTS
+    assert survivor.judgment in JUDGMENTS
     assert len(survivor.reason) > 15
-    assert (survivor.judgement == "test added") == bool(survivor.test)
+    assert (survivor.judgment == "test added") == bool(survivor.test)
     if survivor.test:
         file, _, name = survivor.test.partition("::")
         (path,) = ROOT.glob(f"tests/**/{file}")
@@ -270,10 +270,10 @@ def test_every_survivor_was_judged(survivor: Survivor) -> None:
 
 
 def test_what_a_test_was_added_for_is_no_survivor() -> None:
-    assert [each for each in KNOWN.survivors if each.judgement == "test added"] == []
+    assert [each for each in KNOWN.survivors if each.judgment == "test added"] == []
 
 
-def test_judgements_are_kept_and_unjudged_survivors_are_open() -> None:
+def test_judgments_are_kept_and_unjudged_survivors_are_open() -> None:
     one, two, three = errors_of("ledger.py", SMALL)[:3]
     known = Results({}, (Survivor(one, "equivalent", "the same"), Survivor(two, "test added")))
     now = known.after(
@@ -281,7 +281,7 @@ def test_judgements_are_kept_and_unjudged_survivors_are_open() -> None:
         [Outcome(two, "noticed", "tests/a.py::b", 3), Outcome(three, "survived", "", 3)],
     )
     assert [each.error for each in now.survivors] == [one, three]
-    assert [(each.error, each.judgement) for each in now.noticed_since] == [(two, "test added")]
+    assert [(each.error, each.judgment) for each in now.noticed_since] == [(two, "test added")]
     assert [each.error for each in now.open()] == [three]
     assert now.run == {"seed": 1, "planted": 2, "noticed": 1, "timed out": 0, "survived": 1}
     # What the code no longer holds is forgotten, and what a test was to notice is open again.

@@ -115,7 +115,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "Integers": (["low", "high"], {}),
     "Categories": (["labels"], {}),
-    "GeneralizedRandomizedResponse": (["domain", "epsilon"], {}),
+    "RandomizedResponse": (["domain", "epsilon"], {}),
     "UnaryEncoding": (["domain", "epsilon"], {}),
     "OptimizedUnaryEncoding": (["domain", "epsilon"], {}),
     "SquareWave": (["domain", "epsilon"], {"width": None, "grid": None}),
@@ -128,7 +128,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "wasserstein": (["first", "second"], {"grid": None, "circular": False}),
     "kolmogorov_smirnov": (["first", "second"], {}),
     "energy": (["first", "second"], {}),
-    "Guarantee": (["epsilon", "delta", "neighbours", "model"], {}),
+    "Guarantee": (["epsilon", "delta", "neighbors", "model"], {}),
 }
 """From DESIGN, as far as it is built: arguments by position, and by keyword with defaults."""
 
@@ -154,7 +154,7 @@ METHODS: dict[str, set[str]] = {
         "channel", "guarantee", "certificate", "randomize", "from_words", "tally", "report_width",
         "fingerprint",
     },
-    "Counts": {"__add__", "__radd__", "total", "to_document", "from_document"},
+    "CountTally": {"__add__", "__radd__", "total", "to_document", "from_document"},
     "Ledger": {"spend", "spent", "remaining", "to_document", "from_document"},
     "Channel": {"check"},
     "Block": {"mean", "covariance", "score_and_information", "sample"},
@@ -168,7 +168,7 @@ def test_methods_are_the_agreed_ones(name: str) -> None:
 
 
 def test_a_certificate_has_its_exact_ratio() -> None:
-    randomizer = lw.GeneralizedRandomizedResponse(lw.Integers(0, 3), 1)
+    randomizer = lw.RandomizedResponse(lw.Integers(0, 3), 1)
     ratio = randomizer.certificate().ratio
     assert type(ratio) is Fraction
     assert Fraction("2.7182818") < ratio < Fraction("2.71828182845904523537")

@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lapwing as lw
-from lapwing.central.private_bounds import count_steps
 from lapwing.errors import PrivacyError
+from lapwing.mechanisms.private_bounds import count_steps
 from lapwing.survey.registry import MECHANISMS
 from tests.nasty_cells import COLUMNS, DOMAINS, OBJECTS, TEXTS, check_each_row_alone
 
@@ -67,7 +67,7 @@ OF_COLUMNS: dict[str, Callable[[Any], Any]] = {
 
 
 def counter(domain: Any, made: Callable[[Any], Any], **reading: Any) -> Callable[[Any], Any]:
-    return lambda cells: lw.Summary.of_values(made(cells), domain, **reading).counts
+    return lambda cells: lw.ExactCounts.of_values(made(cells), domain, **reading).counts
 
 
 @pytest.mark.parametrize("domain", list(DOMAINS))
@@ -111,7 +111,7 @@ def test_columns_of_one_type(reader: str, kind: str) -> None:
 
         def read(cells: list[int], legal: Any = legal) -> Any:
             part = OF_COLUMNS[reader](array.take(pa.array(cells, pa.int64())))
-            return lw.Summary.of_values(part, legal).counts
+            return lw.ExactCounts.of_values(part, legal).counts
 
         check_each_row_alone(read, rows, rows[:3])
 
@@ -152,41 +152,43 @@ def test_changing_one_row_changes_one_symbol(
 
 def test_what_counts_as_what() -> None:
     circle, missing = DOMAINS["circle"], 12
-    found = lw.Summary.of_values([0, float("inf"), "x", True, None, "0", 360], circle).counts
+    found = lw.ExactCounts.of_values([0, float("inf"), "x", True, None, "0", 360], circle).counts
     assert found[missing] == 4 and found[6] == 3
-    line = lw.Summary.of_values([float("inf"), "1e999", 10**400, "-inf"], DOMAINS["number"]).counts
+    line = lw.ExactCounts.of_values(
+        [float("inf"), "1e999", 10**400, "-inf"], DOMAINS["number"]
+    ).counts
     assert line[9] == 3 and line[0] == 1
     far = [np.datetime64("300000-01-01"), "2500-01-01", np.datetime64(2**62, "Y"), dt.date.max]
-    assert lw.Summary.of_values(far, DOMAINS["date"]).counts[59] == 4
+    assert lw.ExactCounts.of_values(far, DOMAINS["date"]).counts[59] == 4
     old = [np.datetime64("-300000-01-01"), "-0044-03-15", "1600-01-01", dt.date.min]
-    assert lw.Summary.of_values(old, DOMAINS["date"]).counts[0] == 4
+    assert lw.ExactCounts.of_values(old, DOMAINS["date"]).counts[0] == 4
 
 
 def test_a_date_that_is_none_does_not_make_the_others_days() -> None:
     dates = [f"{year}-01-01" for year in range(1971, 2030)] * 20
-    one = lw.Summary.of_values(dates, DOMAINS["date"]).counts
+    one = lw.ExactCounts.of_values(dates, DOMAINS["date"]).counts
     for cell in ("2019-02-30", "17897", np.datetime64(1, "ns")):
-        other = lw.Summary.of_values([*dates[:-1], cell], DOMAINS["date"]).counts
+        other = lw.ExactCounts.of_values([*dates[:-1], cell], DOMAINS["date"]).counts
         assert np.abs(one - other).sum() == 2
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-or-remove-one"])
 @pytest.mark.parametrize("mechanism", list(MECHANISMS))
-def test_no_rows_are_a_table(mechanism: str, neighbours: Any) -> None:
+def test_no_rows_are_a_table(mechanism: str, neighbors: Any) -> None:
     made = MECHANISMS[mechanism]()
     domain = lw.Interval(0, 100, bins=64)
-    private_number = neighbours == "add-or-remove-one"
+    private_number = neighbors == "add-or-remove-one"
     needs_public = mechanism in ("adaptive-quantiles", "matching-pursuit", "running-prefix-sums")
     if private_number and needs_public:
         for values in ([], [5]):
             with pytest.raises(PrivacyError):
-                lw.release(values, domain, neighbours=neighbours, epsilon=1, mechanism=made)
+                lw.release(values, domain, neighbors=neighbors, epsilon=1, mechanism=made)
         return
     for delta in (0, "1e-6"):
         shapes = []
         for values in ([], [5], [None], ["x"], np.array([]), [5] * 1000):
             published = lw.release(
-                values, domain, neighbours=neighbours, epsilon=1, delta=delta, mechanism=made,
+                values, domain, neighbors=neighbors, epsilon=1, delta=delta, mechanism=made,
                 rng=lw.seeded(3),
             )  # fmt: skip
             result = published.distribution
@@ -206,7 +208,7 @@ def test_no_rows_are_a_table(mechanism: str, neighbours: Any) -> None:
 def test_no_rows_have_no_steps_and_no_bounds() -> None:
     assert count_steps([]).people == 0
     for values in ([], [5], ["x", True]):
-        found = lw.private_bounds(values, neighbours="replace-one", epsilon=1, rng=lw.seeded(1))
+        found = lw.private_bounds(values, neighbors="replace-one", epsilon=1, rng=lw.seeded(1))
         assert not found.found
     cells = [*OBJECTS, *TEXTS]
     check_each_row_alone(lambda some: count_steps(some).counts, cells, [3.5, 17, 12.5])

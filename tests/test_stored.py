@@ -16,12 +16,12 @@ import pytest
 
 from lapwing import (
     Distribution,
+    ExactCounts,
     Guarantee,
     HeavyHitters,
     Ledger,
     Reports,
     Series,
-    Summary,
     Survey,
     Watch,
     read_release,
@@ -179,7 +179,7 @@ def test_the_release(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", SUMMARIES, ids=case_id)
 def test_the_summary(folder: Path, tmp_path: Path) -> None:
-    summary, facts = Summary.read(folder / "summary.bin"), facts_of(folder)
+    summary, facts = ExactCounts.read(folder / "summary.bin"), facts_of(folder)
     assert summary.domain == build_domain(facts["domain"])
     assert summary.counts.tolist() == facts["counts"]
     summary.write(tmp_path / "again.bin")

@@ -47,7 +47,7 @@ def measure(
     *, symbols: int, bins: int, people: int, connections: int, seconds: float, rounds: int
 ) -> dict[str, Any]:
     """Return delays at full speed, at half of it, and at half of it beside decodes."""
-    survey = lw.Survey("uploads", lw.GeneralizedRandomizedResponse(lw.Categories(symbols), 1))
+    survey = lw.Survey("uploads", lw.RandomizedResponse(lw.Categories(symbols), 1))
     line = lw.Survey("decoded", lw.MultiscaleWave(lw.Interval(0, 1, bins=bins), 1))
     found: dict[str, dict[str, list[float]]] = {name: {} for name in _KINDS}
     decodes: list[int] = []

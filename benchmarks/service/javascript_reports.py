@@ -27,8 +27,8 @@ def _surveys() -> dict[str, tuple[str, lw.Survey[Any], list[Any]]]:
     numbers = [100 * step / 97 for step in range(97)]
     return {
         "GRR": (
-            "randomised response, 256 labels",
-            lw.Survey("bench", lw.GeneralizedRandomizedResponse(lw.Categories(256), 1)),
+            "randomized response, 256 labels",
+            lw.Survey("bench", lw.RandomizedResponse(lw.Categories(256), 1)),
             list(range(256)),
         ),
         "recommended": (
@@ -42,13 +42,13 @@ def _surveys() -> dict[str, tuple[str, lw.Survey[Any], list[Any]]]:
             numbers,
         ),
         "OUE": (
-            "optimised unary encoding, 256 labels",
+            "optimized unary encoding, 256 labels",
             lw.Survey("bench", lw.OptimizedUnaryEncoding(lw.Categories(256), 1)),
             list(range(256)),
         ),
         "words": (
             "linear hashing, texts in 32 bits",
-            lw.Survey("bench", lw.LinearHashing(lw.HashedTexts(32), 1)),
+            lw.Survey("bench", lw.LinearHashing(lw.HashedStrings(32), 1)),
             [f"word {number}" for number in range(97)],
         ),
     }

@@ -25,7 +25,7 @@ FLAT = 1.1
 
 def measure(*, reports: int, symbols: int, parts: int, connections: int) -> dict[str, Any]:
     """Return megabytes after each part of the reports."""
-    survey = lw.Survey("memory", lw.GeneralizedRandomizedResponse(lw.Categories(symbols), 1))
+    survey = lw.Survey("memory", lw.RandomizedResponse(lw.Categories(symbols), 1))
     size = min(MOST_REPORTS, max(1, reports // parts))
     requests = -(-reports // (size * parts))
     held: list[float] = []
@@ -85,7 +85,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     reached = "reached" if largest <= ASKED and second <= FLAT * first else "**missed**"
     return "\n\n".join(
         [
-            f"{measured['reports']:,} reports of two bytes (randomised response, "
+            f"{measured['reports']:,} reports of two bytes (randomized response, "
             f"{settings['symbols']} symbols) in batches of {measured['in_a_batch']:,} over "
             f"{settings['connections']} connections; resident memory of `lapwing serve`, its "
             "decoder left out. The counts were those that were sent. Once.",

@@ -39,7 +39,7 @@ _UPLOADS = {"single": 1, "batches": BATCH}
 
 def measure(*, symbols: int, connections: int, seconds: float, rounds: int) -> dict[str, Any]:
     """Return rates, CPU, delays and groups of each kind of request, in alternation."""
-    grr = lw.GeneralizedRandomizedResponse(lw.Categories(symbols), 1)
+    grr = lw.RandomizedResponse(lw.Categories(symbols), 1)
     survey = lw.Survey("uploads", grr)
     found: dict[str, dict[str, list[float]]] = {name: {} for name in (*_NOTHING, *_UPLOADS)}
     syncs: list[float] = []
@@ -131,7 +131,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"`lapwing serve` with SQLite (WAL, synchronous FULL) on the disk of temporary files, "
-            f"reports of two bytes (randomised response, {settings['symbols']} symbols), "
+            f"reports of two bytes (randomized response, {settings['symbols']} symbols), "
             f"{settings['connections']} connections of one program, {settings['seconds']:g} s of "
             f"each kind in {settings['rounds']} rounds in alternation, a disk that can be synced "
             f"{figure(measured['syncs']['median'])} times a second beside the same load "

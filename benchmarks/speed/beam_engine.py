@@ -99,7 +99,7 @@ def _write(survey: lw.Survey, folder: Path, number: int, files: int) -> None:
 
 
 def _run(code: str) -> dict[str, float]:
-    # The package that is measured is this checkout's; its neighbours are those of Beam.
+    # The package that is measured is this checkout's; its neighbors are those of Beam.
     left = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [_PYTHON, "-c", code],

@@ -48,7 +48,7 @@ import lapwing.cli.program
 from lapwing.cli.console import Output
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.raw_counts import summary_of
-from lapwing.protocol.messages.summary import for_curator
+from lapwing.protocol.messages.exact_counts import for_curator
 domain = for_curator(lw.Interval(0, 400_000, bins=1024))
 ASKED = CuratorDomainOptions()
 """
@@ -75,7 +75,7 @@ def measure(*, rounds: int, draws: int, rows: int, tables: int, sizes: list[int]
 
 def _release(size: int, rounds: int) -> dict[str, Any]:
     values = np.random.default_rng(1).beta(5, 2, 100_000)
-    summary = lw.Summary.of_values(values, lw.Interval(0, 1, bins=size))
+    summary = lw.ExactCounts.of_values(values, lw.Interval(0, 1, bins=size))
     promise = lw.Promise("replace-one", epsilon=Fraction(1), delta=Fraction(1, 10**6))
     source = seeded(2)
     whole, bare = lw.StepPursuit(), lw.StepPursuit(band=False)

@@ -1,7 +1,7 @@
 """Expectation maximization through the structured operator, beside a dense matrix.
 
 The dense loop is the textbook's: two products with the matrix, the log-likelihood, the
-normalisation. It starts from the same counts and must end at the same distribution.
+normalization. It starts from the same counts and must end at the same distribution.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from benchmarks.markdown import figure, seconds, table, timed
 from benchmarks.summaries import ratio_of_pairs
 from benchmarks.timing import Times, alternate
 from lapwing.decoders.likelihood.expectation_maximization import iterate, likelihood_rows
-from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
+from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 
 Vector = NDArray[np.float64]
 
@@ -97,14 +97,14 @@ def _dense_loop(
 
 
 def _iterations(
-    wave: lw.SquareWave, tally: lw.Counts, matrix: Vector | None, rounds: int
+    wave: lw.SquareWave, tally: lw.CountTally, matrix: Vector | None, rounds: int
 ) -> dict[str, Any]:
     """Return the time of one iteration: a run of many without a stopping rule, divided."""
     size = wave.domain.size
     rows = likelihood_rows(wave.channel, tally)
     start = np.full(size, 1 / size)
     counts = tally.blocks[0].astype(np.float64)
-    smooth = Neighbours.of(wave.domain).smooth
+    smooth = Neighbors.of(wave.domain).smooth
     many = max(20, _STRUCTURED_WORK // (10 * size))
     few = max(3, _DENSE_WORK // (size * wave.outputs))
     few = min(few, 200)
@@ -143,7 +143,7 @@ def _per_unit(times: Times, units: int) -> list[float]:
 
 
 def _decodes(
-    wave: lw.SquareWave, tally: lw.Counts, matrix: Vector | None, rounds: int
+    wave: lw.SquareWave, tally: lw.CountTally, matrix: Vector | None, rounds: int
 ) -> dict[str, Any]:
     """Return the time of EMS to convergence, and how far the two answers are apart."""
     decoder = lw.ExpectationMaximization(smoothed=True, band=False)
@@ -177,7 +177,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"Square wave at ε = 1, Beta(5, 2), {measured['people']:,} people; an iteration is two "
-            "products, the log-likelihood and the normalisation (EMS: and the smoothing). *Dense* "
+            "products, the log-likelihood and the normalization (EMS: and the smoothing). *Dense* "
             "is the same loop with a NumPy matrix, one thread; "
             f"{settings['rounds']} rounds, {settings['rounds_to_convergence']} to convergence.",
             table(

@@ -17,7 +17,7 @@ QUICK: dict[str, Any] = {"people": 50_000, "bins": 1024, "rounds": 3}
 
 RANDOMIZERS: dict[str, Callable[..., Any]] = {
     "square wave": lw.SquareWave,
-    "GRR": lw.GeneralizedRandomizedResponse,
+    "GRR": lw.RandomizedResponse,
     "OUE": lw.OptimizedUnaryEncoding,
 }
 

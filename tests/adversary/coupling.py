@@ -1,7 +1,7 @@
-"""Noise coupling: which noise makes a neighbour say the same, and how much less likely it is.
+"""Noise coupling: which noise makes a neighbor say the same, and how much less likely it is.
 
 The samplers are replaced: a run is given its noise and remembers the law of every draw. A second
-run, on the neighbour, is given the noise with which it publishes the same numbers; each number that
+run, on the neighbor, is given the noise with which it publishes the same numbers; each number that
 differs moves one draw until all agree. The shifts between both are the exact sensitivity of what
 was really drawn, and its laws say what they cost. Nothing of a mechanism is known here: not its
 strategy, not what it calls its sensitivity.
@@ -26,7 +26,7 @@ import pytest
 from scipy import stats
 
 from lapwing.linear.memoized import Memoized
-from tests.central.test_matching_pursuit_law import log_chosen
+from tests.mechanisms.test_matching_pursuit_law import log_chosen
 
 WORDS_OF_AN_IDENTIFIER = 2
 

@@ -1,4 +1,4 @@
-"""Every mechanism of the registry against its neighbours, without knowing any."""
+"""Every mechanism of the registry against its neighbors, without knowing any."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 import lapwing as lw
 from lapwing.errors import LapwingError
 from lapwing.privacy.promise import Promise
-from lapwing.protocol.messages.summary import for_curator
+from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.publication import MECHANISMS
 from tests.adversary.coupling import WORDS_OF_AN_IDENTIFIER, Found, Tape, cost, delta_of
 from tests.adversary.knobs import instances
-from tests.adversary.neighbours import DOMAINS, RELATIONS, neighbours
+from tests.adversary.neighbors import DOMAINS, RELATIONS, neighbors
 
 ROUNDING = 1 + 1e-9
 PROMISES = ({"epsilon": 1}, {"epsilon": 1, "delta": "1e-6"})
@@ -54,7 +54,7 @@ def one_release(mechanism: Any, domain: Any, promise: Promise) -> Any:
     """Return a run that releases one table."""
 
     def run(counts: np.ndarray, tape: Tape) -> list[int]:
-        release = mechanism.release(lw.Summary(domain, counts), promise, rng=tape)
+        release = mechanism.release(lw.ExactCounts(domain, counts), promise, rng=tape)
         assert tape.words_drawn <= WORDS_OF_AN_IDENTIFIER, "randomness that nobody recorded"
         return shown_of(release, tape)
 
@@ -65,7 +65,7 @@ def two_releases(mechanism: Any, domain: Any, promise: Promise) -> Any:
     """Return a run that releases two tables: two releases, or two rounds of one."""
 
     def run(tables: tuple[np.ndarray, np.ndarray], tape: Tape) -> list[int]:
-        held = [lw.Summary(domain, counts) for counts in tables]
+        held = [lw.ExactCounts(domain, counts) for counts in tables]
         if not hasattr(mechanism, "following") or mechanism.rounds < 2:
             shown = [mechanism.release(each, promise, rng=tape) for each in held]
             return [number for release in shown for number in shown_of(release, tape)]
@@ -75,7 +75,7 @@ def two_releases(mechanism: Any, domain: Any, promise: Promise) -> Any:
             ledger.create(promise.guarantee(loss))
             first = lw.release(
                 held[0],
-                neighbours=promise.neighbours,
+                neighbors=promise.neighbors,
                 epsilon=promise.epsilon,
                 delta=promise.delta,
                 mechanism=mechanism,
@@ -110,13 +110,13 @@ def over_promise(found: Found, promise: Promise, loss: Any) -> float:
 def worst_of(
     mechanism: Any, domain: Any, promise: Promise, *, tries: int = 1, most_rest: int = 1
 ) -> float:
-    """Return the largest cost of an output of two neighbours, as a share of the charge."""
+    """Return the largest cost of an output of two neighbors, as a share of the charge."""
     rng = np.random.default_rng(1)
     run = one_release(mechanism, domain, promise)
     loss = mechanism.loss(domain, promise)
     return max(
         over_promise(cost(run, *pair, rng), promise, loss)
-        for pair in neighbours(domain.size, promise.neighbours, most_rest=most_rest)
+        for pair in neighbors(domain.size, promise.neighbors, most_rest=most_rest)
         for _ in range(tries)
     )
 
@@ -128,7 +128,7 @@ def worst_of_second(mechanism: Any, domain: Any, promise: Promise) -> float:
     loss = mechanism.loss(domain, promise)
     return max(
         over_promise(cost(run, (b, a), (b, c), rng), promise, loss)
-        for a, c in neighbours(domain.size, promise.neighbours, most_rest=0)[-2:]
+        for a, c in neighbors(domain.size, promise.neighbors, most_rest=0)[-2:]
         for b in [np.ones_like(a)]
     )
 

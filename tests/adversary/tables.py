@@ -59,7 +59,7 @@ COLUMNS = {
     ),
 }
 MECHANISM = ("--mechanism", "histogram-query", "--set", "bins=4", "--set", "interpolate=false")
-PROMISE = ("--epsilon", "1", "--neighbours", "replace-one")
+PROMISE = ("--epsilon", "1", "--neighbors", "replace-one")
 
 
 def write_csv(cells: list[str], path: Path) -> Path:
@@ -102,7 +102,7 @@ def summarized(file: Path, column: Column) -> np.ndarray:
     out = file.with_suffix(".lws")
     out.unlink(missing_ok=True)
     run("summarize", file, "--column", "x", *column.asked, "-o", out, "--quiet")
-    return lw.Summary.read(out).counts
+    return lw.ExactCounts.read(out).counts
 
 
 def released(file: Path, column: Column) -> tuple[np.ndarray, float]:
@@ -126,7 +126,7 @@ def randomized(file: Path, column: Column) -> np.ndarray | None:
     out, survey = file.with_suffix(".lwr"), file.with_suffix(".survey")
     out.unlink(missing_ok=True)
     if not survey.exists():
-        asked = ("--epsilon", "24", "--randomizer", "generalized-randomized-response")
+        asked = ("--epsilon", "24", "--randomizer", "randomized-response")
         missing = ("--missing", "bin")
         run("new", "--name", "s", *column.asked, *asked, *missing, "-o", survey)
     code = main(["randomize", str(survey), str(file), "--column", "x", "-o", str(out)])

@@ -1,4 +1,4 @@
-"""No mechanism tells neighbours apart better than it charges for: by its noise, and by counting."""
+"""No mechanism tells neighbors apart better than it charges for: by its noise, and by counting."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.central.private_bounds import private_bounds
+from lapwing.mechanisms.private_bounds import private_bounds
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.protocol.messages.summary import for_curator
+from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.publication import MECHANISMS
 from tests.adversary.coupling import Tape, cost
 from tests.adversary.mechanisms import (
@@ -25,7 +25,7 @@ from tests.adversary.mechanisms import (
     worst_of_all,
     worst_of_second,
 )
-from tests.adversary.neighbours import RELATIONS
+from tests.adversary.neighbors import RELATIONS
 from tests.adversary.sampled import worst_event
 
 SOAK = pytest.mark.soak
@@ -54,19 +54,19 @@ def test_promises_of_every_kind_are_kept(name: str) -> None:
     assert tried == {True, False}
 
 
-@pytest.mark.parametrize("neighbours", RELATIONS)
-def test_bounds_that_are_found_cost_what_they_are_charged(neighbours: str) -> None:
+@pytest.mark.parametrize("neighbors", RELATIONS)
+def test_bounds_that_are_found_cost_what_they_are_charged(neighbors: str) -> None:
     """They are found by a function, not by a mechanism of the registry."""
 
     def run(values: list[float | None], tape: Tape) -> list[int]:
-        bounds = private_bounds(values, neighbours=neighbours, epsilon="0.5", rng=tape)
+        bounds = private_bounds(values, neighbors=neighbors, epsilon="0.5", rng=tape)
         tape.shown.append((bounds.low, bounds.high, bounds.threshold))
         return shown_of(bounds.release, tape)
 
     rng = np.random.default_rng(4)
     usual = [3.0, -2.5]
     sides = [[*usual, cell] for cell in (0.0, 1.0, -1e300, 1e-9, math.inf, math.nan, None)]
-    if neighbours == "add-or-remove-one":
+    if neighbors == "add-or-remove-one":
         pairs = [(side, usual) for side in sides]
     else:
         pairs = list(combinations(sides, 2))
@@ -86,7 +86,7 @@ def test_a_second_release_costs_what_it_is_charged(name: str) -> None:
 
 def drawn(mechanism: Any, domain: Any, promise: Promise, counts: np.ndarray, draws: int) -> Any:
     """Return what real releases of one table show: float64 [draws, shown], zeros where less."""
-    held = lw.Summary(domain, counts)
+    held = lw.ExactCounts(domain, counts)
     source = seeded(int(counts @ np.arange(1, counts.size + 1)))
     rows = []
     for _ in range(draws):
@@ -112,7 +112,7 @@ def test_real_draws_tell_no_more_than_is_charged(name: str, draws: int) -> None:
     assert max(worst_event(*pair) for pair in combinations(sides, 2)) <= 1
 
 
-@pytest.mark.parametrize("neighbours", RELATIONS)
+@pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize(
     "domain",
     [
@@ -121,9 +121,9 @@ def test_real_draws_tell_no_more_than_is_charged(name: str, draws: int) -> None:
     ],
     ids=["labels", "segments"],
 )
-def test_labels_cost_what_they_are_charged(domain: Any, neighbours: str) -> None:
+def test_labels_cost_what_they_are_charged(domain: Any, neighbors: str) -> None:
     """A row may change its label and its segment: all cells of the table are symbols."""
     for stated in ({"epsilon": 1}, *OTHER_PROMISES):
-        promise = Promise(neighbours, **stated)
+        promise = Promise(neighbors, **stated)
         share = worst_of(lw.LabelCounts(), for_curator(domain), promise)
         assert 0.99 < share <= ROUNDING or (promise.rho and share <= ROUNDING), stated

@@ -14,7 +14,7 @@ import pytest
 from lapwing.linear import dictionaries
 from lapwing.privacy import integer_noise
 from lapwing.privacy.promise import Promise
-from lapwing.protocol.messages.summary import for_curator
+from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.publication import MECHANISMS
 from tests.adversary.coupling import everywhere, forget
 from tests.adversary.mechanisms import (
@@ -23,7 +23,7 @@ from tests.adversary.mechanisms import (
     worst_of,
     worst_of_second,
 )
-from tests.adversary.neighbours import DOMAINS, RELATIONS
+from tests.adversary.neighbors import DOMAINS, RELATIONS
 
 OVER = 1.01
 
@@ -78,7 +78,7 @@ def test_half_the_sensitivity_is_found(name: str, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_symbol_left_out_is_found_in_a_projection(monkeypatch: pytest.MonkeyPatch) -> None:
-    import lapwing.central.polynomial_projection as module
+    import lapwing.mechanisms.polynomial_projection as module
 
     right = module.most_moved
     everywhere(monkeypatch, "most_moved", lambda m, **how: right(m[:, :-1], **how))
@@ -108,7 +108,7 @@ def test_a_symbol_left_out_is_found_in_a_pursuit(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_sensitivity_that_wraps_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    import lapwing.central.polynomial_projection as module
+    import lapwing.mechanisms.polynomial_projection as module
 
     right = module.most_moved
 
@@ -141,7 +141,7 @@ def test_noise_that_is_drawn_once_for_two_releases_is_found(
 
 
 def test_the_number_of_people_where_it_is_secret_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    import lapwing.central.linear_mechanism as module
+    import lapwing.mechanisms.linear_mechanism as module
 
     right = module.part_of
 

@@ -27,7 +27,7 @@ def test_no_report_costs_more_than_epsilon(most: int, draws: int) -> None:
         if excess is not None:
             assert 0.9 < excess <= 1, randomizer
             shown[name] = 1.0
-        # Of the vectorised path that is really used, which may consume words otherwise.
+        # Of the vectorized path that is really used, which may consume words otherwise.
         if excess is None or sampled.setdefault(name, 0) < 1:
             sampled[name] = sampled.get(name, 0) + 1
             share = sampled_excess(randomizer, draws=draws)
@@ -43,8 +43,8 @@ def test_a_threshold_one_too_high_is_found_by_the_exact_law(case: RandomizerCase
 
 
 def test_reports_of_a_larger_epsilon_are_found_by_counting() -> None:
-    right = lw.GeneralizedRandomizedResponse(lw.Categories(3), epsilon=1)
-    loose: Any = lw.GeneralizedRandomizedResponse(lw.Categories(3), epsilon=1)
+    right = lw.RandomizedResponse(lw.Categories(3), epsilon=1)
+    loose: Any = lw.RandomizedResponse(lw.Categories(3), epsilon=1)
     loose.__dict__["threshold"] = WORD * 3 // 4
     assert sampled_excess(right, draws=10_000) <= 1 < sampled_excess(loose, draws=10_000)
 

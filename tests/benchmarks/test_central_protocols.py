@@ -25,8 +25,8 @@ from benchmarks.accuracy.papers.functional_approximation.central_protocols impor
     multiplier,
 )
 from benchmarks.accuracy.papers.functional_approximation.central_sweeps import number
-from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.central.matching_pursuit import MatchingPursuit
+from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.survey.publication import release_from_document

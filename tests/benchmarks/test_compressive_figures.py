@@ -19,14 +19,14 @@ from benchmarks.accuracy.papers.compressive import (
 )
 from benchmarks.accuracy.papers.compressive.compressive_claims import (
     BASELINES,
-    NORMALISED,
+    NORMALIZED,
     PUBLISHED,
     SAME,
     UNKNOWN,
 )
 from benchmarks.accuracy.papers.sparse_populations import POPULATIONS, drawn
 from benchmarks.verdicts import CONTRADICTED, HOLDS
-from lapwing.local.categorical.compressive_matrix import recommended_outputs
+from lapwing.randomizers.categorical.compressive_matrix import recommended_outputs
 
 REPEATS = 12
 SYMBOLS, OUTPUTS, PEOPLE = 200, 60, 400_000
@@ -45,17 +45,17 @@ class TestMethods:
         tally = tally_of(made, POPULATIONS["Unif(10)"].make(SYMBOLS, np.random.default_rng(1)))
         found = compressive_figures.printed(10, epsilon)(made.channel, tally)
         regime = "high" if epsilon <= 1 else "medium"
-        for name, step in ((PUBLISHED, "project"), (NORMALISED, "normalise")):
+        for name, step in ((PUBLISHED, "project"), (NORMALIZED, "normalize")):
             decoder = lw.CompressiveEstimate(sparsity=10, regime=regime, last_step=step)
             np.testing.assert_array_equal(
                 found[name].mass, decoder.decode(made.channel, tally).mass
             )
-        assert np.abs(found[PUBLISHED].mass - found[NORMALISED].mass).max() > 1e-4
+        assert np.abs(found[PUBLISHED].mass - found[NORMALIZED].mass).max() > 1e-4
 
     def test_names_say_what_is_run(self):
         made = compressive_figures.randomizers(SYMBOLS, OUTPUTS, 1, 5)
         assert {key: one.name for key, one in made.items()} == {
-            "RR": "generalized-randomized-response",
+            "RR": "randomized-response",
             "RAPPOR": "unary-encoding",
             "SS": "subset-selection",
             "HR": "hadamard-response",
@@ -81,7 +81,7 @@ class TestMethods:
         first = compressive_figures.cell("Unif(10)", people=2000, seed=0, **shape)
         assert set(first["methods"]) == {
             *(f"{key} {step}" for key, step in itertools.product(BASELINES, ("norm", "proj"))),
-            *(PUBLISHED, NORMALISED),
+            *(PUBLISHED, NORMALIZED),
         }
         again = compressive_figures.cell("Unif(10)", people=2000, seed=0, **shape)
         assert again == first
@@ -98,9 +98,9 @@ def series(rng: np.random.Generator, mean: float) -> dict[str, Any]:
 
 
 def row(rng: Any, epsilon: float, *, published: float = 0.2, last: float = 0.9) -> dict[str, Any]:
-    """Errors as the paper says: CP far below normalised baselines, and below projected ones."""
+    """Errors as the paper says: CP far below normalized baselines, and below projected ones."""
     means = {f"{key} norm": 1.9 for key in BASELINES} | {f"{key} proj": 0.4 for key in BASELINES}
-    means |= {"RR proj": 1.9, PUBLISHED: published, NORMALISED: last * published}
+    means |= {"RR proj": 1.9, PUBLISHED: published, NORMALIZED: last * published}
     means |= {SAME[0]: 0.18, SAME[1]: 0.18, SAME[2]: 0.19}
     return {
         **{"population": "Unif(10)", "people": 1000, "epsilon": epsilon},
@@ -129,7 +129,7 @@ class TestClaims:
         assert len(found) == 8
 
     def test_the_two_sentences_are_about_two_kinds_of_baselines(self):
-        # Below normalised ones by far, above projected ones: the first holds, the second does not.
+        # Below normalized ones by far, above projected ones: the first holds, the second does not.
         found = verdicts_of(compressive_claims.claims(self.measured(published=0.5)))
         twice = next(one for text, one in found.items() if "2-10 times" in text)
         always = next(one for text, one in found.items() if "almost always" in text)

@@ -62,7 +62,7 @@ PEOPLE = 200_000
 
 
 def convolution_test_noise(own: float, other: float, size: int) -> float:
-    """Theorem 3 off frequency 0; generalised response has size / (size - 1) times that."""
+    """Theorem 3 off frequency 0; generalized response has size / (size - 1) times that."""
     printed = (size * other * (1 - other) + (own - other) * (1 - own - other)) / PEOPLE
     return printed * (size / (size - 1) if own + (size - 1) * other < 1.001 else 1)
 
@@ -102,7 +102,7 @@ class TestMethods:
         shares = (observed - kernel[1]) / (kernel[0] - kernel[1])
         for decoders in (ON_SMOOTH, ON_ROUGH):
             np.testing.assert_allclose(of(oracle, decoders, ""), shares, atol=1e-12)
-        # Only the reports of randomised response make the shares add up by themselves.
+        # Only the reports of randomized response make the shares add up by themselves.
         assert (abs(shares.sum() - 1) < 1e-9) == (name == "KRR")
 
     def test_kernels_of_smoothing(self, oracle):
@@ -153,7 +153,7 @@ class TestMethods:
             first, _, short = name.partition("-")
             assert one.randomizer is convolution_columns.ORACLES[first]
             assert one.decoder is ON_SMOOTH[short]
-        assert convolution_columns.ORACLES["KRR"] is lw.GeneralizedRandomizedResponse
+        assert convolution_columns.ORACLES["KRR"] is lw.RandomizedResponse
         assert convolution_columns.ORACLES["OUE"] is lw.OptimizedUnaryEncoding
 
 

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from benchmarks import data_catalogue, datasets
+from benchmarks import data_catalog, datasets
 from benchmarks.datasets import Column, DataFolderError, load
 from benchmarks.paper_files import DataFileError
 
@@ -284,7 +284,7 @@ STAND_IN_ROWS = {
 
 
 def test_every_stand_in_has_its_row_count_written_down():
-    known = {*data_catalogue.STAND_INS, *data_catalogue.COUNT_TABLES}
+    known = {*data_catalog.STAND_INS, *data_catalog.COUNT_TABLES}
     assert set(STAND_IN_ROWS) == known
 
 

@@ -36,10 +36,10 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
 )
 from benchmarks.isolated import script
 from benchmarks.verdicts import CONTRADICTED, HOLDS, NOT_MEASURED
-from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.central.histogram_query import HistogramQuery
-from lapwing.central.matching_pursuit import MatchingPursuit
-from lapwing.central.polynomial_projection import PolynomialProjection
+from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.mechanisms.histogram_query import HistogramQuery
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit
+from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from tests.benchmarks.made_up_figures import points, row
 from tests.benchmarks.tiny_sizes import TINY
 
@@ -328,13 +328,13 @@ class TestPictures:
             f"normal, {name} against K" for name in ("KS", "W1", "energy")
         ]
 
-    def test_a_form_has_one_colour_in_all_lines(self):
+    def test_a_form_has_one_color_in_all_lines(self):
         first = points(None, {1: 2.0, 2: 1.0}, dict.fromkeys(("a", "b", "none"), lambda at: at))
         second = points(None, {1: 2.0, 2: 1.0}, dict.fromkeys(("a", "none"), lambda at: at))
         figure = pictures.sweeps(
             {"s": first, "m": second}, [("s", "s", "normal"), ("m", "m", "normal")], "Figure 3"
         )
-        colours = [
+        colors = [
             {
                 label: container[0].get_color()
                 for container, label in zip(
@@ -343,7 +343,7 @@ class TestPictures:
             }
             for ax in figure.axes
         ]
-        assert colours[3]["none"] == colours[0]["none"] != colours[0]["b"]
+        assert colors[3]["none"] == colors[0]["none"] != colors[0]["b"]
 
     def test_example_curves_are_drawn(self, tmp_path):
         column = people_of(["normal"], bins=40)[0]

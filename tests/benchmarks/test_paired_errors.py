@@ -30,7 +30,7 @@ def test_one_randomizer_gets_the_same_reports_and_another_one_others() -> None:
 
 def test_many_reports_at_a_large_epsilon_leave_no_error() -> None:
     many = Crowd("many", CROWD.counts * 1_000_000, False, "made up")
-    method = Method("GRR", lw.GeneralizedRandomizedResponse, lw.LeastSquares())
+    method = Method("GRR", lw.RandomizedResponse, lw.LeastSquares())
     found = errors([method], many, epsilon=12, repeats=1)
     assert max(found["GRR"]["w1"][0], found["GRR"]["ks"][0]) < 1e-4
 

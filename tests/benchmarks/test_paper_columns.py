@@ -49,7 +49,7 @@ def month(folder: Path, name: str, hours: list[int]) -> None:
     pq.write_table(pa.table(trips), folder / f"yellow_tripdata_{name}.parquet")
 
 
-# The file, its name in the catalogue, and people by quarter of the range, counted by hand.
+# The file, its name in the catalog, and people by quarter of the range, counted by hand.
 PUBLISHED = [
     ("psam_pusa.csv psam_pusb.csv", "acs_income_2017", "[0, 524,288)", None),
     ("Employee_Compensation.csv", "sf_retirement_city", "[0, 60,000)", [3, 1, 0, 1]),

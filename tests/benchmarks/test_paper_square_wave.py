@@ -35,7 +35,7 @@ from benchmarks.accuracy.papers.square_wave.square_wave_claims import (
     HH,
 )
 from benchmarks.isolated import script
-from lapwing.local.numerical.square_wave import mutual_information_width
+from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from tests.benchmarks.tiny_sizes import TINY
 
 NAMES = [

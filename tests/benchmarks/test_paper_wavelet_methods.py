@@ -15,7 +15,7 @@ from benchmarks.accuracy.papers.wavelet import (
 )
 from benchmarks.accuracy.papers.wavelet import wavelet_methods as methods
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
-from lapwing.local.numerical.wavelet import best_levels
+from lapwing.randomizers.numerical.wavelet import best_levels
 
 PEOPLE = 100_000
 
@@ -67,7 +67,7 @@ class TestMethods:
         for bins, name in methods.BINNED.items():
             randomizer, decoder = found[name]
             # Section 6.1: kRR if d < 3 e^epsilon + 2, else OUE; then Norm-Sub.
-            response = lw.GeneralizedRandomizedResponse
+            response = lw.RandomizedResponse
             wanted = response if bins < 3 * math.exp(epsilon) + 2 else lw.OptimizedUnaryEncoding
             assert type(randomizer) is wanted and randomizer.domain.size == bins
             assert isinstance(decoder, lw.LeastSquares) and decoder.simplex
@@ -173,7 +173,7 @@ class TestBuckets:
         slow = Channel(
             channel.domain, [Block(dense, Multinomial())], channel.fingerprint, channel.guarantee
         )
-        theirs = em.decode(slow, lw.Counts([inside], tally.reports, tally.fingerprint))
+        theirs = em.decode(slow, lw.CountTally([inside], tally.reports, tally.fingerprint))
         np.testing.assert_allclose(ours.mass, theirs.mass, atol=1e-9)
 
     def test_it_finds_the_people(self):
@@ -200,7 +200,7 @@ class TestRepeats:
     def test_cells_share_no_people_and_one_randomizer_s_methods_share_reports(self):
         plain = lw.LeastSquares(simplex=False)
         same = [Method("a", lw.SquareWave, plain), Method("b", lw.SquareWave, plain)]
-        other = Method("c", lw.GeneralizedRandomizedResponse, plain)
+        other = Method("c", lw.RandomizedResponse, plain)
         seen = []
 
         def judge(answer, truth):

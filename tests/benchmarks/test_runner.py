@@ -322,7 +322,7 @@ class TestTextbook:
         assert matrix.max() / matrix.min() <= math.exp(epsilon) * (1 + 1e-9)
 
     def test_continuous_reports_follow_their_matrix(self):
-        epsilon, d, number = 2.0, 16, 400_000  # the neighbouring bucket's law must fail
+        epsilon, d, number = 2.0, 16, 400_000  # the neighboring bucket's law must fail
         rng = np.random.default_rng(1)
         values = (3 + rng.random(number)) / d  # all in bucket 3
         drawn = textbook.continuous_reports(values, epsilon, rng)

@@ -32,7 +32,7 @@ def test_bars_are_two_standard_errors_up_and_down():
     (bars,) = container[2]
     ends = [[float(y) for _, y in one] for one in bars.get_segments()]
     assert ends == [[9.0, 11.0], [4.5, 5.5]]
-    assert container.get_label() == "b" and container[0].get_color() == drawing.COLOURS[1]
+    assert container.get_label() == "b" and container[0].get_color() == drawing.COLORS[1]
 
 
 def test_repeats_are_kept_in_their_order():

@@ -25,7 +25,7 @@ def results(tmp_path: Path) -> Path:
             ["06:30", "07:30", "20:15"],
         ),
         "label": (
-            lw.GeneralizedRandomizedResponse(lw.Categories(["red", "blue"]), 2),
+            lw.RandomizedResponse(lw.Categories(["red", "blue"]), 2),
             ["red", "red", "blue"],
         ),
     }

@@ -14,7 +14,7 @@ from tests.cli.running import Program
 
 
 def of_counts(name: str, counts: list[int], domain: lw.Interval | lw.Categories) -> lw.Distribution:
-    response = lw.GeneralizedRandomizedResponse(domain, 6)
+    response = lw.RandomizedResponse(domain, 6)
     made = lw.LeastSquares().decode(response.channel, lw.simulate(response, counts, rng=5))
     assert isinstance(made, lw.Distribution)
     Path(name).write_text(made.to_json())
@@ -88,7 +88,7 @@ def test_a_range_round_the_end_of_the_day_names_its_two_parts(
 
 def test_heavy_hitters_are_asked_by_name(done: Program, lapwing: Program) -> None:
     found = lw.HeavyHitters(
-        lw.HashedTexts(32),
+        lw.HashedStrings(32),
         np.array([7, 3]),
         np.array([0.5, 0.25]),
         np.array([0.01, 0.01]),
@@ -118,7 +118,7 @@ class TestSegments:
             lw.Interval(0, 4, bins=4),
             by=by,
             segments=["north", "south"],
-            neighbours="replace-one",
+            neighbors="replace-one",
             epsilon=2,
             rng=lw.seeded(1),
         )
@@ -156,7 +156,7 @@ def test_a_poll_and_a_release_of_the_same_labels(lapwing: Program) -> None:
     labels = ["red", "blue"]
     of_counts("poll.json", [400, 400], lw.Categories(labels))
     released = lw.release(
-        ["red"] * 50, lw.Categories(labels), neighbours="replace-one", epsilon=1, rng=lw.seeded(1)
+        ["red"] * 50, lw.Categories(labels), neighbors="replace-one", epsilon=1, rng=lw.seeded(1)
     )
     Path("out.json").write_text(json.dumps(released.release.to_document()))
     run = lapwing("difference", "poll.json", "out.json")

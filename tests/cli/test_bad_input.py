@@ -131,7 +131,7 @@ REFUSED: list[tuple[int, str, tuple[str, ...]]] = [
     (2, "name it with --decoder", (*DECODE, "--smoothed")),
     (2, "no knob 'smoothed'", (*DECODE, "--decoder", "least-squares", "--smoothed")),
     (2, "--projection simplex or", (*DECODE, "--decoder", "least-squares", "--no-simplex")),
-    (2, "clip-and-normalise", (*DECODE, "--decoder", "least-squares", "--no-simplex",
+    (2, "clip-and-normalize", (*DECODE, "--decoder", "least-squares", "--no-simplex",
                                "--projection", "none")),
     (2, "--no-simplex only", (*DECODE, "--projection", "simplex")),
     (2, "between 0 and 1", (*DECODE, "--level", "95")),

@@ -16,7 +16,7 @@ AGES = [0, 18, 18.5, 25, 25, 64, 65, 66, 120]
 
 OWN = ("--edges", "0,18,25,65,120")
 RIGHT, LEFT = [2, 3, 2, 2], [1, 2, 3, 3]
-PROMISE = ("--epsilon", "24", "--neighbours", "replace-one")
+PROMISE = ("--epsilon", "24", "--neighbors", "replace-one")
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_summary(people: Path, done: Program, closed: str | None, counts: list
     said = done("summarize", "ages.csv", *OWN, *more, "-o", "out.lws").out
     assert ("[a, b)" if closed == "left" else "(a, b]") in said
     assert "0 to 120 (number), 4 bins" in said and "edges at 18, 25, 65" in said
-    summary = lw.Summary.read(people / "out.lws")
+    summary = lw.ExactCounts.read(people / "out.lws")
     assert summary.counts[:4].tolist() == counts
     assert summary.domain.bin_edges.tolist() == EDGES
 

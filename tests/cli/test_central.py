@@ -17,7 +17,7 @@ from lapwing.errors import BudgetError
 from lapwing.survey.registry import MECHANISMS
 from tests.cli.running import Program, listing
 
-PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbours", "replace-one")
+PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
 BOUNDS = ("--bounds", "0", "100", "--bins", "50")
 
 
@@ -32,7 +32,7 @@ def test_a_release_is_near_the_truth_and_can_be_read_again(
     data: np.ndarray, done: Program, tmp_path: Path
 ) -> None:
     made = done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", "out.json", "--json").document
-    assert made["guarantee"]["neighbours"] == "replace-one"
+    assert made["guarantee"]["neighbors"] == "replace-one"
     assert made["mechanism"] == {"class": "prefix-sums", "noise": None}
     found = done("quantile", "out.json", "0.5", "--json").document["quantiles"][0]
     assert found["low"] <= np.median(data) <= found["high"]
@@ -115,7 +115,7 @@ class TestLedger:
             ["ages.csv", "--bounds", "0", "inf", *PROMISE],
             ["ages.csv", *BOUNDS, "--epsilon", "1", "--delta", "1", *PROMISE[4:]],
             ["ages.csv", *BOUNDS, "--epsilon", "0", *PROMISE[2:]],
-            ["ages.csv", *BOUNDS, *PROMISE[:4], "--neighbours", "some"],
+            ["ages.csv", *BOUNDS, *PROMISE[:4], "--neighbors", "some"],
             ["ages.csv", *BOUNDS, *PROMISE, "--column", "height"],
             ["ages.csv", *BOUNDS, *PROMISE, "--mechanism", "prefix-sum"],
             ["nothing.csv", *BOUNDS, *PROMISE],
@@ -153,7 +153,7 @@ class TestLedger:
         changed = lapwing("ledger", "budget.json", "--epsilon", "9")
         assert changed.code == 2 and "--create" in changed.complaint
         unsaid = lapwing("ledger", "new.json", "--create")
-        assert unsaid.code == 2 and "--neighbours" in unsaid.complaint
+        assert unsaid.code == 2 and "--neighbors" in unsaid.complaint
 
 
 class TestRefusals:
@@ -232,7 +232,7 @@ def _kolmogorov_smirnov(document: dict) -> float:
 class TestBounds:
     # The noise is secure, so no seed makes a run the same: the confidence leaves 1e-9 to chance.
     asked = (
-        *("--epsilon", "1", "--neighbours", "replace-one"),
+        *("--epsilon", "1", "--neighbors", "replace-one"),
         *("--confidence", "0.999999999"),
     )
 
@@ -260,7 +260,7 @@ class TestBounds:
         [
             ["nothing.csv", *asked],
             ["ages.csv", "--epsilon", "0", *asked[2:]],
-            ["ages.csv", "--epsilon", "1", "--neighbours", "some"],
+            ["ages.csv", "--epsilon", "1", "--neighbors", "some"],
             ["ages.csv", "--epsilon", "9", *asked[2:]],
             ["ages.csv", *asked, "--column", "height"],
             ["ages.csv", *asked[:4], "--confidence", "1"],
@@ -345,7 +345,7 @@ def test_a_payment_for_rounds_can_be_followed_once(
     asked = (*BOUNDS, *PROMISE, "--mechanism", "running-prefix-sums", "--ledger", "budget.json")
     done("release", "ages.csv", *asked, "-o", "first.json")
     first: Any = lw.read_release(tmp_path / "first.json")
-    counts = [lw.Summary.of_values(data, first.domain)] * 2
+    counts = [lw.ExactCounts.of_values(data, first.domain)] * 2
     ledger = tmp_path / "budget.json"
     for number in range(2):
         text = done("ledger", "budget.json").out
@@ -360,7 +360,7 @@ def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
     done: Program, tmp_path: Path
 ) -> None:
     """Three times epsilon .5 at delta 1e-7 are .801 at 1e-6, as docs/central.md works out."""
-    promise = {"epsilon": "0.5", "delta": "1e-7", "neighbours": "replace-one"}
+    promise = {"epsilon": "0.5", "delta": "1e-7", "neighbors": "replace-one"}
     file = lw.LedgerFile(tmp_path / "normal.json")
     budget = file.create(lw.Guarantee(2, "1e-6", "replace-one", "central")).budget
     for _ in range(3):
@@ -373,7 +373,7 @@ def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
 
 
 def test_a_tight_ledger_is_made_and_says_so(done: Program, lapwing: Program) -> None:
-    budget = ("--create", "--epsilon", "1", "--delta", "1e-6", "--neighbours", "replace-one")
+    budget = ("--create", "--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
     done("ledger", "tight.json", *budget, "--tight")
     shown = done("ledger", "tight.json", "--json").document["ledger"]
     assert shown["composition"] == "numerical"
@@ -417,13 +417,13 @@ class TestLabels:
     LISTED = ("--categories", "red,green,rest", "--other", "rest")
 
     @pytest.fixture
-    def colours(self, data: np.ndarray, tmp_path: Path) -> None:
+    def colors(self, data: np.ndarray, tmp_path: Path) -> None:
         rows = ["red"] * 600 + ["green"] * 300 + ["pink"] * 60 + [""] * 40
-        table = "\n".join(f"{number},{colour}" for number, colour in enumerate(rows))
-        (tmp_path / "colours.csv").write_text(f"id,colour\n{table}\n")
+        table = "\n".join(f"{number},{color}" for number, color in enumerate(rows))
+        (tmp_path / "colors.csv").write_text(f"id,color\n{table}\n")
 
-    def test_a_table_or_a_summary_of_labels_is_released(self, colours: None, done: Program) -> None:
-        given = ("colours.csv", "--column", "colour", *self.LISTED)
+    def test_a_table_or_a_summary_of_labels_is_released(self, colors: None, done: Program) -> None:
+        given = ("colors.csv", "--column", "color", *self.LISTED)
         paid = ("--ledger", "budget.json", *PROMISE)
         said = done("release", *given, *paid, "-o", "out.json", "--json").document
         shares = {row["label"]: row for row in said["shares"]}
@@ -435,10 +435,10 @@ class TestLabels:
         merged = done("merge", "out.json", "site.json", "-o", "all.json", "--json").document
         assert merged["people"] == 2000
         done("plot", "all.json", "-o", "all.png")
-        done("distances", "all.json", "--truth", "colours.csv", "--column", "colour")
+        done("distances", "all.json", "--truth", "colors.csv", "--column", "color")
 
-    def test_a_label_that_is_not_listed_is_missing(self, colours: None, done: Program) -> None:
-        given = ("colours.csv", "--column", "colour", "--categories", "red,green", *PROMISE)
+    def test_a_label_that_is_not_listed_is_missing(self, colors: None, done: Program) -> None:
+        given = ("colors.csv", "--column", "color", "--categories", "red,green", *PROMISE)
         said = done("release", *given, "-o", "out.json", "--json").document
         assert said["missing_share"] == pytest.approx(0.1, abs=0.03)
 
@@ -453,10 +453,10 @@ class TestLabels:
         ],
     )
     def test_what_is_refused_is_not_paid(
-        self, wrong: list[str], colours: None, lapwing: Program, tmp_path: Path
+        self, wrong: list[str], colors: None, lapwing: Program, tmp_path: Path
     ) -> None:
         before = (tmp_path / "budget.json").read_bytes()
-        given = ("colours.csv", "--column", "colour", *wrong, *PROMISE, "--ledger", "budget.json")
+        given = ("colors.csv", "--column", "color", *wrong, *PROMISE, "--ledger", "budget.json")
         refused = lapwing("release", *given, "-o", "out.json")
         assert refused.code in (2, 3, 4) and refused.complaint
         assert (tmp_path / "budget.json").read_bytes() == before

@@ -20,7 +20,7 @@ import sys
 from lapwing.cli import main
 main(sys.argv[1:])
 print(sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
-parts = ("lapwing.cli.commands.", "lapwing.decoders", "lapwing.central")
+parts = ("lapwing.cli.commands.", "lapwing.decoders", "lapwing.mechanisms")
 print([name for name in sys.modules if name.startswith(parts)], file=sys.stderr)
 """
 
@@ -51,7 +51,7 @@ def test_a_command_imports_itself_alone() -> None:
     packages, commands = loaded("ledger", "--help")
     assert commands == ["lapwing.cli.commands.ledger_command"]
     assert not HEAVY & packages
-    # Who randomises does not wait for decoders.
+    # Who randomizes does not wait for decoders.
     packages, commands = loaded("randomize", "--help")
     assert commands == ["lapwing.cli.commands.randomize_command"]
     assert "matplotlib" not in packages and "pyarrow" not in packages

@@ -66,7 +66,7 @@ INTERVAL = ("--low", "1", "--high", "16", "--bins", "8")
         ),
         ("square-wave", ("--integers", "-5", "5"), lw.Integers(-5, 5)),
         (
-            "generalized-randomized-response",
+            "randomized-response",
             ("--categories", "a, b b,c", "--missing", "category"),
             lw.Categories(["a", "b b", "c"], missing="category"),
         ),
@@ -166,7 +166,7 @@ def test_a_truth_in_seconds_is_drawn_as_texts_says(lapwing: Program, tmp_path: P
     hours = [6, 7, 7, 8, 19]
     (tmp_path / "clock.csv").write_text("x\n" + "".join(f"{h:02d}:00\n" for h in hours))
     (tmp_path / "seconds.csv").write_text("x\n" + "".join(f"{3600 * h}\n" for h in hours))
-    promise = ["--epsilon", "1", "--neighbours", "replace-one"]
+    promise = ["--epsilon", "1", "--neighbors", "replace-one"]
     lapwing("release", "clock.csv", *day, *promise, "-o", "day.json")
     drawn = []
     for truth in (["clock.csv"], ["seconds.csv", "--texts", "seconds"]):
@@ -191,7 +191,7 @@ def test_verify_shows_what_repeated_answers_cost(done: Program, survey: lw.Surve
 
 
 def test_the_posterior_bound_is_reached_by_the_randomizer_itself() -> None:
-    response = lw.GeneralizedRandomizedResponse(lw.Categories(2), 2)
+    response = lw.RandomizedResponse(lw.Categories(2), 2)
     inside, outside = response.probabilities
     for prior in (0.01, 0.1, 0.5):
         bayes = prior * inside / (prior * inside + (1 - prior) * outside)
@@ -292,20 +292,20 @@ def test_decode_uses_the_decoder_that_was_named(
 ) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
     done("decode", "survey.json", "tally.json", "-o", "result.json", *options)
-    tally = lw.Counts.from_document(json.loads(Path("tally.json").read_text()))
+    tally = lw.CountTally.from_document(json.loads(Path("tally.json").read_text()))
     expected = survey.decode(tally, decoder=decoder)
     result = lw.Distribution.from_json(Path("result.json").read_text())
     assert np.array_equal(result.mass, expected.mass)
 
 
-@pytest.mark.parametrize("projection", ["simplex", "clip-and-normalise"])
+@pytest.mark.parametrize("projection", ["simplex", "clip-and-normalize"])
 def test_a_signed_estimate_is_stored_through_a_named_projection(
     done: Program, survey: lw.Survey, ages: np.ndarray, projection: Any
 ) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
     linear = ("--decoder", "least-squares", "--no-simplex", "--projection", projection)
     done("decode", "survey.json", "tally.json", "-o", "result.json", *linear)
-    tally = lw.Counts.from_document(json.loads(Path("tally.json").read_text()))
+    tally = lw.CountTally.from_document(json.loads(Path("tally.json").read_text()))
     signed = survey.decode(tally, decoder=lw.LeastSquares(simplex=False))
     assert isinstance(signed, lw.SignedEstimate)
     result = lw.Distribution.from_json(Path("result.json").read_text())

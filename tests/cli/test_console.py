@@ -17,10 +17,10 @@ from pyarrow import parquet
 
 from lapwing import (
     Categories,
-    GeneralizedRandomizedResponse,
     Guarantee,
     Interval,
     LedgerFile,
+    RandomizedResponse,
     RunningPrefixSums,
     Survey,
     release,
@@ -51,10 +51,10 @@ EVERY: dict[str, tuple[str, ...]] = {
     "simulate": ("simulate", "survey.json", "ages.csv", "-o", "simulated.json"),
     "verify": ("verify", "survey.json"),
     "distances": ("distances", "result.json", "--truth", "ages.csv"),
-    "bounds": ("bounds", "ages.csv", "--epsilon", "1", "--neighbours", "replace-one"),
+    "bounds": ("bounds", "ages.csv", "--epsilon", "1", "--neighbors", "replace-one"),
     "summarize": ("summarize", "ages.csv", "--bounds", "0", "100", "-o", "ages.lws"),
     "release": (
-        *("release", "ages.lws", "--epsilon", "1", "--neighbours", "replace-one"),
+        *("release", "ages.lws", "--epsilon", "1", "--neighbors", "replace-one"),
         *("-o", "release.json"),
     ),
     "extend": (
@@ -84,7 +84,7 @@ def _first_round(tmp_path: Path, ages: np.ndarray) -> None:
     first = release(
         ages,
         Interval(0, 100, bins=1024),
-        neighbours="replace-one",
+        neighbors="replace-one",
         epsilon=1,
         delta="1e-6",
         mechanism=RunningPrefixSums(rounds=4),
@@ -249,7 +249,7 @@ def test_reports_come_through_a_pipe(done: Program, survey: Survey, ages: np.nda
 
 
 def test_a_label_cannot_play_tricks_on_a_terminal(done: Program, tmp_path: Path) -> None:
-    survey = Survey("t", GeneralizedRandomizedResponse(Categories(["a\x1b[31mb", "[b]x[/b]"]), 8))
+    survey = Survey("t", RandomizedResponse(Categories(["a\x1b[31mb", "[b]x[/b]"]), 8))
     (tmp_path / "survey.json").write_text(survey.to_json())
     tally = simulate(survey.randomizer, [500, 500], rng=1)
     (tmp_path / "tally.json").write_text(json.dumps(tally.to_document()))
@@ -259,7 +259,7 @@ def test_a_label_cannot_play_tricks_on_a_terminal(done: Program, tmp_path: Path)
 
 
 def test_an_ascii_terminal_is_no_obstacle(tmp_path: Path) -> None:
-    survey = Survey("São Paulo", GeneralizedRandomizedResponse(Categories(["ä", "ö"]), 8))
+    survey = Survey("São Paulo", RandomizedResponse(Categories(["ä", "ö"]), 8))
     (tmp_path / "survey.json").write_text(survey.to_json(), "utf-8")
     ran = subprocess.run(
         [sys.executable, "-m", "lapwing", "verify", "survey.json"],

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lapwing import Interval, Summary, Survey
-from lapwing.protocol.messages.summary import for_curator
+from lapwing import ExactCounts, Interval, Survey
+from lapwing.protocol.messages.exact_counts import for_curator
 from tests.cli.running import Program
 
 HALVES = [1.5, 2.25, 40.0, 7.0]
@@ -28,12 +28,12 @@ def tables(tmp_path: Path) -> None:
         (tmp_path / name).write_text(content)
 
 
-def counted(*values: float) -> Summary:
-    return Summary.of_values(list(values), for_curator(Interval(0, 64, bins=256)))
+def counted(*values: float) -> ExactCounts:
+    return ExactCounts.of_values(list(values), for_curator(Interval(0, 64, bins=256)))
 
 
-def same(path: Path, expected: Summary) -> bool:
-    return bool((Summary.read(path).counts == expected.counts).all())
+def same(path: Path, expected: ExactCounts) -> bool:
+    return bool((ExactCounts.read(path).counts == expected.counts).all())
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -53,7 +53,7 @@ def test_semicolons_between_fields_need_the_mark(
     lapwing: Program, survey: Survey, tmp_path: Path, command: str
 ) -> None:
     """Also where a value that cannot be read would count as missing, so nobody would notice."""
-    promise = ("--epsilon", "1", "--neighbours", "replace-one")
+    promise = ("--epsilon", "1", "--neighbors", "replace-one")
     given = {
         "summarize": ("semicolons.csv", *DOMAIN, "-o", "out"),
         "randomize": ("survey.json", "semicolons.csv", "-o", "out.lwr"),
@@ -72,7 +72,7 @@ def test_whole_numbers_and_labels_between_semicolons_need_none(
     (tmp_path / "whole.csv").write_text("who;age\na;1\nb;2\n")
     done("summarize", "whole.csv", "-c", "age", "--integers", "0", "9", "-o", "a.lws")
     done("summarize", "whole.csv", "-c", "who", "--categories", "a,b", "-o", "b.lws")
-    assert Summary.read(tmp_path / "b.lws").counts.tolist() == [1, 1, 0]
+    assert ExactCounts.read(tmp_path / "b.lws").counts.tolist() == [1, 1, 0]
 
 
 def test_a_point_says_that_semicolons_are_all(tmp_path: Path, done: Program) -> None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lapwing import Counts, Distribution, Survey
+from lapwing import CountTally, Distribution, Survey
 from tests.cli.running import Program
 
 
@@ -51,7 +51,7 @@ def test_from_values_to_distances(done: Program, tmp_path: Path, ending: str) ->
         done("tally", "survey.json", batch, "-o", f"tally-{number}.json")
     done("merge", "tally-2.json", "tally-0.json", "tally-1.json", "-o", "merged.json")
     assert (tmp_path / "merged.json").read_bytes() == (tmp_path / "at-once.json").read_bytes()
-    tally = Counts.from_document(json.loads((tmp_path / "merged.json").read_text()))
+    tally = CountTally.from_document(json.loads((tmp_path / "merged.json").read_text()))
     assert tally.total == numbers.size == tally.blocks[0].sum()
 
     answer = done(
@@ -166,7 +166,7 @@ def test_categories_with_text(done: Program, tmp_path: Path) -> None:
     parquet.write_table(pa.table({"town": towns.dictionary_encode()}), "towns.parquet")
     quoted = "".join(f'"{labels[number]}"\n' for number in chosen)
     (tmp_path / "towns.csv").write_text(f"town\n{quoted}", "utf-8")
-    for randomizer in ("generalized-randomized-response", "optimized-unary-encoding"):
+    for randomizer in ("randomized-response", "optimized-unary-encoding"):
         done(
             *("new", "-o", "survey.json", "--name", "t", "--randomizer", randomizer, "--force"),
             *("--epsilon", "8", "--categories-file", "labels.txt"),
@@ -209,7 +209,7 @@ def test_what_decode_writes_is_what_the_library_reads(
         "decode", "survey.json", "tally.json", "-o", "result.json", "--force", "--json"
     ).document
     result = Distribution.from_json(Path("result.json").read_text())
-    tally = Counts.from_document(json.loads(Path("tally.json").read_text()))
+    tally = CountTally.from_document(json.loads(Path("tally.json").read_text()))
     expected = survey.decode(tally)
     assert isinstance(expected, Distribution)
     assert np.array_equal(result.mass, expected.mass)

@@ -17,8 +17,8 @@ from lapwing.cli.reading.engine_options import ENGINES, Engine
 from lapwing.engines import arrow
 from lapwing.engines.arrow import ReportCount
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.summary import Summary
 from tests.cli.running import Program, the_survey
 
 
@@ -119,7 +119,7 @@ def randomize(paths: Sequence[str], survey: Survey, **asked: Any) -> int:
     return arrow.randomize(_near(paths), survey, **asked)
 
 
-def summarize(paths: Sequence[str], domain: Domain, **asked: Any) -> Summary:
+def summarize(paths: Sequence[str], domain: Domain, **asked: Any) -> ExactCounts:
     return arrow.summarize(_near(paths), domain, **asked)
 
 
@@ -146,7 +146,7 @@ def test_an_engine_is_a_row(elsewhere: None, done: Program, ages: np.ndarray) ->
     assert run.document["refused"] == 1 and "1 row holds no report" in run.err
     domain = ("--low", "0", "--high", "100", "--bins", "10")
     done("summarize", "far://ages.csv", "-o", "s.bin", *domain, *there)
-    assert Summary.read("s.bin") == Summary.of_values(ages, Interval(0, 100, bins=10))
+    assert ExactCounts.read("s.bin") == ExactCounts.of_values(ages, Interval(0, 100, bins=10))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import lapwing as lw
 from lapwing.privacy.ledger_file import LedgerFile
 from tests.cli.running import Program, listing
 
-PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbours", "replace-one")
+PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
 LEDGER = ("--ledger", "budget.json")
 
 

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import lapwing as lw
-from lapwing.engines.arrow.report_tables import read_labelled_reports
+from lapwing.engines.arrow.report_tables import read_labeled_reports
 from tests.cli.running import Program
 
 ODD = 'Île, "de"'
@@ -52,7 +52,7 @@ def test_labels_stand_beside_their_reports(
     assert "in the clear" in run.out and "region" in run.out
     found = [
         label
-        for _, labels in read_labelled_reports(Path(reports), survey, by="region")
+        for _, labels in read_labeled_reports(Path(reports), survey, by="region")
         for label in labels
     ]
     assert [label or None for label in found] == people["region"].to_pylist()
@@ -67,13 +67,13 @@ def test_labels_stand_beside_their_reports(
     ]
     assert document["labels"] == 4 and document["reports"] == 900
     tallies = [
-        lw.Counts.from_document(json.loads(Path(row["output"]).read_text()))
+        lw.CountTally.from_document(json.loads(Path(row["output"]).read_text()))
         for row in document["groups"]
     ]
-    assert sum(tallies) == lw.Counts.from_document(json.loads(Path("all.json").read_text()))
+    assert sum(tallies) == lw.CountTally.from_document(json.loads(Path("all.json").read_text()))
     by_hand = [
         batch.data[[label == "north" for label in labels]]
-        for batch, labels in read_labelled_reports(Path(reports), survey, by="region")
+        for batch, labels in read_labeled_reports(Path(reports), survey, by="region")
     ]
     data = np.vstack(by_hand)
     assert tallies[0] == survey.tally(lw.Reports(data, survey.randomizer.fingerprint))
@@ -147,7 +147,7 @@ def test_groups_may_be_numbers_or_days_but_no_fractions(
          "no column 'x'"),
         (("tally", "survey.json", "plain.csv", "--by", "region", "-o", "t.json"),
          "no column 'region' beside the reports"),
-        (("tally", "survey.json", "labelled.csv", "--by", "place", "-o", "t.json"),
+        (("tally", "survey.json", "labeled.csv", "--by", "place", "-o", "t.json"),
          "the column of labels 'region'"),
         (("tally", "survey.json", "plain.lwr", "--by", "region", "-o", "t.json"),
          "randomize --by"),
@@ -155,7 +155,7 @@ def test_groups_may_be_numbers_or_days_but_no_fractions(
          "--by"),
         (("tally", "survey.json", "plain.csv", "--by", "region", "--salvage", "-o", "t.json"),
          "--salvage"),
-        (("tally", "survey.json", "labelled.csv", "--by", "region", "--minimum", "0",
+        (("tally", "survey.json", "labeled.csv", "--by", "region", "--minimum", "0",
           "-o", "t.json"), "at least 1"),
     ],
 )  # fmt: skip
@@ -168,7 +168,7 @@ def test_what_cannot_be_grouped_is_refused(
     complaint: str,
 ) -> None:
     made = ("randomize", "survey.json", "people.csv", "-c", "age")
-    for name, by in (("plain.csv", ()), ("plain.lwr", ()), ("labelled.csv", ("--by", "region"))):
+    for name, by in (("plain.csv", ()), ("plain.lwr", ()), ("labeled.csv", ("--by", "region"))):
         done(*made, *by, "-o", name)
     before = {path.name for path in Path().iterdir()}
     run = lapwing(*arguments)
@@ -192,7 +192,7 @@ def test_a_report_that_cannot_occur_is_named_by_its_row(
 
 
 def decoded(name: str, counts: list[int], domain: lw.Interval | lw.Categories) -> lw.Distribution:
-    response = lw.GeneralizedRandomizedResponse(domain, 4)
+    response = lw.RandomizedResponse(domain, 4)
     made = lw.LeastSquares().decode(response.channel, lw.simulate(response, counts, rng=len(name)))
     assert isinstance(made, lw.Distribution)
     Path(name).write_text(made.to_json())
@@ -237,7 +237,7 @@ def test_halves_of_one_table_are_said_to_differ_as_people_only(done: Program) ->
         ("a.json", [5100, 4900, 5050, 4950]),
         ("b.json", [4900, 5100, 4950, 5050]),
     ):
-        response = lw.GeneralizedRandomizedResponse(domain, 12)
+        response = lw.RandomizedResponse(domain, 12)
         tally = lw.simulate(response, counts, rng=1)
         made = lw.LeastSquares().decode(response.channel, tally)
         assert isinstance(made, lw.Distribution)
@@ -299,7 +299,7 @@ def test_decode_tells_of_intervals_and_atoms(done: Program) -> None:
     domain = lw.Interval(0, 64, bins=32, atoms=(0,))
     counts = np.full(domain.size, 400)
     counts[0], counts[21] = 3000, 6000
-    survey = lw.Survey("s", lw.GeneralizedRandomizedResponse(domain, 6))
+    survey = lw.Survey("s", lw.RandomizedResponse(domain, 6))
     Path("s.json").write_text(survey.to_json())
     tally = lw.simulate(survey.randomizer, counts, rng=1)
     Path("t.json").write_text(json.dumps(tally.to_document()))

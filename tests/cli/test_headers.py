@@ -13,7 +13,7 @@ from tests.cli.running import Program
 PEOPLE = ["alice", "bob", "carol", "alice", "bob", "alice"]
 """The labels of six people; the first of them may be taken for the name of a column."""
 
-EXACT = ("--epsilon", "24", "--randomizer", "generalized-randomized-response", "--name", "who")
+EXACT = ("--epsilon", "24", "--randomizer", "randomized-response", "--name", "who")
 NUMBERS = ("--bounds", "0", "8", "--bins", "8")
 
 
@@ -79,7 +79,7 @@ def test_a_column_of_numbers_needs_no_name_only_where_its_header_is_none_of_them
     assert run.code == 4 and "--no-header" in run.complaint
     assert not first or first not in run.complaint.replace("columns are 1, 2, 3", "")
     assert lapwing("summarize", "bare.csv", *NUMBERS, "--no-header", "-o", "out.lws").code == 0
-    counts = lw.Summary.read(tmp_path / "out.lws").counts
+    counts = lw.ExactCounts.read(tmp_path / "out.lws").counts
     assert counts.sum() == 3
 
 
@@ -90,7 +90,7 @@ def test_a_file_without_a_header_counts_every_line(
     (tmp_path / "bare.csv").write_text(content, encoding="utf-8")
     read = ("bare.csv", "--no-header", "--column", "1")
     done("summarize", *read, *NUMBERS, "-o", "out.lws")
-    counts = lw.Summary.read(tmp_path / "out.lws").counts
+    counts = lw.ExactCounts.read(tmp_path / "out.lws").counts
     expected = np.zeros_like(counts)
     expected[[2, 4]] = 1  # of the bins (2, 3] and (4, 5]
     assert counts.tolist() == expected.tolist()
@@ -100,7 +100,7 @@ def test_every_command_that_reads_a_table_reads_one_without_a_header(
     tmp_path: Path, done: Program, lapwing: Program
 ) -> None:
     (tmp_path / "bare.csv").write_text("".join(f"{number % 8}\n" for number in range(4000)))
-    promise = ("--epsilon", "1", "--neighbours", "replace-one")
+    promise = ("--epsilon", "1", "--neighbors", "replace-one")
     done("release", "bare.csv", "--no-header", *NUMBERS, *promise, "-o", "r.json")
     done("bounds", "bare.csv", "--no-header", *promise)
     truth = ("r.json", "--truth", "bare.csv", "--no-header")

@@ -100,11 +100,11 @@ def test_bad_options(
 
 
 def test_options_of_logs_are_refused_for_counts(lapwing: Program, done: Program) -> None:
-    done("new", "--name", "colour", "--randomizer", "hadamard-response", "--epsilon", 2,
-         "--categories", "red,green,blue", "-o", "colours.json")  # fmt: skip
-    Path("colours.csv").write_text("colour\n" + "red\n" * 50)
-    done("randomize", "colours.json", "colours.csv", "-c", "colour", "-o", "colours.lwr")
-    done("tally", "colours.json", "colours.lwr", "-o", "colours-tally.json")
-    run = lapwing("decode", "colours.json", "colours-tally.json", "--state", "x.json")
+    done("new", "--name", "color", "--randomizer", "hadamard-response", "--epsilon", 2,
+         "--categories", "red,green,blue", "-o", "colors.json")  # fmt: skip
+    Path("colors.csv").write_text("color\n" + "red\n" * 50)
+    done("randomize", "colors.json", "colors.csv", "-c", "color", "-o", "colors.lwr")
+    done("tally", "colors.json", "colors.lwr", "-o", "colors-tally.json")
+    run = lapwing("decode", "colors.json", "colors-tally.json", "--state", "x.json")
     assert run.code != 0 and "linear hashing" in run.complaint
-    assert done("decode", "colours.json", "colours-tally.json", "--json").document["shares"]
+    assert done("decode", "colors.json", "colors-tally.json", "--json").document["shares"]

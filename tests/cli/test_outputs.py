@@ -13,7 +13,7 @@ from lapwing.cli.command_list import command_of
 from lapwing.cli.option_groups import ungrouped
 from tests.cli.running import Program, listing
 
-RELEASE = ("--bounds", "0", "100", "--bins", "8", "--neighbours", "replace-one", "--epsilon", "1")
+RELEASE = ("--bounds", "0", "100", "--bins", "8", "--neighbors", "replace-one", "--epsilon", "1")
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Pa
     (tmp_path / "groups.csv").write_text(f"age,group\n{groups}")
     by = ("-c", "age", "--by", "group")
     done("randomize", "survey.json", "groups.csv", *by, "-o", "groups-reports.csv")
-    done("ledger", "rounds.json", "--create", "--epsilon", "1", "--neighbours", "replace-one")
+    done("ledger", "rounds.json", "--create", "--epsilon", "1", "--neighbors", "replace-one")
     done("summarize", "ages.csv", *RELEASE[:5], "-o", "ages.lws")
     rounds = ("--mechanism", "running-prefix-sums", "--set", "rounds=2", *RELEASE[5:])
     done("release", "ages.lws", *rounds, "--ledger", "rounds.json", "-o", "first.json")

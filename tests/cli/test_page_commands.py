@@ -43,14 +43,14 @@ def test_those_of_answers(done: Program, tmp_path: Path) -> None:
     write_table(tmp_path / "values.parquet", "income", region=True)
     ages = lw.Distribution.of_values(np.arange(100.0), lw.Interval(0, 100, bins=20))
     (tmp_path / "result.json").write_text(ages.to_json())
-    colours = lw.Distribution.of_values(["blue", "red"], lw.Categories(["blue", "red"]))
-    (tmp_path / "colours.json").write_text(colours.to_json())
+    colors = lw.Distribution.of_values(["blue", "red"], lw.Categories(["blue", "red"]))
+    (tmp_path / "colors.json").write_text(colors.to_json())
     ages_by_segment = lw.release(
         np.arange(100.0),
         lw.Interval(0, 100, bins=20),
         by=["north"] * 100,
         segments=["north", "south"],
-        neighbours="replace-one",
+        neighbors="replace-one",
         epsilon=1,
     )
     (tmp_path / "table.json").write_text(ages_by_segment.release.to_json())

@@ -19,7 +19,7 @@ from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.raw_counts import summary_of
 from lapwing.engines.arrow.arrow_values import values_of
 from lapwing.errors import DomainError
-from lapwing.protocol.messages.summary import for_curator
+from lapwing.protocol.messages.exact_counts import for_curator
 from tests.cli.running import Program
 from tests.nasty_cells import COLUMNS, DOMAINS, TEXTS, check_each_row_alone
 
@@ -29,7 +29,7 @@ USUAL = {
     "datetime": ["1999-05-06T07:08", "2001-01-01T00:00:00", "1970-01-01"],
     "time-of-day": ["07:08", "12:00:00", "21:59"],
 }
-PROMISE = ("--epsilon", "0.01", "--neighbours", "replace-one")
+PROMISE = ("--epsilon", "0.01", "--neighbors", "replace-one")
 BYTES = [b"\xff\xfe", b"5\xff", b"\xed\xa0\x80"]
 """What is no UTF-8."""
 
@@ -190,8 +190,8 @@ TYPES = {
 """Types of columns, of which some fit no domain, and some are warned of."""
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-or-remove-one"])
-def test_a_table_without_rows_is_a_table(neighbours: str, lapwing: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize("neighbors", ["replace-one", "add-or-remove-one"])
+def test_a_table_without_rows_is_a_table(neighbors: str, lapwing: Program, tmp_path: Path) -> None:
     shape = pa.table({"x": pa.array([], pa.float64())})
     parquet.write_table(shape, tmp_path / "none.parquet")
     parquet.write_table(shape.slice(0, 0), tmp_path / "nothing.parquet", row_group_size=1)
@@ -199,7 +199,7 @@ def test_a_table_without_rows_is_a_table(neighbours: str, lapwing: Program, tmp_
     for name, content in {"none": "x\n", "bare": "x", "one": "x\n5\n", "blank": "x\n\n"}.items():
         (tmp_path / f"{name}.csv").write_text(content)
     given = ["--bounds", "0", "100", "--bins", "16"]
-    promise = ["--epsilon", "1", "--neighbours", neighbours]
+    promise = ["--epsilon", "1", "--neighbors", neighbors]
     ends = set()
     for path in sorted(tmp_path.glob("*.[cp]*")):
         run = lapwing("summarize", path.name, *given, "-o", "x.lws", "--force")
@@ -225,7 +225,7 @@ def test_a_column_without_rows_says_what_one_row_says(
     for rows in (0, 1):
         parquet.write_table(pa.table({"x": pa.array([None] * rows, TYPES[kind])}), "x.parquet")
         run = lapwing("summarize", "x.parquet", *given, "-o", "x.lws", "--force")
-        promise = ["--epsilon", "1", "--neighbours", "add-or-remove-one", "-q"]
+        promise = ["--epsilon", "1", "--neighbors", "add-or-remove-one", "-q"]
         bounds = lapwing("bounds", "x.parquet", *promise, "--confidence", "0.999999999")
         said.add((run.code, run.out, run.err, bounds.code, bounds.out, bounds.err))
     assert len(said) == 1
@@ -246,7 +246,7 @@ def test_one_impossible_date_changes_two_counts_of_twenty_thousand(
             else:
                 write_parquet(path, cells, pa.string())
             done("summarize", path.name, *given, "-o", "x.lws", "--force")
-            summaries.append(lw.Summary.read(tmp_path / "x.lws").counts)
+            summaries.append(lw.ExactCounts.read(tmp_path / "x.lws").counts)
     for counts in summaries[2:]:
         assert np.abs(counts - summaries[0]).sum() == 2
         assert counts[-1] == 1
@@ -267,7 +267,7 @@ LABELS = {
     "numbers": lw.Categories([7, 30, -2], missing="category"),
     "counted": lw.Categories(100, missing="category"),
     "no missing": lw.Categories(["red", "7"]),
-    "hashed": lw.HashedTexts(8, missing="category"),
+    "hashed": lw.HashedStrings(8, missing="category"),
 }
 LABEL_COLUMNS = {
     "texts": pa.array(["red", "7", "07", "0x7", "+7", "NA", "", None, "blue", "7.0", "100", "-2"]),

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from lapwing import Interval, Summary, Survey
-from lapwing.protocol.messages.summary import for_curator
+from lapwing import ExactCounts, Interval, Survey
+from lapwing.protocol.messages.exact_counts import for_curator
 from tests.cli.running import Program, environment
 
 VALUES = "age\n10\n20.5\n30\n"
 DOMAIN = ("--bounds", "0", "64", "--bins", "64")
 BY_SEGMENT = ("release", "-", "-c", "age", "--by", "age2", "--segments", "a,b")
-PROMISE = ("--epsilon", "24", "--neighbours", "replace-one")
+PROMISE = ("--epsilon", "24", "--neighbors", "replace-one")
 
 
 def given(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
@@ -56,7 +56,7 @@ def test_many_blocks_of_it_are_read(tmp_path: Path, done: Program) -> None:
     )
     assert run.returncode == 0, run.stderr
     expected = for_curator(Interval(0, 64, bins=64)).index([7.0])[0]
-    counts = Summary.read(tmp_path / "out.lws").counts
+    counts = ExactCounts.read(tmp_path / "out.lws").counts
     assert len(lines) > 4 * 2**20 and counts[expected] == counts.sum() == rows
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 
-from lapwing import Categories, GeneralizedRandomizedResponse, Rappor, Survey, seeded
+from lapwing import Categories, RandomizedResponse, Rappor, Survey, seeded
 from lapwing.errors import WeakAnswerWarning
 from tests.cli.running import Program
 
-NEW = ("--name", "colour", "--randomizer", "generalized-randomized-response", "--epsilon", "1")
+NEW = ("--name", "color", "--randomizer", "randomized-response", "--epsilon", "1")
 LABELS = ("--categories", "red,green")
 
 
@@ -49,10 +49,10 @@ def test_what_does_not_fit_is_refused(lapwing: Program, tmp_path: Path) -> None:
 
 
 def test_a_difference_says_what_it_cannot_tell(lapwing: Program, tmp_path: Path) -> None:
-    colours = Categories(["red", "green"])
-    fresh = Survey("colour", GeneralizedRandomizedResponse(colours, 1))
-    kept = Survey("colour", fresh.randomizer, remembered=True)
-    habit = Survey("habit", Rappor(colours, 1))
+    colors = Categories(["red", "green"])
+    fresh = Survey("color", RandomizedResponse(colors, 1))
+    kept = Survey("color", fresh.randomizer, remembered=True)
+    habit = Survey("habit", Rappor(colors, 1))
     files: list[list[Path]] = []
     for place, survey in enumerate((fresh, kept, habit)):
         files.append([tmp_path / f"{place}-{period}.json" for period in (1, 2)])

@@ -11,7 +11,7 @@ import pytest
 import lapwing as lw
 from tests.cli.running import Program, listing
 
-PROMISE = ("--epsilon", "4", "--neighbours", "replace-one")
+PROMISE = ("--epsilon", "4", "--neighbors", "replace-one")
 
 
 @pytest.fixture(autouse=True)

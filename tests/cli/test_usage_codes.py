@@ -12,7 +12,7 @@ from lapwing.cli.wording import percent
 from tests.cli.running import Program
 
 DATA = ("ages.csv", "--bounds", "0", "9", "--bins", "4", "-o", "out.json")
-RELATION = ("--neighbours", "replace-one")
+RELATION = ("--neighbors", "replace-one")
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ RELATION = ("--neighbours", "replace-one")
     [
         (2, "one of --epsilon, --mu and --rho, got none", RELATION),
         (2, "got epsilon and mu", (*RELATION, "--epsilon", "1", "--mu", "1")),
-        (2, "did you mean replace-one?", ("--neighbours", "replace-on", "--epsilon", "1")),
+        (2, "did you mean replace-one?", ("--neighbors", "replace-on", "--epsilon", "1")),
         (5, "mu must be a number in (0, 24], got -1", (*RELATION, "--mu", "-1")),
         (5, "rho must be a number in (0, 24], got 0", (*RELATION, "--rho", "0")),
         (5, "mu must be a number in (0, 24], got 'x'", (*RELATION, "--mu", "x")),
@@ -39,9 +39,9 @@ def test_release(
 
 def test_other_commands_that_take_a_relation(lapwing: Program, tmp_path: Path) -> None:
     (tmp_path / "ages.csv").write_text("age\n1\n")
-    wrong = ("--epsilon", "1", "--neighbours", "people")
+    wrong = ("--epsilon", "1", "--neighbors", "people")
     for run in (lapwing("bounds", "ages.csv", *wrong), lapwing("ledger", "l", "--create", *wrong)):
-        assert run.code == 2 and "--neighbours must be replace-one" in run.complaint
+        assert run.code == 2 and "--neighbors must be replace-one" in run.complaint
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2"])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lapwing import Categories, GeneralizedRandomizedResponse, Interval, SquareWave, Survey
+from lapwing import Categories, Interval, RandomizedResponse, SquareWave, Survey
 from lapwing.client import CollectorAddress, Device, Epoch
 from lapwing.errors import (
     ArgumentError,
@@ -20,7 +20,7 @@ from lapwing.errors import (
 from tests.client.small_collector import SmallCollector
 
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
-COLOUR = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green"]), 2))
+COLOR = Survey("color", RandomizedResponse(Categories(["red", "green"]), 2))
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_survey_is_fetched_once(tmp_path: Path, collector: SmallCollector) -> 
 
 def test_another_survey_is_refused(tmp_path: Path, collector: SmallCollector) -> None:
     """A whole one, that verifies, under the fingerprint of the one that was agreed to."""
-    collector.documents[f"/v1/surveys/{AGE.fingerprint}"] = COLOUR.to_json().encode()
+    collector.documents[f"/v1/surveys/{AGE.fingerprint}"] = COLOR.to_json().encode()
     with pytest.raises(MismatchError, match="do not answer it"):
         opened(tmp_path).fetch(collector.url, AGE.fingerprint)
     collector.publish(AGE)
@@ -125,7 +125,7 @@ def test_a_survey_that_does_not_verify_is_refused(
 
 
 def test_a_survey_above_the_cap_is_refused(tmp_path: Path, collector: SmallCollector) -> None:
-    for survey in (COLOUR, Survey("kept", COLOUR.randomizer, remembered=True)):
+    for survey in (COLOR, Survey("kept", COLOR.randomizer, remembered=True)):
         collector.publish(survey)
         with pytest.raises(PrivacyError, match="at most epsilon 1"):
             opened(tmp_path, cap=1).fetch(collector.url, survey.fingerprint)

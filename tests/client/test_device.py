@@ -15,12 +15,12 @@ import pytest
 
 from lapwing import (
     Categories,
-    GeneralizedRandomizedResponse,
     Guarantee,
-    HashedTexts,
+    HashedStrings,
     Interval,
     LinearHashing,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     Rappor,
     SquareWave,
     Survey,
@@ -37,13 +37,13 @@ from lapwing.errors import (
     MismatchError,
     PrivacyError,
 )
-from lapwing.local.categorical.rappor_memory import Memory
 from lapwing.protocol.messages.batch import Batch
+from lapwing.randomizers.categorical.rappor_memory import Memory
 from tests.cli.running import environment
 
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10, outside="refuse"), "0.5"))
-COLOURS = GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), 1)
-COLOUR = Survey("colour", COLOURS, segments=["north", "south"])
+COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), 1)
+COLOR = Survey("color", COLORS, segments=["north", "south"])
 KEPT = Survey("bits", OptimizedUnaryEncoding(Categories(200), 1), remembered=True)
 HABIT = Survey("habit", Rappor(Categories(200), 1, lifetime=2))
 
@@ -84,10 +84,10 @@ def test_an_answer_is_a_report_of_the_survey_and_is_paid(tmp_path: Path) -> None
 
 def test_a_second_answer_is_the_first(tmp_path: Path) -> None:
     """Whatever its value, its segment, or the program that asks."""
-    first = opened(tmp_path).answer(COLOUR, "red", epoch="1", segment="north")
+    first = opened(tmp_path).answer(COLOR, "red", epoch="1", segment="north")
     before = stored(opened(tmp_path))
-    for value in ("red", "blue", "green", "no colour", None):
-        again = opened(tmp_path).answer(COLOUR, value, epoch="1", segment="south")
+    for value in ("red", "blue", "green", "no color", None):
+        again = opened(tmp_path).answer(COLOR, value, epoch="1", segment="south")
         assert again.batch == first.batch and again.charged is None
     device = opened(tmp_path)
     assert stored(device) == before and len(device.batches()) == 1 and spent(device) == 1
@@ -96,7 +96,7 @@ def test_a_second_answer_is_the_first(tmp_path: Path) -> None:
 def test_every_epoch_and_survey_costs(tmp_path: Path) -> None:
     device = opened(tmp_path)
     for number in range(3):
-        assert device.answer(COLOUR, "red", epoch=f"week-{number}").charged is not None
+        assert device.answer(COLOR, "red", epoch=f"week-{number}").charged is not None
         assert device.answer(AGE, 1, epoch=f"week-{number}").charged is not None
     assert spent(device) == 3 + Fraction(3, 2)
     assert len({batch.id for batch in device.batches()}) == 6
@@ -111,7 +111,7 @@ def test_segments_stand_beside_a_report(tmp_path: Path) -> None:
         ("x", None),
         ("y", "other"),
     ):
-        device.answer(COLOUR, "red", epoch=epoch, segment=label)
+        device.answer(COLOR, "red", epoch=epoch, segment=label)
     numbers = {epoch: batch.segment for epoch, batch in stored(device).items()}
     assert numbers == {"n": 1, "s": 2, "o": 0, "x": 0, "y": 0}
 
@@ -130,18 +130,18 @@ def test_the_file_is_its_owners_and_alone(tmp_path: Path) -> None:
 
 def test_the_budget_holds_over_all_surveys(tmp_path: Path) -> None:
     device = opened(tmp_path, budget="2")
-    device.answer(COLOUR, "red", epoch="1")
+    device.answer(COLOR, "red", epoch="1")
     device.answer(AGE, 1, epoch="1")
     with pytest.raises(BudgetError, match="nothing was spent"):
-        device.answer(COLOUR, "red", epoch="2")
+        device.answer(COLOR, "red", epoch="2")
     assert len(device.batches()) == 2 and spent(device) == Fraction(3, 2)
     device.answer(AGE, 1, epoch="2")
     assert device.ledger.remaining is None
     # What was answered still is.
-    assert device.answer(COLOUR, "red", epoch="1").charged is None
+    assert device.answer(COLOR, "red", epoch="1").charged is None
 
 
-@pytest.mark.parametrize("survey", [COLOUR, KEPT])
+@pytest.mark.parametrize("survey", [COLOR, KEPT])
 def test_the_cap_holds_for_each_survey(tmp_path: Path, survey: Survey) -> None:
     device = opened(tmp_path, cap="0.99")
     with pytest.raises(PrivacyError, match=r"at most epsilon 0\.99"):
@@ -375,7 +375,7 @@ def test_processes_share_a_device(tmp_path: Path) -> None:
 
 def test_nothing_of_the_value_is_kept(tmp_path: Path) -> None:
     word = "a-word-that-only-this-person-knows"
-    survey = Survey("word", LinearHashing(HashedTexts(32), 1))
+    survey = Survey("word", LinearHashing(HashedStrings(32), 1))
     device = opened(tmp_path)
     device.answer(survey, word, epoch="1")
     with pytest.raises(LapwingError) as caught:

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Categories, GeneralizedRandomizedResponse, Reports, Survey, seeded
+from lapwing import Categories, RandomizedResponse, Reports, Survey, seeded
 from lapwing.client import Device, Gateway, Patience, send_reports
 from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError
 from lapwing.protocol.messages.batch import Batch
 from tests.client.small_collector import Reply, SmallCollector
 
-COLOURS = GeneralizedRandomizedResponse(Categories(300), 1)
-SURVEY = Survey("colour", COLOURS, segments=["north", "south"])
+COLORS = RandomizedResponse(Categories(300), 1)
+SURVEY = Survey("color", COLORS, segments=["north", "south"])
 
 
 def reports_of(people: int, *, seed: int = 1) -> Reports:
@@ -45,7 +45,7 @@ def test_a_pile_is_sent_whole_and_once(tmp_path: Path, collector: SmallCollector
     ]
     assert sorted(batch.reports for batch in batches) == [3616, 8192, 8192]
     assert {batch.segment for batch in batches} == {2}
-    parts = [SURVEY.tally(batch.to_reports(COLOURS.fingerprint)) for batch in batches]
+    parts = [SURVEY.tally(batch.to_reports(COLORS.fingerprint)) for batch in batches]
     assert parts[0] + parts[1] + parts[2] == SURVEY.tally(reports)
     assert stat.S_IMODE((tmp_path / "gateway.lapwing").stat().st_mode) == 0o600
 
@@ -86,8 +86,8 @@ def test_other_reports_under_a_known_name_are_refused(tmp_path: Path) -> None:
 
 def test_refused(tmp_path: Path) -> None:
     gateway = opened(tmp_path)
-    other = Survey("other", GeneralizedRandomizedResponse(Categories(7), 1))
-    wrong = Reports(np.array([[0, 0], [255, 255]], dtype=np.uint8), COLOURS.fingerprint)
+    other = Survey("other", RandomizedResponse(Categories(7), 1))
+    wrong = Reports(np.array([[0, 0], [255, 255]], dtype=np.uint8), COLORS.fingerprint)
     with pytest.raises(MismatchError):
         gateway.put(other, reports_of(1), epoch="1", pile="a")
     with pytest.raises(ReportError) as caught:

@@ -1,4 +1,4 @@
-"""Killed at any line between randomising, storing and sending: paid once, counted once."""
+"""Killed at any line between randomizing, storing and sending: paid once, counted once."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ Outbox.parcel = parcel
 def test_a_device_that_does_it_wrong_is_caught(
     tmp_path: Path, collector: SmallCollector, code: str
 ) -> None:
-    """At some of the lines from the randomising on."""
+    """At some of the lines from the randomizing on."""
     said = killed_everywhere(tmp_path, FRESH, collector.url, code=code, first=120, step=9)
     assert faults(said, collector, epsilon="1")
 

@@ -17,9 +17,9 @@ import pytest
 
 from lapwing import (
     Categories,
-    GeneralizedRandomizedResponse,
-    HashedTexts,
+    HashedStrings,
     LinearHashing,
+    RandomizedResponse,
     Rappor,
     Survey,
     seeded,
@@ -29,11 +29,11 @@ from lapwing.errors import CollectorError
 from lapwing.protocol.messages.tally import Tally, tally_from_document
 from tests.cli.running import environment
 
-COLOURS = GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), 1)
-COLOUR = Survey("colour", COLOURS, segments=["north", "south"], segment_minimum=1)
-KEPT = Survey("kept colour", COLOURS, remembered=True)
+COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), 1)
+COLOR = Survey("color", COLORS, segments=["north", "south"], segment_minimum=1)
+KEPT = Survey("kept color", COLORS, remembered=True)
 HABIT = Survey("habit", Rappor(Categories(9), 1))
-WORD = Survey("word", LinearHashing(HashedTexts(32), 1))
+WORD = Survey("word", LinearHashing(HashedStrings(32), 1))
 
 
 @dataclass
@@ -107,14 +107,14 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def test_devices_answer_and_are_counted_once(running: Running, tmp_path: Path) -> None:
-    running.publish(COLOUR, "1", "2")
-    epochs = CollectorAddress(running.url).epochs(COLOUR)
+    running.publish(COLOR, "1", "2")
+    epochs = CollectorAddress(running.url).epochs(COLOR)
     assert sorted((epoch.name, epoch.state) for epoch in epochs) == [("1", "open"), ("2", "open")]
     for number in range(12):
         folder = tmp_path / str(number)
         folder.mkdir()
         device = Device.open(folder, epsilon_cap=1, budget=4)
-        survey = device.fetch(running.url, COLOUR.fingerprint)
+        survey = device.fetch(running.url, COLOR.fingerprint)
         for epoch in ("1", "2"):
             for _ in range(2):
                 label = ("north", "south", None)[number % 3]
@@ -124,13 +124,13 @@ def test_devices_answer_and_are_counted_once(running: Running, tmp_path: Path) -
         spent = device.ledger.spent
         assert spent is not None and spent.epsilon == 2
     for epoch in ("1", "2"):
-        assert running.tally(COLOUR, epoch).total == 12
-        assert running.tally(COLOUR, epoch, "south").total == 4
+        assert running.tally(COLOR, epoch).total == 12
+        assert running.tally(COLOR, epoch, "south").total == 4
 
 
 def test_what_was_stored_is_answered_so_again(running: Running, tmp_path: Path) -> None:
     """The answer was lost: the device sends the same bytes, and nothing is counted twice."""
-    survey = Survey("again", COLOURS)
+    survey = Survey("again", COLORS)
     running.publish(survey, "1")
     device = Device.open(tmp_path, epsilon_cap=1, budget=4)
     device.answer(survey, "red", epoch="1")
@@ -158,9 +158,9 @@ def test_other_ways_to_answer(running: Running, tmp_path: Path) -> None:
 def test_two_epochs_of_remembered_answers(running: Running, tmp_path: Path) -> None:
     """Their difference is refused, or says what it cannot tell; that of fresh ones says nothing."""
     surveys = [
-        Survey("remembered", COLOURS, remembered=True),
+        Survey("remembered", COLORS, remembered=True),
         Survey("rounds", Rappor(Categories(3), 1)),
-        Survey("fresh", COLOURS),
+        Survey("fresh", COLORS),
     ]
     gateway = Gateway.open(tmp_path / "gateway.lapwing")
     for survey in surveys:
@@ -181,7 +181,7 @@ def test_two_epochs_of_remembered_answers(running: Running, tmp_path: Path) -> N
 
 
 def test_a_gateway_is_counted_once(running: Running, tmp_path: Path) -> None:
-    survey = Survey("gateway", COLOURS)
+    survey = Survey("gateway", COLORS)
     running.publish(survey, "1")
     reports = survey.randomize(["red", "blue"] * 10_000, rng=seeded(1))
     for _ in range(2):
@@ -194,7 +194,7 @@ def test_a_gateway_is_counted_once(running: Running, tmp_path: Path) -> None:
 
 
 def test_what_the_collector_refuses_says_why(running: Running, tmp_path: Path) -> None:
-    survey = Survey("closing", COLOURS)
+    survey = Survey("closing", COLORS)
     running.publish(survey, "1", "2")
     running.close(survey, "1")
     device = Device.open(tmp_path, epsilon_cap=1, budget=10)
@@ -210,7 +210,7 @@ def test_what_the_collector_refuses_says_why(running: Running, tmp_path: Path) -
 
 
 def test_only_invited_devices_are_counted(running: Running, tmp_path: Path) -> None:
-    survey = Survey("invited", COLOURS)
+    survey = Survey("invited", COLORS)
     running.publish(survey, "1", "2", upload="tokens")
     first, second = running.upload_tokens(survey, 2)
     for number, (epoch, token, reason) in enumerate(

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.service
 SURVEYS = {
     "numbers": lw.Survey("numbers", lw.MultiscaleWave(lw.Interval(0, 1, bins=256), 2)),
     "labels": lw.Survey("labels", lw.SubsetSelection(lw.Categories(40), 1)),
-    "few": lw.Survey("few", lw.GeneralizedRandomizedResponse(lw.Categories(["a", "b"]), 4)),
-    "words": lw.Survey("words", lw.LinearHashing(lw.HashedTexts(32), 2)),
+    "few": lw.Survey("few", lw.RandomizedResponse(lw.Categories(["a", "b"]), 4)),
+    "words": lw.Survey("words", lw.LinearHashing(lw.HashedStrings(32), 2)),
 }
 VALUES: dict[str, list[Any]] = {
     "numbers": [step / 60 for step in range(60)],

@@ -20,11 +20,11 @@ from tests.clients_js.scripted_collector import LOST, Scripted, scripted_collect
 
 pytestmark = pytest.mark.service
 
-COLOURS = lw.Categories(["red", "green", "blue"])
-RESPONSE = lw.GeneralizedRandomizedResponse(COLOURS, 1)
+COLORS = lw.Categories(["red", "green", "blue"])
+RESPONSE = lw.RandomizedResponse(COLORS, 1)
 SURVEYS = {
-    "colour": lw.Survey("colour", RESPONSE),
-    "third": lw.Survey("third", lw.GeneralizedRandomizedResponse(COLOURS, "1/3")),
+    "color": lw.Survey("color", RESPONSE),
+    "third": lw.Survey("third", lw.RandomizedResponse(COLORS, "1/3")),
     "kept": lw.Survey("kept", RESPONSE, segments=["north", "south"], remembered=True),
     "income": lw.Survey("income", lw.MultiscaleWave(lw.Interval(0, 1, bins=256), 1)),
 }
@@ -56,11 +56,11 @@ def _sent(script: Scripted) -> list[Batch]:
 
 def test_an_answer_is_kept_then_sent_as_a_batch_that_python_reads(collector: Scripted) -> None:
     answer, sent, ledger = _play(
-        collector, ["answer", "colour", "2026-w47", "red", {"token": "abc"}], ["send"], ["ledger"]
+        collector, ["answer", "color", "2026-w47", "red", {"token": "abc"}], ["send"], ["ledger"]
     )
     assert answer["state"] == "waiting" and sent[0]["state"] == "stored" and sent[0]["body"] is None
     ((path, headers, body),) = collector.uploads
-    survey = SURVEYS["colour"]
+    survey = SURVEYS["color"]
     prefix = f"/v1/surveys/{survey.fingerprint}/epochs/2026-w47/batches/"
     assert path == prefix + answer["batch"] and len(answer["batch"]) == 32
     assert headers["content-type"] == MEDIA_TYPE and headers["authorization"] == "Bearer abc"
@@ -124,7 +124,7 @@ def test_problems_that_pass_are_the_ones_that_python_keeps(collector: Scripted) 
     for number, problem in enumerate(Problem):
         body = json.dumps({"type": problem.urn}).encode()
         collector.answers.append((int(problem.status), {}, body))
-        steps += [["answer", "colour", f"e{number}", "red"], ["send"], ["clock", 1]]
+        steps += [["answer", "color", f"e{number}", "red"], ["send"], ["clock", 1]]
     # One that passes is put off, and not sent again with the next.
     sent = [answer for (answer,) in _play(collector, *steps)[1::3]]
     for problem, answer in zip(Problem, sent, strict=True):
@@ -137,10 +137,10 @@ def test_what_is_refused_is_dropped_and_stays_spent(collector: Scripted) -> None
     collector.answers = [
         (status, {}, bodies[number % len(bodies)]) for number, status in enumerate(FINAL)
     ]
-    steps = [["answer", "colour", f"e{number}", "red"] for number in range(len(FINAL))]
+    steps = [["answer", "color", f"e{number}", "red"] for number in range(len(FINAL))]
     *_, sent, _, again, ledger, repeat = _play(
         collector, *steps, ["send"], ["clock", 10**9], ["send"], ["ledger"],
-        ["answer", "colour", "e0", "blue"],
+        ["answer", "color", "e0", "blue"],
     )  # fmt: skip
     assert [answer["problem"] for answer in sent] == [f"status {status}" for status in FINAL]
     assert all(answer["state"] == "refused" and answer["body"] is None for answer in sent)
@@ -156,7 +156,7 @@ def test_pauses_grow_and_retry_after_is_kept(collector: Scripted) -> None:
         (503, {"retry-after": until}, b""),
         (503, {"retry-after": "soon"}, b""),
     ]
-    _, pauses, ledger = _play(collector, ["answer", "colour", "a", "red"], ["settle"], ["ledger"])
+    _, pauses, ledger = _play(collector, ["answer", "color", "a", "red"], ["settle"], ["ledger"])
     assert ledger["answers"][0]["state"] == "stored" and len(collector.uploads) == 16
     assert len({body for _, _, body in collector.uploads}) == 1
     # A pause is cut at an hour, before the clock is asked again; here they are joined.
@@ -171,7 +171,7 @@ def test_pauses_grow_and_retry_after_is_kept(collector: Scripted) -> None:
 
 def test_a_busy_collector_is_left_alone_by_all_that_waits_for_it(collector: Scripted) -> None:
     collector.answers = [(503, {"retry-after": "500"}, b"")]
-    steps = [["answer", "colour", f"e{number}", "red"] for number in range(5)]
+    steps = [["answer", "color", f"e{number}", "red"] for number in range(5)]
     *_, first, second, _, third = _play(
         collector, *steps, ["send"], ["send"], ["clock", 500_000], ["send"]
     )
@@ -182,7 +182,7 @@ def test_a_busy_collector_is_left_alone_by_all_that_waits_for_it(collector: Scri
 
 def test_one_that_comes_too_early_does_not_hold_the_others(collector: Scripted) -> None:
     collector.answers = [(425, {}, b"")]
-    steps = [["answer", "colour", f"e{number}", "red"] for number in range(5)]
+    steps = [["answer", "color", f"e{number}", "red"] for number in range(5)]
     *_, sent = _play(collector, *steps, ["send"])
     assert [answer["state"] for answer in sent] == ["waiting", *["stored"] * 4]
 
@@ -192,7 +192,7 @@ def test_an_answer_that_does_not_end_is_none(collector: Scripted) -> None:
     collector.answers = [(201, {"content-length": "1000"}, b'{"batch": ')]
     *_, early, _, sent = _play(
         collector,
-        ["answer", "colour", "a", "red"], ["send"], ["clock", 86_400_000], ["send"],
+        ["answer", "color", "a", "red"], ["send"], ["clock", 86_400_000], ["send"],
         options={"timeoutSeconds": 0.5},
     )  # fmt: skip
     assert early[0]["state"] == "waiting" and sent[0]["state"] == "stored"
@@ -204,7 +204,7 @@ def test_an_answer_that_is_far_too_long_is_none(collector: Scripted) -> None:
     collector.pages["/v1/surveys/" + "1" * 64] = ("application/json", b"[" * 70_000_000)
     *_, early, _, sent, survey = _play(
         collector,
-        ["answer", "colour", "a", "red"], ["send"], ["clock", 86_400_000], ["send"],
+        ["answer", "color", "a", "red"], ["send"], ["clock", 86_400_000], ["send"],
         ["survey", "1" * 64],
     )  # fmt: skip
     assert early[0]["state"] == "waiting" and sent[0]["state"] == "stored"
@@ -216,14 +216,14 @@ def test_a_clock_that_is_set_back_does_not_put_a_report_off_for_years(collector:
     years = 10 * 365 * 86_400_000
     *_, early, _, sent = _play(
         collector,
-        ["clock", years], ["answer", "colour", "a", "red"], ["send"], ["send"],
+        ["clock", years], ["answer", "color", "a", "red"], ["send"], ["send"],
         ["clock", -years], ["send"],
     )  # fmt: skip
     assert early == [] and sent[0]["state"] == "stored"
 
 
 def test_a_delay_holds_the_first_sending_back(collector: Scripted) -> None:
-    steps = [["answer", "colour", f"e{number}", "red"] for number in range(64)]
+    steps = [["answer", "color", f"e{number}", "red"] for number in range(64)]
     *_, first, _, rest = _play(
         collector, *steps, ["send"], ["clock", 3_600_000], ["send"],
         options={"delaySeconds": 3600},
@@ -236,8 +236,8 @@ def test_the_budget_is_exact_and_over_all_surveys(collector: Scripted) -> None:
     *fits, over, sent, ledger = _play(
         collector,
         ["answer", "third", "a", "red"], ["answer", "third", "b", "red"],
-        ["answer", "colour", "a", "red"], ["answer", "third", "c", "red"],
-        ["answer", "colour", "b", "red"], ["send"], ["ledger"],
+        ["answer", "color", "a", "red"], ["answer", "third", "c", "red"],
+        ["answer", "color", "b", "red"], ["send"], ["ledger"],
         options={"budget": "2"},
     )  # fmt: skip
     assert all(answer["state"] == "waiting" for answer in fits)
@@ -248,7 +248,7 @@ def test_the_budget_is_exact_and_over_all_surveys(collector: Scripted) -> None:
 
 def test_a_survey_above_the_largest_epsilon_is_not_answered(collector: Scripted) -> None:
     answer, ledger = _play(
-        collector, ["answer", "colour", "a", "red"], ["ledger"],
+        collector, ["answer", "color", "a", "red"], ["ledger"],
         options={"mostEpsilon": "0.999999999999"},
     )  # fmt: skip
     assert answer["error"] == "PrivacyError" and ledger["spent"] == "0"
@@ -256,7 +256,7 @@ def test_a_survey_above_the_largest_epsilon_is_not_answered(collector: Scripted)
 
 def test_a_survey_read_without_a_cap_meets_the_device_s_own(collector: Scripted) -> None:
     free, ledger, sent = _play(
-        collector, ["answerFree", "colour", "a", "red"], ["ledger"], ["send"],
+        collector, ["answerFree", "color", "a", "red"], ["ledger"], ["send"],
         options={"mostEpsilon": "0.999999999999"},
     )  # fmt: skip
     # The survey was read: it is the device that says so.
@@ -264,7 +264,7 @@ def test_a_survey_read_without_a_cap_meets_the_device_s_own(collector: Scripted)
     assert ledger == {"spent": "0", "budget": "100", "answers": []}
     assert sent == [] and collector.uploads == []
     free, ledger = _play(
-        collector, ["answerFree", "colour", "a", "red"], ["ledger"], options={"mostEpsilon": 1}
+        collector, ["answerFree", "color", "a", "red"], ["ledger"], options={"mostEpsilon": 1}
     )
     assert free["state"] == "waiting" and ledger["spent"] == "1"
 
@@ -272,8 +272,8 @@ def test_a_survey_read_without_a_cap_meets_the_device_s_own(collector: Scripted)
 def test_a_value_that_is_refused_costs_nothing(collector: Scripted) -> None:
     *refused, ledger, right = _play(
         collector,
-        ["answer", "colour", "a", "a secret"], ["answer", "colour", "a", None],
-        ["answer", "colour", "No Epoch", "red"], ["ledger"], ["answer", "colour", "a", "red"],
+        ["answer", "color", "a", "a secret"], ["answer", "color", "a", None],
+        ["answer", "color", "No Epoch", "red"], ["ledger"], ["answer", "color", "a", "red"],
     )  # fmt: skip
     assert [answer["error"] for answer in refused] == ["DomainError"] * 2 + ["ArgumentError"]
     assert not any("secret" in answer["message"] for answer in refused)
@@ -281,8 +281,8 @@ def test_a_value_that_is_refused_costs_nothing(collector: Scripted) -> None:
 
 
 def test_a_remembered_report_is_drawn_and_charged_once(collector: Scripted) -> None:
-    colours = ["red", "green", "blue"]
-    steps = [["answer", "kept", f"day-{day}", colours[day % 3]] for day in range(40)]
+    colors = ["red", "green", "blue"]
+    steps = [["answer", "kept", f"day-{day}", colors[day % 3]] for day in range(40)]
     *answers, _, ledger = _play(collector, *steps, ["send"], ["ledger"])
     batches = _sent(collector)
     # Fresh answers of three labels would agree with a probability below 1e-11.
@@ -303,7 +303,7 @@ def test_segments_are_sent_by_their_number(collector: Scripted) -> None:
 
 def test_sending_is_given_up_when_asked_to_and_goes_on_later(collector: Scripted) -> None:
     _, given_up, ledger, pauses = _play(
-        collector, ["answer", "colour", "a", "red"], ["aborted"], ["ledger"], ["settle"]
+        collector, ["answer", "color", "a", "red"], ["aborted"], ["ledger"], ["settle"]
     )
     assert given_up == "AbortError" and ledger["answers"][0]["state"] == "waiting"
     assert pauses == [] and len(collector.uploads) == 1
@@ -311,8 +311,8 @@ def test_sending_is_given_up_when_asked_to_and_goes_on_later(collector: Scripted
 
 def test_an_answer_that_is_withdrawn_is_not_sent_and_stays_spent(collector: Scripted) -> None:
     _, withdrawn, sent, again, ledger = _play(
-        collector, ["answer", "colour", "a", "red"], ["withdraw", "colour", "a"], ["send"],
-        ["answer", "colour", "a", "red"], ["ledger"],
+        collector, ["answer", "color", "a", "red"], ["withdraw", "color", "a"], ["send"],
+        ["answer", "color", "a", "red"], ["ledger"],
     )  # fmt: skip
     assert withdrawn is None and sent == [] and collector.uploads == []
     assert again["state"] == "withdrawn" and again["body"] is None and ledger["spent"] == "1"
@@ -320,28 +320,28 @@ def test_an_answer_that_is_withdrawn_is_not_sent_and_stays_spent(collector: Scri
 
 def test_what_has_arrived_is_not_withdrawn(collector: Scripted) -> None:
     *_, ledger = _play(
-        collector, ["answer", "colour", "a", "red"], ["send"], ["withdraw", "colour", "a"],
-        ["withdraw", "colour", "b"], ["ledger"],
+        collector, ["answer", "color", "a", "red"], ["send"], ["withdraw", "color", "a"],
+        ["withdraw", "color", "b"], ["ledger"],
     )  # fmt: skip
     assert [answer["state"] for answer in ledger["answers"]] == ["stored"]
 
 
 def test_a_survey_is_fetched_by_its_fingerprint(collector: Scripted) -> None:
-    colour, kept = SURVEYS["colour"], SURVEYS["kept"]
-    for asked, given in ((colour, colour), (kept, colour)):
+    color, kept = SURVEYS["color"], SURVEYS["kept"]
+    for asked, given in ((color, color), (kept, color)):
         body = given.to_json().encode()
         collector.pages[f"/v1/surveys/{asked.fingerprint}"] = ("application/json", body)
     epochs = [{"name": "a", "opens": None, "closes": None, "grace_until": None, "state": "open"}]
-    collector.pages[f"/v1/surveys/{colour.fingerprint}/epochs"] = (
+    collector.pages[f"/v1/surveys/{color.fingerprint}/epochs"] = (
         "application/json",
         json.dumps({"epochs": epochs}).encode(),
     )
     right, other, absent, wrong, listed = _play(
         collector,
-        ["survey", colour.fingerprint], ["survey", kept.fingerprint], ["survey", "0" * 64],
-        ["survey", "../metrics"], ["epochs", "colour"],
+        ["survey", color.fingerprint], ["survey", kept.fingerprint], ["survey", "0" * 64],
+        ["survey", "../metrics"], ["epochs", "color"],
     )  # fmt: skip
-    assert right["fingerprint"] == colour.fingerprint and listed == epochs
+    assert right["fingerprint"] == color.fingerprint and listed == epochs
     assert other["error"] == "FormatError" and "was asked for" in other["message"]
     assert absent["error"] == "LapwingError" and wrong["error"] == "ArgumentError"
     assert all(not {"cookie", "referer"} & set(headers) for _, headers in collector.fetched)
@@ -373,7 +373,7 @@ def test_an_address_that_is_none_is_refused_before_anything_is_spent(collector: 
     ]  # fmt: skip
     *answers, ledger = _play(
         collector,
-        *(["answer", "colour", "a", "red", {"collector": address}] for address in addresses),
+        *(["answer", "color", "a", "red", {"collector": address}] for address in addresses),
         ["ledger"],
     )
     for address, answer in zip(addresses, answers, strict=True):

@@ -66,8 +66,8 @@ DOMAINS = [
     lw.Categories(["red", "other", 7], other="other", missing="category"),
     lw.Categories(10, other=3),
     lw.Categories(10, missing="category"),
-    lw.HashedTexts(40),
-    lw.HashedTexts(7, missing="category"),
+    lw.HashedStrings(40),
+    lw.HashedStrings(7, missing="category"),
 ]
 
 

@@ -140,7 +140,7 @@ def test_sizes_that_are_off_by_one_are_refused() -> None:
 def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> None:
     """The promise is kept, but the document is not the one that was agreed."""
     labels, line = lw.Categories(1000), lw.Interval(0, 1, bins=1024)
-    words = lw.HashedTexts(32)
+    words = lw.HashedStrings(32)
     circle = lw.Interval(0, 1, bins=1024, circular=True)
     sets, wave = lw.SubsetSelection(labels, 1), lw.SquareWave(line, 1)
     affine, ladder = lw.AffineSubsetSelection(labels, 1), lw.MultiscaleWave(line, 1)
@@ -213,7 +213,7 @@ WRONG_EPSILONS = [
 
 
 def test_an_epsilon_in_another_spelling_or_out_of_range_is_refused() -> None:
-    text = survey_text(lw.GeneralizedRandomizedResponse(lw.Categories(3), 1))
+    text = survey_text(lw.RandomizedResponse(lw.Categories(3), 1))
     surveys = {}
     for epsilon in WRONG_EPSILONS:
 
@@ -242,7 +242,7 @@ def test_changed_and_repeated_keys_are_refused() -> None:
 
 
 def test_a_cap_on_epsilon_is_exact() -> None:
-    third = survey_text(lw.GeneralizedRandomizedResponse(lw.Categories(3), "1/3"))
+    third = survey_text(lw.RandomizedResponse(lw.Categories(3), "1/3"))
     for most, sound in (("1/3", True), (0.34, True), ("0.3333333333", False), ("0", False)):
         (answer,) = ask(("read", third, {"mostEpsilon": most}))
         assert ("fingerprint" in answer) is sound, most
@@ -253,7 +253,7 @@ def test_a_cap_on_epsilon_is_exact() -> None:
 
 
 def test_another_survey_than_was_asked_for_is_refused() -> None:
-    text = survey_text(lw.GeneralizedRandomizedResponse(lw.Categories(3), 1))
+    text = survey_text(lw.RandomizedResponse(lw.Categories(3), 1))
     (answer,) = ask(("read", text, {"fingerprint": "0" * 64}))
     assert answer["error"] == "FormatError" and "was asked for" in answer["message"]
     (answer,) = ask(("read", text, {"fingerprint": json.loads(text)["fingerprint"]}))
@@ -264,7 +264,7 @@ def test_all_that_lapwing_recommends_is_read() -> None:
     """Sizes follow from epsilon by formulas in floats: at many epsilons both find the same ones."""
     epsilons = [Fraction(n, 40) for n in range(1, 120, 29)]
     epsilons += [Fraction(n, 3) for n in range(10, 72, 31)] + [Fraction(1, 1000), Fraction(24)]
-    domains: list[lw.Interval | lw.Integers | lw.Categories | lw.HashedTexts] = [
+    domains: list[lw.Interval | lw.Integers | lw.Categories | lw.HashedStrings] = [
         lw.Interval(0, 1, bins=256),
         lw.Interval(0, 1, bins=1024),
         lw.Interval(0, 24, bins=96, circular=True),
@@ -274,7 +274,7 @@ def test_all_that_lapwing_recommends_is_read() -> None:
         lw.Categories(30, missing="category"),
         lw.Categories(5000),
         lw.Categories(2**20),
-        lw.HashedTexts(40),
+        lw.HashedStrings(40),
     ]
     found = {}
     for domain in domains:
@@ -297,7 +297,7 @@ def test_the_sizes_of_every_class_are_found_at_many_epsilons() -> None:
             lw.AffineSubsetSelection(labels, epsilon),
             lw.HadamardResponse(labels, epsilon),
             lw.LinearHashing(labels, epsilon),
-            lw.PrefixHashing(lw.HashedTexts(32), epsilon),
+            lw.PrefixHashing(lw.HashedStrings(32), epsilon),
             lw.SquareWave(numbers, epsilon),
             lw.SquareWave(lw.Interval(0, 1, bins=90, circular=True), epsilon),
             lw.MultiscaleWave(numbers, epsilon),
@@ -313,7 +313,7 @@ def test_the_sizes_of_every_class_are_found_at_many_epsilons() -> None:
 
 def test_epsilons_are_written_as_python_writes_them() -> None:
     response = [
-        lw.GeneralizedRandomizedResponse(lw.Categories(3), epsilon)
+        lw.RandomizedResponse(lw.Categories(3), epsilon)
         for epsilon in ("0.1", "1/3", 24, "0.000000000001", "22/7", 1e-3, "1.0986122886681098")
     ]
     answers = ask(*(("read", survey_text(made)) for made in response))

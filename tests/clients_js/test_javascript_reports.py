@@ -130,7 +130,7 @@ def test_python_tallies_the_reports_and_finds_the_channel_in_them() -> None:
 
 def test_heavy_hitters_are_found_in_a_log_of_reports() -> None:
     """Words that a list of candidates holds, hashed and reported by JavaScript, found by Python."""
-    hashing = lw.LinearHashing(lw.HashedTexts(32), 4)
+    hashing = lw.LinearHashing(lw.HashedStrings(32), 4)
     words = ["lapwing", "plover", "curlew", "Kiebitz 🐦"]
     drawn = _drawn(*((hashing, word) for word in words[:2]), number=20_000)
     logs = [hashing.tally(_reports(reports, hashing)) for reports in drawn]

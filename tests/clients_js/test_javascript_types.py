@@ -36,7 +36,7 @@ def test_every_name_and_every_method_has_a_type() -> None:
         assert not missing or name.endswith("Error"), (name, missing)
 
 
-def test_nothing_is_imported_but_neighbours_and_nothing_is_made_of_texts() -> None:
+def test_nothing_is_imported_but_neighbors_and_nothing_is_made_of_texts() -> None:
     for path, text in SOURCES.items():
         for target in re.findall(r"""(?:from|import)\s*\(?\s*["']([^"']+)["']""", text):
             assert target.startswith("./") and (path.parent / target).exists(), (path.name, target)

@@ -12,9 +12,9 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import FormatError
-from lapwing.local.numerical.signed_subset_selection import optimal_members
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
 from lapwing.privacy.sampling.randomness import iterate, scalar_below, seeded
+from lapwing.randomizers.numerical.signed_subset_selection import optimal_members
 from tests.clients_js.programs import ask
 from tests.clients_js.surveys import ELSEWHERE, cases, sealed, survey_text
 
@@ -143,12 +143,12 @@ def test_random_words_make_python_s_reports() -> None:
     words = iterate(seeded(2026))
     randomizers = [case.randomizer for case in cases(0.1, 1, 4, 24).values()]
     randomizers += [
-        lw.GeneralizedRandomizedResponse(lw.Categories(2**26), 3),
+        lw.RandomizedResponse(lw.Categories(2**26), 3),
         lw.SquareWave(lw.Interval(0, 1, bins=2**22), "0.5"),
         lw.HadamardResponse(lw.Categories(2**23 + 1), "1/3"),
         lw.LinearHashing(lw.Categories(2**40), 3),
         lw.LinearHashing(lw.Categories(2**39 + 1), 12, hash_bits=8),
-        lw.PrefixHashing(lw.HashedTexts(40), 1),
+        lw.PrefixHashing(lw.HashedStrings(40), 1),
         lw.MultiscaleWave(lw.Interval(0, 1, bins=1024), 4),
         lw.AffineSubsetSelection(lw.Categories(2**16), 4),
         lw.AffineSubsetSelection(lw.Categories(3000), 1),

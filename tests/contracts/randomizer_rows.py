@@ -1,7 +1,7 @@
 """What a row of the contract suites says of a randomizer, and what several rows share.
 
-The rows stand beside the tests of their classes, in `tests/local/**/registered_*.py`. Shared is how
-a client is tampered with, and what a code, packed bits or a group before a report mean.
+The rows stand beside the tests of their classes, in `tests/randomizers/**/registered_*.py`. Shared
+is how a client is tampered with, and what a code, packed bits or a group before a report mean.
 """
 
 from __future__ import annotations

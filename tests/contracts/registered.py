@@ -1,7 +1,7 @@
 """What the contract suites run over. A new class gets all of them by a row beside its test.
 
-Randomizers: :data:`RANDOMIZERS`, the rows of `tests/local/**/registered_*.py`, on every domain of
-:data:`DOMAINS` that they name. Operators: `registered_operators.py`. Decoders:
+Randomizers: :data:`RANDOMIZERS`, the rows of `tests/randomizers/**/registered_*.py`, on every
+domain of :data:`DOMAINS` that they name. Operators: `registered_operators.py`. Decoders:
 `registered_decoders.py`. A test fails when a class that a survey may name has no row.
 """
 
@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Categories, Channel, Counts, Integers, Interval
+from lapwing import Categories, Channel, CountTally, Integers, Interval
 from lapwing.linear.operators.stacked import dense
-from lapwing.local.mixture import Mixture
 from lapwing.protocol.channels.hashed_channel import HashedSupport
 from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.domains.domain import Domain
+from lapwing.randomizers.mixture import Mixture
 from lapwing.testing.randomizer_contract import inputs_of, raw_value
 from tests.contracts.randomizer_rows import RandomizerRow, row_of
 
@@ -69,9 +69,9 @@ class RandomizerCase:
         """How many values a client tells apart: points of its grid, or symbols."""
         return inputs_of(self.randomizer)
 
-    def counted(self, tally: Any) -> Counts:
+    def counted(self, tally: Any) -> CountTally:
         """Return a tally as counts: itself, or what a log says of every symbol."""
-        counts: Counts = self.randomizer.counts(tally) if self.row.log else tally
+        counts: CountTally = self.randomizer.counts(tally) if self.row.log else tally
         return counts
 
     def value(self, point: int) -> Any:

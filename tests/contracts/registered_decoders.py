@@ -23,7 +23,6 @@ from lapwing import (
     ExhaustiveScan,
     ExpectationMaximization,
     GaussianSmoothing,
-    GeneralizedRandomizedResponse,
     GeneralWave,
     HaarHadamard,
     HadamardResponse,
@@ -39,6 +38,7 @@ from lapwing import (
     OptimizedUnaryEncoding,
     PenalizedLikelihood,
     PrefixExtension,
+    RandomizedResponse,
     SparseRecovery,
     SpectralPrior,
     SquareWave,
@@ -71,8 +71,8 @@ _SIGNS = tuple(map(tuple, hadamard(16)[:, 1:9].tolist()))
 """Near sets of half of the outputs that are orthogonal, so that every decoder can invert them."""
 
 CHANNELS: dict[str, Callable[[], Channel]] = {
-    "response on categories": lambda: GeneralizedRandomizedResponse(Categories(6), 3).channel,
-    "response on an interval": lambda: GeneralizedRandomizedResponse(_TAXI, 3).channel,
+    "response on categories": lambda: RandomizedResponse(Categories(6), 3).channel,
+    "response on an interval": lambda: RandomizedResponse(_TAXI, 3).channel,
     "wave": lambda: SquareWave(_TAXI, 3, width=0.13).channel,
     "wave on a circle": lambda: SquareWave(replace(_TAXI, circular=True), 3, width=0.13).channel,
     "wave on a fine grid": lambda: SquareWave(_TAXI, 3, width=0.1, grid=40).channel,
@@ -219,8 +219,8 @@ DECODERS: dict[str, DecoderRow] = {
         Threshold(control="false-discovery", rest="project"),
         only=_SUPPORTING,
     ),
-    "clip and normalise": DecoderRow(Normalization(), Normalization(), only=_SUPPORTING),
-    "additive normalisation": DecoderRow(
+    "clip and normalize": DecoderRow(Normalization(), Normalization(), only=_SUPPORTING),
+    "additive normalization": DecoderRow(
         Normalization(method="additive"),
         Normalization(method="additive"),
         only=_SUPPORTING,

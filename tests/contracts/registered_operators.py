@@ -66,7 +66,7 @@ OPERATORS: dict[str, Callable[[], LinearOperator]] = {
             SlidingWindow(6, width=3, inside=0.2, outside=0.05),
             CompoundSymmetric(6, diagonal=0.5, off_diagonal=0.1),
         ],
-        centre=np.linspace(0.1, 0.2, 14),
+        center=np.linspace(0.1, 0.2, 14),
         scale=np.linspace(3, 2, 14),
     ),
     "stacked": lambda: Stacked(

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Channel, Counts, Distribution, ExpectationMaximization, SignedEstimate
-from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
+from lapwing import Channel, CountTally, Distribution, ExpectationMaximization, SignedEstimate
+from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
 from lapwing.protocol.channels.channel import Block
@@ -41,7 +41,7 @@ def _pairs() -> list[Any]:
 pairs = pytest.mark.parametrize(("channel", "row"), _pairs())
 
 
-def same_report(channel: Channel, people: int) -> Counts:
+def same_report(channel: Channel, people: int) -> CountTally:
     """Return the tally of people who all sent one and the same report."""
     blocks, numbers = [], []
     for index, block in enumerate(channel.blocks):
@@ -52,7 +52,7 @@ def same_report(channel: Channel, people: int) -> Counts:
         counts[: step * members : step] = sent
         blocks.append(counts)
         numbers.append(sent)
-    return Counts(blocks, numbers, channel.fingerprint)
+    return CountTally(blocks, numbers, channel.fingerprint)
 
 
 def test_every_decoder_of_a_survey_is_registered() -> None:
@@ -75,7 +75,7 @@ def test_noiseless_tally_gives_the_truth(channel: Channel, row: DecoderRow) -> N
 
 def _flat(channel: Channel) -> np.ndarray:
     """Return the distribution that smoothing leaves alone: equal density, atoms apart."""
-    mass: np.ndarray = Neighbours.of(channel.domain).width.copy()
+    mass: np.ndarray = Neighbors.of(channel.domain).width.copy()
     mass /= mass.sum()
     return mass
 
@@ -113,7 +113,7 @@ def _stopped(decoder: Any) -> Any:
     return replace(decoder, limit=300) if hasattr(decoder, "limit") else decoder
 
 
-def _legal_or_refused(channel: Channel, row: DecoderRow, tally: Counts) -> None:
+def _legal_or_refused(channel: Channel, row: DecoderRow, tally: CountTally) -> None:
     try:
         result = _stopped(row.decoder).decode(channel, tally)
     except (UnsupportedChannelError, TallyError):
@@ -141,7 +141,7 @@ def test_no_nan_for_one_report_of_any_kind(channel: Channel, row: DecoderRow) ->
             blocks = [np.zeros(other.outputs, dtype=np.int64) for other in channel.blocks]
             blocks[number] = block.sample(people, rng)
             reports = [int(index == number) for index in range(len(blocks))]
-            tally = Counts(blocks, reports, channel.fingerprint)
+            tally = CountTally(blocks, reports, channel.fingerprint)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", LapwingWarning)
                 _legal_or_refused(channel, row, tally)
@@ -237,7 +237,7 @@ def test_groups_drawn_by_a_public_coin_may_be_one_multinomial_or_two_blocks() ->
     parts = [share * dense(block.operator) for block, share in zip(waves, shares, strict=True)]
     one = Channel(domain, [Block(aslinearoperator(np.vstack(parts)), Multinomial())], "both")
     tally = sampled(two, truth(8), people=5000, seed=5)
-    joined = Counts([np.concatenate(tally.blocks)], [tally.total], "both")
+    joined = CountTally([np.concatenate(tally.blocks)], [tally.total], "both")
     em = ExpectationMaximization(tolerance=1e-6)
     first, second = em.decode(two, tally), em.decode(one, joined)
     np.testing.assert_allclose(first.mass, second.mass, atol=1e-12)

@@ -20,7 +20,7 @@ from lapwing import (
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.linear.operators.stacked import dense
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.testing.operator_contract import by_columns, check_operator, dot_test
 from tests.contracts.registered_decoders import CHANNELS
 from tests.contracts.registered_operators import OPERATORS
@@ -197,7 +197,7 @@ def test_a_block_takes_anybodys_operator(door: Callable[[np.ndarray], object]) -
         strict=True,
     ):
         np.testing.assert_allclose(one @ mass, other @ mass, rtol=1e-9, atol=1e-10)
-    tally = Counts([counts], [1000], channel.fingerprint)
+    tally = CountTally([counts], [1000], channel.fingerprint)
     theirs = Channel(channel.domain, [given], channel.fingerprint)
     for decoder in (LeastSquares(), SpectralPrior(), SparseRecovery()):
         mine = decoder.decode(theirs, tally).mass

@@ -38,7 +38,7 @@ from tests.contracts.registered import (
     dense_ratio,
     randomizer_cases,
 )
-from tests.local.categorical.registered_compressive_privatization import UNEVEN
+from tests.randomizers.categorical.registered_compressive_privatization import UNEVEN
 
 EPSILONS = (0.1, 1, 4, 24)
 

@@ -130,7 +130,7 @@ SECRET = 987_654.25
 
 
 @at_one
-def test_bad_values_are_refused_before_anything_is_randomised(case: RandomizerCase) -> None:
+def test_bad_values_are_refused_before_anything_is_randomized(case: RandomizerCase) -> None:
     randomizer, domain = case.randomizer, case.randomizer.domain
     good = case.value(0)
 

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import GeneralizedRandomizedResponse, SquareWave
+from lapwing import RandomizedResponse, SquareWave
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.stacked import dense
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.testing.exact_law import exact_law
 from tests.contracts.registered import DOMAINS, RandomizerCase, randomizer_cases
 from tests.false_alarms import (
@@ -41,7 +41,7 @@ def _people(size: int) -> np.ndarray:
     return people
 
 
-def _row(tally: Counts) -> np.ndarray:
+def _row(tally: CountTally) -> np.ndarray:
     """Return all counts of a tally, and the number of reports of each block."""
     return np.concatenate([*tally.blocks, np.array(tally.reports)])
 
@@ -211,7 +211,7 @@ def test_broken_simulators_are_found() -> None:
 
 
 def test_the_comparison_with_real_reports_finds_too_little_spread() -> None:
-    response = GeneralizedRandomizedResponse(DOMAINS["categories"], 1)
+    response = RandomizedResponse(DOMAINS["categories"], 1)
     people = np.array([500, 300, 400])
     simulated = _simulated(response, people, seed=1)
     assert accepts(two_sample_tail(simulated, _simulated(response, people, seed=2)))
@@ -230,7 +230,7 @@ def test_totals_seeds_and_refusals(case: RandomizerCase) -> None:
     assert simulate(randomizer, people, rng=7) == tally != simulate(randomizer, people, rng=8)
     everybody = np.full(size, 3 * 10**9 // size)
     if randomizer.simulation == "users":
-        with pytest.raises(ArgumentError, match="randomising everybody"):
+        with pytest.raises(ArgumentError, match="randomizing everybody"):
             simulate(randomizer, everybody, rng=7)
     else:
         randomizer.channel.check(simulate(randomizer, everybody, rng=7))

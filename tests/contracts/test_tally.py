@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Counts, Survey
+from lapwing import CountTally, Survey
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import LARGEST_COUNT, ReportLog
+from lapwing.protocol.messages.tally import LARGEST_COUNT, TallyLog
 from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_cases
 from tests.damaged_documents import Document, refuses
 
@@ -29,8 +29,8 @@ def _reports(case: RandomizerCase, people: int = 120) -> Reports:
     return reports
 
 
-def _zero(case: RandomizerCase) -> Counts:
-    zero: Counts = case.randomizer.tally(_reports(case)[:0])
+def _zero(case: RandomizerCase) -> CountTally:
+    zero: CountTally = case.randomizer.tally(_reports(case)[:0])
     return zero
 
 
@@ -56,7 +56,7 @@ def test_zero_is_neutral(case: RandomizerCase) -> None:
 @at_one
 def test_json_both_ways(case: RandomizerCase) -> None:
     tally = replace(case.randomizer.tally(_reports(case)), survey="s" * 64)
-    again = Counts.from_document(json.loads(canonical(tally.to_document())))
+    again = CountTally.from_document(json.loads(canonical(tally.to_document())))
     assert again == tally and hash(again) == hash(tally) and again.survey == tally.survey
     assert again + again == tally + tally
 
@@ -75,7 +75,7 @@ def test_damaged_documents_are_refused(case: RandomizerCase) -> None:
         {"randomizer": None},
         {"blocks": [[-1] * len(block) for block in document["blocks"]]},
     ]
-    refuses(Counts.from_document, document, changes)
+    refuses(CountTally.from_document, document, changes)
 
 
 @pytest.mark.parametrize(
@@ -102,29 +102,29 @@ def test_damaged_documents_are_refused(case: RandomizerCase) -> None:
 )
 def test_only_whole_numbers_are_counts(blocks: list[Any], reports: list[Any]) -> None:
     with pytest.raises(TallyError):
-        Counts(blocks, reports, "r" * 64)
+        CountTally(blocks, reports, "r" * 64)
 
 
 @pytest.mark.parametrize(("randomizer", "survey"), [(None, None), (3, "s"), ("r", 3), (b"r", None)])
 def test_fingerprints_are_texts(randomizer: Any, survey: Any) -> None:
     with pytest.raises(TallyError, match="fingerprint"):
-        Counts([[1]], [1], randomizer, survey)
+        CountTally([[1]], [1], randomizer, survey)
     with pytest.raises(TallyError, match="fingerprint"):
-        ReportLog([np.zeros(1, dtype=np.uint64)], 1, randomizer, survey)
+        TallyLog([np.zeros(1, dtype=np.uint64)], 1, randomizer, survey)
 
 
 def test_a_sum_that_cannot_be_stored_is_refused() -> None:
-    most = Counts([[LARGEST_COUNT, 0]], [LARGEST_COUNT], "r" * 64)
-    assert (most + Counts([[0, 1]], [0], "r" * 64)).blocks[0].tolist() == [LARGEST_COUNT, 1]
+    most = CountTally([[LARGEST_COUNT, 0]], [LARGEST_COUNT], "r" * 64)
+    assert (most + CountTally([[0, 1]], [0], "r" * 64)).blocks[0].tolist() == [LARGEST_COUNT, 1]
     with pytest.raises(TallyError, match=r"2\^53"):
         most + most
 
 
 def test_base64_has_bits_to_spare() -> None:
-    document = ReportLog([np.array([5], dtype=np.uint64)], 1, "r" * 64).to_document()
+    document = TallyLog([np.array([5], dtype=np.uint64)], 1, "r" * 64).to_document()
     assert document["records"] == "BQ=="
     with pytest.raises(FormatError, match=r'records of the log must be written "BQ==", got "BR=="'):
-        ReportLog.from_document({**document, "records": "BR=="})
+        TallyLog.from_document({**document, "records": "BR=="})
 
 
 @at_one

@@ -13,22 +13,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.central.prefix_sums import PrefixSums
-from lapwing.central.sum_tree import SumTree
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.decoders.structured.sparse_recovery import SparseRecovery
-from lapwing.local.categorical.compressive_privatization import CompressivePrivatization
-from lapwing.local.numerical.square_wave import SquareWave
+from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
+from lapwing.randomizers.categorical.compressive_privatization import CompressivePrivatization
+from lapwing.randomizers.numerical.square_wave import SquareWave
 
 THREADS = 8
 ROUNDS = 2
@@ -57,7 +57,7 @@ def _estimated(release: Release) -> bytes:
 
 def _release(mechanism: PrefixSums | SumTree, bins: int) -> Release:
     values = np.random.default_rng(bins).beta(5, 2, 2_000)
-    summary = Summary.of_values(values, Interval(0, 1, bins=bins))
+    summary = ExactCounts.of_values(values, Interval(0, 1, bins=bins))
     promise = Promise("replace-one", epsilon=1, delta="1e-6")
     return mechanism.release(summary, promise, rng=seeded(bins))
 

@@ -22,8 +22,8 @@ def problem(seed: int, *, noise: float, sign: bool) -> tuple[np.ndarray, np.ndar
 
 @pytest.mark.parametrize("nonnegative", [False, True])
 @pytest.mark.parametrize("seed", range(4))
-def test_without_noise_it_solves_the_linear_programme(seed: int, nonnegative: bool) -> None:
-    # The target is not that of a sparse vector, so that the programme is not trivial.
+def test_without_noise_it_solves_the_linear_program(seed: int, nonnegative: bool) -> None:
+    # The target is not that of a sparse vector, so that the program is not trivial.
     matrix, _, target = problem(seed, noise=0.3, sign=not nonnegative)
     if nonnegative:
         target = matrix @ (np.random.default_rng(seed).uniform(size=60) ** 4)

@@ -201,7 +201,7 @@ import lapwing as lw
 
 begun, done = threading.Event(), threading.Event()
 
-class Waits(lw.GeneralizedRandomizedResponse):
+class Waits(lw.RandomizedResponse):
     def operator(self, inside, outside):
         if not done.is_set() and threading.current_thread() is not threading.main_thread():
             begun.set()
@@ -215,7 +215,7 @@ begun.wait()
 child = os.fork()
 if child == 0:
     signal.alarm(30)
-    os._exit(len(lw.GeneralizedRandomizedResponse(labels, 2).channel.blocks))
+    os._exit(len(lw.RandomizedResponse(labels, 2).channel.blocks))
 code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 done.set()
 other.join()

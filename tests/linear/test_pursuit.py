@@ -70,7 +70,7 @@ def test_nonnegative_coefficients_are_the_best_ones_on_the_support() -> None:
     assert hindered > 3, "in some of these the constraint must hold something down"
 
 
-def test_coefficients_on_the_simplex_minimise_the_distance() -> None:
+def test_coefficients_on_the_simplex_minimize_the_distance() -> None:
     rng = np.random.default_rng(3)
     matrix = rng.normal(size=(30, 80))
     target = matrix[:, :5] @ np.array([0.5, 0.3, 0.1, 0.05, 0.02]) + 0.2 * rng.normal(size=30)

@@ -2,7 +2,7 @@
 
 `python -m tests.mutation` works on copies of the checkout and writes `results.json` beside this
 file. Errors that survived an earlier run are planted first, then those that the seed chooses. It
-ends with 1 when an error survived that nobody judged yet; judgements are written into that file.
+ends with 1 when an error survived that nobody judged yet; judgments are written into that file.
 """
 
 from __future__ import annotations

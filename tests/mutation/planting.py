@@ -2,7 +2,7 @@
 
 An error replaces one expression or statement by another text and leaves every other character as
 it was. What only people or type checkers read (messages, annotations, docstrings, decorators) is
-left alone, because no test of behaviour could notice it.
+left alone, because no test of behavior could notice it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class PlantedError:
     def plant(self, text: str) -> str:
         """Return the text of the file with the error in it."""
         raw = text.encode()
-        # A statement stands alone; an expression keeps its place among its neighbours.
+        # A statement stands alone; an expression keeps its place among its neighbors.
         new = self.after if self.after == "pass" else f"({self.after})"
         return (raw[: self.start] + new.encode() + raw[self.end :]).decode()
 

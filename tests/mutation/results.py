@@ -1,6 +1,6 @@
 """The results that the repository keeps: what was planted, what nobody noticed, and why.
 
-A survivor is judged by a person, in the file itself, and keeps its judgement from run to run:
+A survivor is judged by a person, in the file itself, and keeps its judgment from run to run:
 
 * "equivalent": the changed program does the same;
 * "no promise": it differs, and no sentence of the documentation is broken by it;
@@ -20,7 +20,7 @@ from typing import Any
 from tests.mutation.planting import PlantedError
 from tests.mutation.running import Outcome
 
-JUDGEMENTS = ("equivalent", "no promise", "test added")
+JUDGMENTS = ("equivalent", "no promise", "test added")
 
 Key = tuple[str, str, str, str, int]
 
@@ -33,8 +33,8 @@ class Survivor:
     ----------
     error : PlantedError
         As it stood in that run.
-    judgement : str
-        One of :data:`JUDGEMENTS`; "" as long as nobody judged it.
+    judgment : str
+        One of :data:`JUDGMENTS`; "" as long as nobody judged it.
     reason : str
         One sentence; for "test added" what was broken.
     test : str
@@ -42,7 +42,7 @@ class Survivor:
     """
 
     error: PlantedError
-    judgement: str = ""
+    judgment: str = ""
     reason: str = ""
     test: str = ""
 
@@ -58,7 +58,7 @@ class Survivor:
             "after": error.after,
             "number": error.number,
             "shown": error.shown,
-            "judgement": self.judgement,
+            "judgment": self.judgment,
             "reason": self.reason,
             **({"test": self.test} if self.test else {}),
         }
@@ -67,13 +67,13 @@ class Survivor:
     def from_document(cls, document: dict[str, Any]) -> Survivor:
         """Return what :meth:`to_document` wrote."""
         document = dict(document)
-        judged = {name: document.pop(name, "") for name in ("judgement", "reason", "test")}
+        judged = {name: document.pop(name, "") for name in ("judgment", "reason", "test")}
         return cls(PlantedError(**document, start=0, end=0), **judged)
 
 
 @dataclass(frozen=True)
 class Results:
-    """One run, with the judgements of all runs before it.
+    """One run, with the judgments of all runs before it.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Results:
     def after(
         self, run: dict[str, Any], outcomes: Iterable[Outcome], *, gone: Iterable[Key] = ()
     ) -> Results:
-        """Return the results of a new run, with the judgements of this one.
+        """Return the results of a new run, with the judgments of this one.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Results:
         for outcome in outcomes:
             old = before.pop(outcome.error.key, None)
             now = Survivor(
-                outcome.error, *((old.judgement, old.reason, old.test) if old else ("", "", ""))
+                outcome.error, *((old.judgment, old.reason, old.test) if old else ("", "", ""))
             )
             if outcome.verdict == "survived":
                 survivors.append(now)
@@ -134,7 +134,7 @@ class Results:
 
     def open(self) -> list[Survivor]:
         """Return the survivors that nobody judged, or that a test was to notice."""
-        return [each for each in self.survivors if each.judgement in ("", "test added")]
+        return [each for each in self.survivors if each.judgment in ("", "test added")]
 
     def write(self, path: Path) -> None:
         """Write the results as JSON that a person can edit."""

@@ -13,7 +13,7 @@ from lapwing.survey.publication import MECHANISMS
 from lapwing.survey.survey import RANDOMIZERS
 
 NUMBERS = {
-    "generalized-randomized-response": "spectral-prior",
+    "randomized-response": "spectral-prior",
     "subset-selection": "spectral-prior",
     "affine-subset-selection": "spectral-prior",
     "unary-encoding": "spectral-prior",
@@ -27,7 +27,7 @@ NUMBERS = {
     "haar-hadamard": "least-squares",
 }
 LABELS = {
-    "generalized-randomized-response": "mixture-prior",
+    "randomized-response": "mixture-prior",
     "subset-selection": "mixture-prior",
     "affine-subset-selection": "mixture-prior",
     "unary-encoding": "mixture-prior",
@@ -95,7 +95,7 @@ def test_the_spectral_prior_has_a_limit(name: str, last: int) -> None:
 
 
 def test_few_labels_and_pools_of_hashes_get_least_squares() -> None:
-    response: Any = RANDOMIZERS["generalized-randomized-response"]
+    response: Any = RANDOMIZERS["randomized-response"]
     assert recommended_decoder(response(lw.Categories(23), 1)).name == "least-squares"
     assert recommended_decoder(response(lw.Categories(24), 1)).name == "mixture-prior"
     pool: Any = RANDOMIZERS["local-hashing"](lw.Categories(64), 1, hashes=20)

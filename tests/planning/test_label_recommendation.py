@@ -33,7 +33,7 @@ def simulated(option: Option, law: np.ndarray, users: int, repeats: int) -> dict
     for seed in range(repeats):
         counts = rng.multinomial(users, law)
         tally: Any = lw.simulate(randomizer, counts, rng=seed)
-        if isinstance(tally, lw.ReportLog):
+        if isinstance(tally, lw.TallyLog):
             tally = randomizer.counts(tally)
         gap = np.abs(decoder.decode(randomizer.channel, tally).mass - counts / users)
         l1.append(gap.sum())
@@ -46,7 +46,7 @@ def test_deviations_are_the_known_ones() -> None:
     found = by_name(16, 1)
     for name, deviation in (
         ("subset-selection", 1.764),
-        ("generalized-randomized-response", 2.380),
+        ("randomized-response", 2.380),
         ("hadamard-response", 2.164),
     ):
         assert found[name].deviation(1) == pytest.approx(deviation, abs=1e-3)
@@ -63,7 +63,7 @@ def test_deviations_are_the_known_ones() -> None:
         *[
             (name, size)
             for name in (
-                "generalized-randomized-response",
+                "randomized-response",
                 "subset-selection",
                 "hadamard-response",
                 "linear-hashing",
@@ -146,7 +146,7 @@ def test_a_share_of_the_detectable_size_is_found() -> None:
     found = 0
     for seed in range(200):
         tally = lw.simulate(option.randomizer, counts, rng=seed)
-        assert isinstance(tally, lw.Counts)
+        assert isinstance(tally, lw.CountTally)
         found += 7 in selection.decode(option.randomizer.channel, tally).values
     # A binomial of 200 with .95 is below 178 once in 10,000; a share half as large is missed.
     assert found >= 178
@@ -162,7 +162,7 @@ def test_limits_narrow_the_choice() -> None:
         free.expected_error["mean_squared_error"].typical
     )
     fast = lw.recommend(domain, server_seconds=0.035, **UNLIMITED)
-    assert fast.randomizer.name == "generalized-randomized-response"
+    assert fast.randomizer.name == "randomized-response"
     assert "exceed the limits" in fast.reason
     for limits, message in (
         ({"report_bytes": 1}, "the shortest has 2"),

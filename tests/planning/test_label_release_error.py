@@ -14,9 +14,9 @@ from lapwing.errors import ArgumentError
 LABELS = lw.Categories(9)
 HELD = np.array([4000, 2000, 1000, 500, 400, 300, 200, 100, 0, 1500])
 PROMISES: list[dict[str, Any]] = [
-    {"neighbours": "replace-one", "epsilon": "0.05"},
-    {"neighbours": "replace-one", "mu": "0.05"},
-    {"neighbours": "add-or-remove-one", "epsilon": "0.05"},
+    {"neighbors": "replace-one", "epsilon": "0.05"},
+    {"neighbors": "replace-one", "mu": "0.05"},
+    {"neighbors": "add-or-remove-one", "epsilon": "0.05"},
 ]
 
 
@@ -26,7 +26,7 @@ def test_noise_is_as_large_as_was_forecast(promise: dict[str, Any]) -> None:
     # 1000 releases: single shares, and all ten at once, within what was said for 95 %. Fewer or
     # more than binomial at a false alarm of 1e-6 are found, and so is twice or half the forecast.
     error = lw.expected_label_release_error(LABELS, users=int(HELD.sum()), **promise)
-    summary = lw.Summary(lw.Categories(9, missing="category"), HELD)
+    summary = lw.ExactCounts(lw.Categories(9, missing="category"), HELD)
     drawn = np.array(
         [
             lw.LabelCounts().release(summary, lw.Promise(**promise), rng=lw.seeded(seed)).answers
@@ -50,7 +50,7 @@ def test_noise_is_as_large_as_was_forecast(promise: dict[str, Any]) -> None:
 def test_of_segments_the_forecast_is_of_all_cells() -> None:
     table = lw.Segmented(lw.Categories(9), ["a", "b"])
     many, few = (
-        lw.expected_label_release_error(domain, users=100, neighbours="replace-one", epsilon=1)
+        lw.expected_label_release_error(domain, users=100, neighbors="replace-one", epsilon=1)
         for domain in (table, LABELS)
     )
     assert many.one == few.one and many.every > few.every
@@ -62,6 +62,6 @@ def test_what_a_release_would_refuse_is_refused() -> None:
             lw.expected_label_release_error(
                 domain,
                 users=users,  # type: ignore[arg-type]
-                neighbours="replace-one",
+                neighbors="replace-one",
                 epsilon=1,
             )

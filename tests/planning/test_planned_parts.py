@@ -10,11 +10,11 @@ import pytest
 
 import lapwing as lw
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave, ladder
 from lapwing.planning.curve_risk import CurveRisk
 from lapwing.planning.planned_parts import bent, planned_parts, tables
 from lapwing.planning.reference_columns import reference_column
 from lapwing.planning.simulated_error import simulated_errors
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave, ladder
 
 LINE = lw.Interval(0, 1, bins=64)
 SMOOTH = reference_column("smooth", size=64, number=3)

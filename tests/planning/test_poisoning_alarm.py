@@ -10,10 +10,10 @@ from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
 from lapwing.planning import poisoning_alarm as alarms
 from lapwing.planning.poisoning_alarm import ALARM, poisoning_alarm
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 RANDOMIZERS = {
-    "codes": lw.GeneralizedRandomizedResponse(lw.Categories(20), epsilon=1),
+    "codes": lw.RandomizedResponse(lw.Categories(20), epsilon=1),
     "square wave": lw.SquareWave(lw.Interval(0, 1, bins=64), epsilon=2),
     "mixture": lw.MultiscaleWave(lw.Interval(0, 1, bins=32), epsilon=1),
     "bits": lw.OptimizedUnaryEncoding(lw.Categories(30), epsilon=1),
@@ -30,17 +30,17 @@ def shares(kind: str, size: int) -> np.ndarray:
     return np.random.default_rng(3).dirichlet(np.full(size, 0.1))
 
 
-def honest(randomizer: lw.Randomizer, kind: str, people: int, seed: int) -> Counts:
+def honest(randomizer: lw.Randomizer, kind: str, people: int, seed: int) -> CountTally:
     rng = np.random.default_rng(seed)
     held = rng.multinomial(people, shares(kind, randomizer.domain.size))
     return lw.simulate(randomizer, held, rng=rng)
 
 
-def with_copies(tally: Counts, randomizer: lw.Randomizer, copies: int) -> Counts:
+def with_copies(tally: CountTally, randomizer: lw.Randomizer, copies: int) -> CountTally:
     """A tally with copies of one honest report on top."""
     held = np.eye(randomizer.domain.size, dtype=np.int64)[0]
     one = lw.simulate(randomizer, held, rng=5)
-    return Counts(
+    return CountTally(
         [a + copies * b for a, b in zip(tally.blocks, one.blocks, strict=True)],
         [a + copies * b for a, b in zip(tally.reports, one.reports, strict=True)],
         tally.fingerprint,
@@ -104,7 +104,7 @@ def test_groups_of_wrong_sizes_sound_it() -> None:
     # Everybody in the first group twice: each block alone is what honest people send.
     blocks = [2 * tally.blocks[0], *tally.blocks[1:]]
     reports = [2 * tally.reports[0], *tally.reports[1:]]
-    assert poisoning_alarm(randomizer, Counts(blocks, reports, tally.fingerprint)).sounds
+    assert poisoning_alarm(randomizer, CountTally(blocks, reports, tally.fingerprint)).sounds
 
 
 def test_asking_again_gives_the_same_answer() -> None:
@@ -136,6 +136,6 @@ def test_hashes_logs_empty_and_foreign_tallies_are_refused() -> None:
     with pytest.raises(UnsupportedChannelError, match="not looked for"):
         poisoning_alarm(log, log.tally(log.randomize([1], rng=lw.seeded(1))))
     with pytest.raises(TallyError):
-        poisoning_alarm(codes, Counts([np.zeros(20, dtype=np.int64)], [0], codes.fingerprint))
+        poisoning_alarm(codes, CountTally([np.zeros(20, dtype=np.int64)], [0], codes.fingerprint))
     with pytest.raises(MismatchError):
         poisoning_alarm(codes, honest(RANDOMIZERS["bits"], "uniform", 10, 1))

@@ -73,8 +73,8 @@ def test_numbers_get_the_ladder_and_its_decoder() -> None:
 @pytest.mark.parametrize("size", [2, 3])
 def test_very_few_symbols_are_asked_one_by_one(size: int) -> None:
     found = lw.recommend(lw.Integers(1, size), epsilon=1, users=1000)
-    assert isinstance(found.randomizer, lw.GeneralizedRandomizedResponse)
-    assert found.reason.startswith("generalized-randomized-response: ")
+    assert isinstance(found.randomizer, lw.RandomizedResponse)
+    assert found.reason.startswith("randomized-response: ")
 
 
 def test_on_few_symbols_the_least_predicted_error_wins() -> None:
@@ -98,7 +98,7 @@ def test_on_few_symbols_the_least_predicted_error_wins() -> None:
 def test_labels_get_the_least_variance() -> None:
     few = lw.recommend(lw.Categories(3), epsilon=1, users=1000)
     many = lw.recommend(lw.Categories(300), epsilon=1, users=1000)
-    assert isinstance(few.randomizer, lw.GeneralizedRandomizedResponse)
+    assert isinstance(few.randomizer, lw.RandomizedResponse)
     assert isinstance(few.decoder, lw.LeastSquares)
     assert isinstance(many.randomizer, lw.SubsetSelection)
     assert isinstance(many.decoder, lw.MixturePrior) and many.predicted_by == "simulation"

@@ -9,6 +9,7 @@ import pytest
 
 from lapwing import (
     AdaptiveQuantiles,
+    ExactCounts,
     HistogramQuery,
     Interval,
     MatchingPursuit,
@@ -16,7 +17,6 @@ from lapwing import (
     PrefixSums,
     RunningPrefixSums,
     StepPursuit,
-    Summary,
     SumTree,
     release,
     seeded,
@@ -31,9 +31,9 @@ from lapwing.survey.publication import decode_release
 DOMAIN = Interval(0, 1, bins=64)
 WIDE = Interval(0, 1, bins=256)
 PEOPLE = 4000
-MOVED: dict[str, Any] = {"neighbours": "replace-one", "epsilon": 0.5, "delta": "1e-6"}
-HIDDEN = MOVED | {"neighbours": "add-or-remove-one"}
-PURE = {"neighbours": "replace-one", "epsilon": 0.5}
+MOVED: dict[str, Any] = {"neighbors": "replace-one", "epsilon": 0.5, "delta": "1e-6"}
+HIDDEN = MOVED | {"neighbors": "add-or-remove-one"}
+PURE = {"neighbors": "replace-one", "epsilon": 0.5}
 WITHIN = 0.1
 
 
@@ -45,7 +45,7 @@ def unbiased_noise(mechanism, given, domain, *, releases=200):
     held = domain.left.size
     counts = np.random.default_rng(1).multinomial(PEOPLE, np.full(held, 1 / held))
     whole = np.append(counts, 0)
-    summary = Summary(domain, whole)
+    summary = ExactCounts(domain, whole)
     made = [
         mechanism.release(summary, Promise(**given), rng=seeded(seed)) for seed in range(releases)
     ]
@@ -53,7 +53,7 @@ def unbiased_noise(mechanism, given, domain, *, releases=200):
     noise = np.array([found.answers for found in made]) - matrix @ whole
     # Errors sum to zero over the present symbols: minus the others in the last of them.
     free = matrix[:, : held - 1] - matrix[:, held - 1 : held]
-    if given["neighbours"] == "add-or-remove-one":
+    if given["neighbors"] == "add-or-remove-one":
         free = np.hstack([free, matrix[:, held:]])
     errors = np.linalg.lstsq(free, noise.T, rcond=None)[0].T[:, : held - 1]
     return np.cumsum(errors, axis=1) / PEOPLE
@@ -91,7 +91,7 @@ def test_the_noise_is_that_of_releases(mechanism, given) -> None:
 
 def test_a_projection_has_the_noise_of_its_curve() -> None:
     mechanism = PolynomialProjection(8, monotone=False)
-    summary = Summary(DOMAIN, np.append(np.full(64, 100), 0))
+    summary = ExactCounts(DOMAIN, np.append(np.full(64, 100), 0))
     made = [mechanism.release(summary, Promise(**MOVED), rng=seeded(s)) for s in range(300)]
     operator = made[0].channel.blocks[0].operator
     curves = np.array([operator.curve @ found.answers for found in made]) / 6400
@@ -116,12 +116,12 @@ def test_noise_and_sampling_on_three_distributions(law: str) -> None:
         ),
     }[law]
     truth = np.cumsum(
-        np.mean([Summary.of_values(draw(), WIDE).counts for _ in range(1500)], axis=0)
+        np.mean([ExactCounts.of_values(draw(), WIDE).counts for _ in range(1500)], axis=0)
     )[:256]
     found = []
     operator = None
     for seed in range(250):
-        summary = Summary.of_values(draw(), WIDE)
+        summary = ExactCounts.of_values(draw(), WIDE)
         made = PrefixSums().release(summary, Promise(**MOVED), rng=seeded(seed))
         if operator is None:
             matrix = dense(made.channel.blocks[0].operator)
@@ -145,7 +145,7 @@ def test_the_answer_is_as_far_off_as_it_says(mechanism) -> None:
         for number in range(40):
             column = reference_column(kind, size=64, number=number)
             counts = np.random.default_rng([3, number]).multinomial(PEOPLE, column)
-            summary = Summary(DOMAIN, np.append(counts, 0))
+            summary = ExactCounts(DOMAIN, np.append(counts, 0))
             made = mechanism.release(summary, Promise(**MOVED), rng=seeded(1000 + number))
             curve = decode_release(made).cdf(np.arange(1, 65) / 64)
             found.append(np.abs(curve - np.cumsum(column)).max())

@@ -13,10 +13,10 @@ import pytest
 
 from lapwing import (
     Channel,
-    GeneralizedRandomizedResponse,
     LinearHashing,
     LocalHashing,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     simulate,
 )
 from lapwing.errors import ArgumentError, UnsupportedChannelError
@@ -68,8 +68,8 @@ def test_a_public_coin_splits_the_people_whatever_they_hold() -> None:
 def test_shares_that_floats_sum_a_little_off() -> None:
     blocks = [
         Block(
-            GeneralizedRandomizedResponse(Categories(3), 1).channel.blocks[0].operator,
-            GeneralizedRandomizedResponse(Categories(3), 1).channel.blocks[0].law,
+            RandomizedResponse(Categories(3), 1).channel.blocks[0].operator,
+            RandomizedResponse(Categories(3), 1).channel.blocks[0].law,
             share,
         )
         for share in [0.1] * 10
@@ -79,14 +79,14 @@ def test_shares_that_floats_sum_a_little_off() -> None:
     assert tally.total == 10**6 + 5 and min(tally.reports) > 90_000
 
 
-def test_where_no_joint_law_is_known_everybody_is_randomised() -> None:
+def test_where_no_joint_law_is_known_everybody_is_randomized() -> None:
     hashing = LocalHashing(Categories(3), 1)
     people = np.array([40, 0, 60])
     tally = simulate(hashing, people, rng=1)
     assert tally == simulate(hashing, people, rng=1) != simulate(hashing, people, rng=2)
     assert tally.total == 100 and tally.fingerprint == hashing.fingerprint
     # The law of its counts refuses to be drawn from by itself.
-    with pytest.raises(UnsupportedChannelError, match="randomise every person instead"):
+    with pytest.raises(UnsupportedChannelError, match="randomize every person instead"):
         hashing.channel.blocks[0].sample(people, np.random.default_rng(1))
     # A log says what it holds of every symbol.
     linear = LinearHashing(Categories(3), 1)
@@ -112,7 +112,7 @@ def test_counts_must_be_a_population(counts: list[Any], match: str) -> None:
 
 
 def test_unsigned_counts_and_generators() -> None:
-    randomizer = GeneralizedRandomizedResponse(Categories(3), 1)
+    randomizer = RandomizedResponse(Categories(3), 1)
     people = np.array([5, 0, 7], dtype=np.uint16)
     by_seed = simulate(randomizer, people, rng=5)
     assert by_seed == simulate(randomizer, people, rng=np.random.default_rng(5))

@@ -21,7 +21,7 @@ from lapwing.survey.registry import DECODERS, RANDOMIZERS, load_plugins
 from lapwing.testing import check_decoder, check_randomizer
 from tests.plugins.installed import install, install_example
 
-COLOURS = lw.Categories(["red", "green", "blue", "other"])
+COLORS = lw.Categories(["red", "green", "blue", "other"])
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +43,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _example(epsilon: Any = 1) -> Any:
-    return RANDOMIZERS["own-or-any"](COLOURS, epsilon)
+    return RANDOMIZERS["own-or-any"](COLORS, epsilon)
 
 
 def _overwritten(randomizer: Any, threshold: int) -> Any:
@@ -54,7 +54,7 @@ def _overwritten(randomizer: Any, threshold: int) -> Any:
 
 def test_a_survey_of_somebody_elses_randomizer_is_asked_stored_and_decoded(site: Path) -> None:
     assert load_plugins() == ["own-or-any", "clipped-inverse"]
-    survey = lw.Survey("colours", _example())
+    survey = lw.Survey("colors", _example())
     again = lw.Survey.from_json(survey.to_json())
     assert again == survey and again.fingerprint == survey.fingerprint
     people = ["red"] * 6000 + ["blue"] * 2000
@@ -208,7 +208,7 @@ class _Elsewhere(_Shifted):
 )
 def test_a_survey_passes_no_wrong_answer_on(site: Path, wrong: Any, message: str) -> None:
     load_plugins()
-    survey = lw.Survey("colours", _example())
+    survey = lw.Survey("colors", _example())
     tally = survey.tally(survey.randomize(["red"] * 9, rng=lw.seeded(1)))
     with pytest.raises(ArgumentError, match=message):
         survey.decode(tally, decoder=wrong(DECODERS["clipped-inverse"]()))
@@ -232,7 +232,7 @@ def test_a_decoder_that_is_wrong_on_purpose_is_rejected(
 
 def test_a_document_loads_no_package(site: Path) -> None:
     load_plugins()
-    text = lw.Survey("colours", _example()).to_json()
+    text = lw.Survey("colors", _example()).to_json()
     (site / "survey.json").write_text(text)
     code = (
         "import sys; from lapwing import Survey\n"
@@ -312,7 +312,7 @@ def test_one_that_takes_the_name_of_ours_is_refused(site: Path) -> None:
 
 def test_without_the_package_its_survey_is_refused_by_name(site: Path) -> None:
     load_plugins()
-    text = lw.Survey("colours", _example()).to_json()
+    text = lw.Survey("colors", _example()).to_json()
     RANDOMIZERS._registered.clear()
     with pytest.raises(FormatError, match=r"got 'own-or-any'"):
         lw.Survey.from_json(text)
@@ -384,7 +384,7 @@ def test_a_defect_of_a_plug_in_is_not_called_ours(site: Path) -> None:
         "    def decode(self, channel, tally):\n        return int('a value')\n"
     )
     install(site, "others-failing", {"lapwing.decoders": {"fails": "others_fails:Fails"}})
-    survey = lw.Survey("s", lw.GeneralizedRandomizedResponse(COLOURS, 1))
+    survey = lw.Survey("s", lw.RandomizedResponse(COLORS, 1))
     tally = survey.tally(survey.randomize(["red"] * 9, rng=lw.seeded(1)))
     (site / "s.json").write_text(survey.to_json())
     (site / "t.json").write_text(json.dumps(tally.to_document()))

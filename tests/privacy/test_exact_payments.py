@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing import Guarantee, Interval, Ledger, Promise
-from lapwing.central.matching_pursuit import MatchingPursuit
 from lapwing.errors import ArgumentError, BudgetError, FormatError, PrivacyError
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
 from lapwing.privacy.ledger import SLACK, Entry
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
-from lapwing.protocol.messages.summary import for_curator
+from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.registry import MECHANISMS
 from tests.mistaken import mistaken
 

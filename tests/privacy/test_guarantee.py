@@ -219,9 +219,9 @@ CENTRAL = Guarantee(Fraction(3), Fraction(1, 10**6), "add-or-remove-one", "centr
 
 
 def test_a_guarantee_says_everything() -> None:
-    assert str(LOCAL) == "epsilon = 0.1, pure, neighbours replace-one, local model"
+    assert str(LOCAL) == "epsilon = 0.1, pure, neighbors replace-one, local model"
     assert str(CENTRAL) == (
-        "epsilon = 3, delta = 1e-06, neighbours add-or-remove-one, central model"
+        "epsilon = 3, delta = 1e-06, neighbors add-or-remove-one, central model"
     )
     for guarantee in (LOCAL, CENTRAL):
         again = Guarantee.from_document(guarantee.to_document())
@@ -259,8 +259,8 @@ def test_an_illegal_guarantee(fields: Any) -> None:
         {"epsilon": None},
         {"delta": "1"},
         {"delta": "x"},
-        {"neighbours": []},
-        {"neighbours": "substitute"},
+        {"neighbors": []},
+        {"neighbors": "substitute"},
         {"model": None},
         {"more": 1},
     ],

@@ -24,9 +24,9 @@ STEADY = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def promise(
-    epsilon: Any, delta: Any = 0, neighbours: Any = "replace-one", model: Any = "local"
+    epsilon: Any, delta: Any = 0, neighbors: Any = "replace-one", model: Any = "local"
 ) -> Guarantee:
-    return Guarantee(Fraction(epsilon), Fraction(delta), neighbours, model)
+    return Guarantee(Fraction(epsilon), Fraction(delta), neighbors, model)
 
 
 def test_ten_tenths_are_one() -> None:
@@ -71,7 +71,7 @@ def test_deltas_add_too() -> None:
 @pytest.mark.parametrize(
     "other",
     [
-        promise(1, neighbours="add-or-remove-one"),
+        promise(1, neighbors="add-or-remove-one"),
         promise(1, model="central"),
         promise(1, "1e-6", model="shuffle"),
     ],

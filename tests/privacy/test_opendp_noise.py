@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing import Interval, PrefixSums, Promise, Summary, seeded
+from lapwing import ExactCounts, Interval, PrefixSums, Promise, seeded
 from lapwing.errors import PrivacyError
 from lapwing.privacy.integer_noise import SMOOTHING, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import concentrated_epsilon
@@ -108,7 +108,7 @@ class TestAsBackend:
     PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
 
     def test_a_release_keeps_its_promise_and_can_be_read(self) -> None:
-        summary = Summary.of_values(np.linspace(0, 1, 5000), Interval(0, 1, bins=64))
+        summary = ExactCounts.of_values(np.linspace(0, 1, 5000), Interval(0, 1, bins=64))
         mechanism = PrefixSums(noise="discrete-normal")
         release = mechanism.release(summary, self.PROMISE)
         part = release.parts[0]
@@ -129,7 +129,7 @@ class TestAsBackend:
         assert not accepts(multinomial_tail(counts, wide))
 
     def test_it_is_noise_around_zero(self) -> None:
-        # At this width every draw is its centre; a centre off by one hides in the law of 2000.
+        # At this width every draw is its center; a center off by one hides in the law of 2000.
         narrow = Noise("discrete-normal", Fraction(1, 2**20))
         assert narrow.draw(50, seeded(1)).tolist() == [0] * 50
 

@@ -39,7 +39,7 @@ class TestEvery:
     def test_a_guarantee_names_its_relation(self, promise):
         loss = calibrated(promise, UNIT).loss(UNIT)
         guarantee = promise.guarantee(loss)
-        assert guarantee.neighbours == promise.neighbours and guarantee.model == "central"
+        assert guarantee.neighbors == promise.neighbors and guarantee.model == "central"
         assert loss.within(guarantee.epsilon, guarantee.delta)
 
 
@@ -89,7 +89,7 @@ def test_other_kinds_of_noise_on_request():
         {},
         {**EVERY[0].to_document(), "delta": 0.5},
         {**EVERY[0].to_document(), "epsilon": None},
-        {**EVERY[0].to_document(), "neighbours": "x"},
+        {**EVERY[0].to_document(), "neighbors": "x"},
         {**EVERY[0].to_document(), "epsilon": "0.10"},
         {**EVERY[0].to_document(), "epsilon": "1/10"},
         {**EVERY[0].to_document(), "epsilon": 0.1},

@@ -14,10 +14,10 @@ from scipy.stats import binom
 
 from lapwing import (
     Categories,
-    GeneralizedRandomizedResponse,
     HadamardResponse,
     LinearHashing,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     Rappor,
     SubsetSelection,
     UnaryEncoding,
@@ -62,7 +62,7 @@ def two_numbers(
 @pytest.mark.parametrize("users", [1, 2, 3, 7, 20])
 def test_the_bounds_are_the_sums_they_are_said_to_be(users: int, local_epsilon: float) -> None:
     p = math.exp(local_epsilon)
-    distance = (p - 1) / (p + 15)  # of generalised response on 16 symbols
+    distance = (p - 1) / (p + 15)  # of generalized response on 16 symbols
     for epsilon in (0.0, 0.1 * local_epsilon, 0.5 * local_epsilon, 0.9 * local_epsilon):
         exact = two_numbers(epsilon, local_epsilon, users, Fraction(1 / p), Fraction(1))
         found = clones_delta(epsilon, local_epsilon=local_epsilon, users=users)
@@ -112,10 +112,8 @@ def exact_delta_of(channel: np.ndarray, users: int, epsilon: float) -> float:
 
 
 def response(symbols: int, epsilon: float) -> np.ndarray:
-    """Return the table of a generalised response: float64 [outputs, values]."""
-    return dense(
-        GeneralizedRandomizedResponse(Categories(symbols), epsilon).channel.blocks[0].operator
-    )
+    """Return the table of a generalized response: float64 [outputs, values]."""
+    return dense(RandomizedResponse(Categories(symbols), epsilon).channel.blocks[0].operator)
 
 
 def hadamard_table(epsilon: float) -> np.ndarray:
@@ -245,7 +243,7 @@ def test_grouped_numbers_of_clones_can_only_raise_the_bound() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        GeneralizedRandomizedResponse,
+        RandomizedResponse,
         UnaryEncoding,
         OptimizedUnaryEncoding,
         SubsetSelection,
@@ -273,7 +271,7 @@ def test_stated_total_variations_are_those_of_every_two_values(make: Any) -> Non
 def test_what_a_shuffled_randomizer_promises() -> None:
     bits = OptimizedUnaryEncoding(Categories(100), 1)
     promise = amplified(bits, users=10_000, delta="1e-6")
-    assert promise.model == "shuffle" and promise.neighbours == "replace-one"
+    assert promise.model == "shuffle" and promise.neighbors == "replace-one"
     assert promise.delta == Fraction(1, 10**6)
     bound = amplified_epsilon(
         1.0, users=10_000, delta=1e-6, total_variation=float(bits.total_variation)

@@ -11,11 +11,11 @@ from scipy import stats
 
 from lapwing import (
     Distribution,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LeastSquares,
     MultiscaleWave,
+    RandomizedResponse,
     SpectralPrior,
     SquareWave,
     simulate,
@@ -54,7 +54,7 @@ def test_a_bin_that_stands_out_is_found_where_it_is(place: int, domain: Any) -> 
         assert found.tolist() == expected
 
 
-def test_neighbouring_atoms_do_not_hide_each_other() -> None:
+def test_neighboring_atoms_do_not_hide_each_other() -> None:
     mass = np.full(32, 0.5 / 32)
     mass[[10, 11, 20]] += 0.5 / 3
     found = find_atoms(law(mass, 0.005), BINS.left, BINS.right)
@@ -62,7 +62,7 @@ def test_neighbouring_atoms_do_not_hide_each_other() -> None:
 
 
 def test_a_threshold_is_the_normal_one() -> None:
-    """Just above and just below: the contrast of a bin with four neighbours has variance 2."""
+    """Just above and just below: the contrast of a bin with four neighbors has variance 2."""
     critical = stats.norm.ppf(1 - 0.01 / 32)
     mass = spike(15, 0.2)
     excess = mass[15] - 2 * mass[0]
@@ -86,7 +86,7 @@ def test_bins_of_equal_ratio_are_compared_by_their_width() -> None:
     assert found.tolist() == [8]
 
 
-def test_declared_atoms_are_neither_found_nor_neighbours() -> None:
+def test_declared_atoms_are_neither_found_nor_neighbors() -> None:
     domain = Interval(0, 1, bins=8, atoms=(0, 0.5))
     mass = np.full(domain.size, 0.06)
     mass[domain.left == domain.right] = 0.26
@@ -109,7 +109,7 @@ def test_whole_numbers_that_stand_out_are_found_at_a_point() -> None:
     assert atom.share == pytest.approx(0.5)
 
 
-def test_the_share_is_what_is_beyond_the_neighbours() -> None:
+def test_the_share_is_what_is_beyond_the_neighbors() -> None:
     mass = spike(15, 0.2)
     (atom,) = Distribution(BINS, mass, uncertainty=law(mass, 0.01)).atoms
     assert atom == Atom(15 / 32, 0.5, pytest.approx(0.2), atom.low, atom.high, declared=False)
@@ -257,7 +257,7 @@ def test_the_default_decoder_finds_what_is_there() -> None:
 
 def test_many_symbols_take_no_matrix() -> None:
     domain = Integers(0, 2**16 - 1)
-    response = GeneralizedRandomizedResponse(domain, 12)
+    response = RandomizedResponse(domain, 12)
     counts = np.full(domain.size, 10, dtype=np.int64)
     counts[777] = 500_000
     result = LeastSquares().decode(response.channel, simulate(response, counts, rng=1))

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from lapwing import (
     Categories,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LapwingError,
     LeastSquares,
+    RandomizedResponse,
     SquareWave,
     simulate,
 )
@@ -126,7 +126,7 @@ def dense_sums(law: Uncertainty, target: Any) -> np.ndarray:
     if target == "population":
         m = law.plug_in
         covariance = covariance + (np.diag(m) - np.outer(m, m)) / law.reports
-    lower = np.tril(np.ones((law.centre.size, law.centre.size)))
+    lower = np.tril(np.ones((law.center.size, law.center.size)))
     return lower @ covariance @ lower.T + np.diag(law.remainder)
 
 
@@ -136,16 +136,16 @@ def test_deviations_against_the_dense_covariance(seed: int, target: Any) -> None
     law = some_law(seed)
     sums = dense_sums(law, target)
     assert law.cdf_deviation(target) == pytest.approx(np.sqrt(np.diag(sums)), rel=1e-12)
-    steps = np.eye(law.centre.size) - np.eye(law.centre.size, k=-1)
+    steps = np.eye(law.center.size) - np.eye(law.center.size, k=-1)
     masses = steps @ sums @ steps.T
     rng = np.random.default_rng(seed)
-    for weights in [*rng.normal(size=(3, law.centre.size)), np.eye(law.centre.size)[2]]:
+    for weights in [*rng.normal(size=(3, law.center.size)), np.eye(law.center.size)[2]]:
         expected = np.sqrt(weights @ masses @ weights)
         assert law.deviation(weights, target) == pytest.approx(expected, rel=1e-12)
 
 
 def bands(law: Uncertainty, *, ordered: bool = True, level: float = 0.9) -> dict[Any, Band]:
-    ends = np.arange(law.centre.size + 1.0)
+    ends = np.arange(law.center.size + 1.0)
     return {
         (kind, target): law.band(
             level=level,
@@ -165,7 +165,7 @@ def test_a_pointwise_band_is_the_normal_interval() -> None:
     for target in ("empirical", "population"):
         made = bands(law)["pointwise", target]
         reach = z * law.cdf_deviation(target)  # type: ignore[arg-type]
-        heights = np.cumsum(law.centre)
+        heights = np.cumsum(law.center)
         assert made.low == pytest.approx(np.clip(heights - reach, 0, 1))
         assert made.high == pytest.approx(np.clip(heights + reach, 0, 1))
         assert (made.level, made.kind, made.target) == (0.9, "pointwise", target)
@@ -176,8 +176,8 @@ def test_a_pointwise_band_is_the_normal_interval() -> None:
 def estimates() -> dict[str, Uncertainty]:
     wave = SquareWave(Interval(0, 1, bins=12), 2)
     ring = SquareWave(Interval(0, 24, bins=12, circular=True), 2)
-    response = GeneralizedRandomizedResponse(Integers(1, 12), 2)
-    labels = GeneralizedRandomizedResponse(Categories(12), 2)
+    response = RandomizedResponse(Integers(1, 12), 2)
+    labels = RandomizedResponse(Categories(12), 2)
     counts = np.arange(12) * 3000 + 500
     return {
         randomizer.domain.__class__.__name__ + randomizer.name: linear_estimate(
@@ -278,12 +278,12 @@ def test_the_critical_value_against_a_dense_simulation(cumulative: bool, level: 
 
 
 def test_bands_of_shares() -> None:
-    law = estimates()["Categoriesgeneralized-randomized-response"]
+    law = estimates()["Categoriesrandomized-response"]
     made = bands(law, ordered=False)["pointwise", "empirical"]
     deviation = np.sqrt(np.diag(law.noise.dense()))
     z = NormalDist().inv_cdf(0.95)
     assert made.points.tolist() == list(range(12))
-    assert made.low == pytest.approx(np.clip(law.centre - z * deviation, 0, 1))
+    assert made.low == pytest.approx(np.clip(law.center - z * deviation, 0, 1))
 
 
 def test_an_estimate_without_error_has_a_band_without_width() -> None:
@@ -325,7 +325,7 @@ def test_a_variant_answers_for_its_own_kind() -> None:
 
 def naive_given_present(law: Uncertainty) -> Uncertainty:
     """The broken version: masses divided by the share of the present, as if that were known."""
-    present = 1 - law.centre[-1]
+    present = 1 - law.center[-1]
     noise = Covariance(
         law.noise.diagonal[:-1] / present**2, law.noise.factor[:-1] / present, law.noise.signs
     )
@@ -336,7 +336,7 @@ def naive_given_present(law: Uncertainty) -> Uncertainty:
 def test_given_present_against_simulated_tallies(target: Any) -> None:
     """Conditional CDFs of many tallies have the moments that the delta method says."""
     domain = Integers(0, 4, missing="bin")
-    response = GeneralizedRandomizedResponse(domain, 2)
+    response = RandomizedResponse(domain, 2)
     rng = np.random.default_rng(11)
     counts = np.array([100, 200, 300, 150, 250, 600]) * 1000
     people, share = counts.sum(), counts / counts.sum()
@@ -345,10 +345,10 @@ def test_given_present_against_simulated_tallies(target: Any) -> None:
     for row in samples:
         drawn = rng.multinomial(people, share) if target == "population" else counts
         tally = simulate(response, drawn, rng=rng)
-        centre = linear_estimate(response.channel, tally, plug_in=share).centre
-        row[:] = np.cumsum(centre[:-1])[:-1] / centre[:-1].sum()
+        center = linear_estimate(response.channel, tally, plug_in=share).center
+        row[:] = np.cumsum(center[:-1])[:-1] / center[:-1].sum()
     at_truth = linear_estimate(response.channel, simulate(response, counts, rng=1), plug_in=share)
-    at_truth = replace(at_truth, centre=share)
+    at_truth = replace(at_truth, center=share)
     for law, right in ((at_truth.given_present(), True), (naive_given_present(at_truth), False)):
         covariance = dense_sums(law, target)[:-1, :-1]
         # Errors are of the order 1e-3, so all is scaled to numbers of people.
@@ -356,14 +356,14 @@ def test_given_present_against_simulated_tallies(target: Any) -> None:
         assert accepts(tail) is right
     law = at_truth.given_present()
     assert law.reports == 1_000_000 and law.plug_in.sum() == pytest.approx(1)
-    assert law.centre == pytest.approx(share[:-1] / share[:-1].sum())
+    assert law.center == pytest.approx(share[:-1] / share[:-1].sum())
 
 
 def test_given_present_keeps_the_variants() -> None:
     law = replace(some_law(1), variants=Variants(population_pointwise=some_law(2)))
     found = law.given_present().variants.population_pointwise
     assert found is not None
-    assert found.centre.tolist() == some_law(2).given_present().centre.tolist()
+    assert found.center.tolist() == some_law(2).given_present().center.tolist()
 
 
 def test_tails_widen_a_band_and_are_stored() -> None:
@@ -396,11 +396,11 @@ def test_stored_and_back() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        {"centre": "AAAA"},
-        {"centre": "not base64"},
-        {"centre": "\u00e4"},
-        {"centre": None},
-        {"centre": [1.0]},
+        {"center": "AAAA"},
+        {"center": "not base64"},
+        {"center": "\u00e4"},
+        {"center": None},
+        {"center": [1.0]},
         {"factor": ""},
         {"signs": ""},
         {"remainder": "AAAAAAAA8H8=" * 7},

@@ -13,7 +13,7 @@ DAY = lw.Interval(0, 4, bins=4, missing="bin")
 
 
 def decoded(counts: list[int], domain: lw.Interval | lw.Categories, seed: int) -> lw.Distribution:
-    response = lw.GeneralizedRandomizedResponse(domain, 4)
+    response = lw.RandomizedResponse(domain, 4)
     made = lw.LeastSquares().decode(response.channel, lw.simulate(response, counts, rng=seed))
     assert isinstance(made, lw.Distribution)
     return made

@@ -14,11 +14,11 @@ from lapwing import (
     Categories,
     Difference,
     Distribution,
-    GeneralizedRandomizedResponse,
     Guarantee,
     Integers,
     Interval,
     LeastSquares,
+    RandomizedResponse,
     SignedEstimate,
     SquareWave,
     simulate,
@@ -117,7 +117,7 @@ def test_what_was_promised_by_both_together(
     second = dataclasses.replace(first, guarantee=dataclasses.replace(LOCAL, epsilon=other))
     promise = first.difference(second, people=people).guarantee
     assert promise is not None and promise.epsilon == expected
-    assert (promise.neighbours, promise.model) == ("replace-one", "local")
+    assert (promise.neighbors, promise.model) == ("replace-one", "local")
 
 
 def test_the_safe_promise_is_the_default_and_unlike_ones_have_none() -> None:
@@ -174,7 +174,7 @@ def test_without_both_error_laws_there_is_no_band() -> None:
 
 
 def test_shares_of_labels_differ() -> None:
-    response = GeneralizedRandomizedResponse(Categories(["a", "b", "c"]), 3)
+    response = RandomizedResponse(Categories(["a", "b", "c"]), 3)
     first = decoded(np.array([5000, 3000, 2000]), 1, response)
     second = decoded(np.array([3000, 3000, 4000]), 2, response)
     made = first.difference(second)
@@ -186,7 +186,7 @@ def test_shares_of_labels_differ() -> None:
 
 def test_missing_values_are_left_out_of_both() -> None:
     domain = Integers(0, 2, missing="bin")
-    response = GeneralizedRandomizedResponse(domain, 3)
+    response = RandomizedResponse(domain, 3)
     first = decoded(np.array([500, 300, 100, 900]), 1, response)
     second = decoded(np.array([300, 300, 300, 100]), 2, response)
     made = first.difference(second)

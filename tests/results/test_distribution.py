@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from lapwing import (
     Categories,
     Distribution,
-    GeneralizedRandomizedResponse,
     Guarantee,
     Integers,
     Interval,
     LapwingError,
     LeastSquares,
+    RandomizedResponse,
     SquareWave,
     simulate,
 )
@@ -204,8 +204,8 @@ def test_the_representation_shows_no_numbers() -> None:
 
 def decoded() -> dict[str, Distribution]:
     wave = SquareWave(Interval(0, 1, bins=8), 2)
-    missing = GeneralizedRandomizedResponse(DOMAINS["integers-missing"], 2)
-    labels = GeneralizedRandomizedResponse(DOMAINS["labels"], Fraction(1, 3))
+    missing = RandomizedResponse(DOMAINS["integers-missing"], 2)
+    labels = RandomizedResponse(DOMAINS["labels"], Fraction(1, 3))
     out = {}
     for name, randomizer in (("wave", wave), ("missing", missing), ("labels", labels)):
         counts = 1000 * (np.arange(randomizer.domain.size) + 1)
@@ -260,13 +260,13 @@ def test_the_band_among_those_present() -> None:
     assert band is not None and band.points.tolist() == [0, 1, 2, 3, 4]
     assert made.uncertainty is not None
     expected = made.uncertainty.given_present()
-    assert band.low.size == expected.centre.size == 5
+    assert band.low.size == expected.center.size == 5
     share = made.share_in_band()
     assert share is not None and 0.5 <= share <= 1
     # When by the counts nobody's value is present, there is no band rather than a wild one.
     law = made.uncertainty
-    centre = np.array([-0.1, -0.1, 0, 0, 0, 1.2])
-    gone = dataclasses.replace(made, uncertainty=dataclasses.replace(law, centre=centre))
+    center = np.array([-0.1, -0.1, 0, 0, 0, 1.2])
+    gone = dataclasses.replace(made, uncertainty=dataclasses.replace(law, center=center))
     assert gone.confidence_band() is None and gone.share_in_band() is None
 
 

@@ -24,7 +24,7 @@ def released(domain: lw.Interval) -> Group:
         return lw.release(
             numbers.random(PEOPLE),
             domain,
-            neighbours="replace-one",
+            neighbors="replace-one",
             epsilon=1,
             rng=lw.seeded(seed),
         ).distribution
@@ -49,7 +49,7 @@ def of_labels(numbers: np.random.Generator, seed: int) -> lw.Distribution:
     labels = lw.Categories(["a", "b", "c"], missing="category")
     held = numbers.choice(["a", "b", "c"], PEOPLE)
     return lw.release(
-        held, labels, neighbours="replace-one", epsilon=1, rng=lw.seeded(seed)
+        held, labels, neighbors="replace-one", epsilon=1, rng=lw.seeded(seed)
     ).distribution
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Categories, Guarantee, HashedTexts, HeavyHitters, Integers
+from lapwing import Categories, Guarantee, HashedStrings, HeavyHitters, Integers
 from lapwing.errors import ArgumentError, FormatError
 
 PROMISE = Guarantee(Fraction(1), Fraction(0), "replace-one", "local")
@@ -45,7 +45,7 @@ def test_values_and_remainder() -> None:
     assert found().remainder == 0.1875
     whole = found(domain=Integers(10, 30), symbols=np.array([7, 20, 3]))
     assert whole.values == [17, 30, 13]
-    named = found(domain=HashedTexts(32), labels=["a", "b", "c"])
+    named = found(domain=HashedStrings(32), labels=["a", "b", "c"])
     assert named.values == ["a", "b", "c"]
     missing = found(domain=Categories(7, missing="category"), symbols=np.array([7, 0, 3]))
     assert missing.values == [None, 0, 3]

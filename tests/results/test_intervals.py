@@ -21,10 +21,10 @@ from lapwing import (
     Categories,
     Cumulative,
     Distribution,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LeastSquares,
+    RandomizedResponse,
     SignedEstimate,
     SquareWave,
     kolmogorov_smirnov,
@@ -42,7 +42,7 @@ STEADY = settings(deadline=None, max_examples=60, derandomize=True)
 
 
 def known(mass: list[float], deviation: float = 0.0) -> Uncertainty:
-    """Return a law with this centre; two neighbouring masses trade an error."""
+    """Return a law with this center; two neighboring masses trade an error."""
     size = len(mass)
     factor = np.zeros((size, 1))
     factor[:2, 0] = deviation, -deviation
@@ -251,7 +251,7 @@ def test_illegal_questions_are_refused() -> None:
 
 
 def test_labels_have_intervals_of_shares_only() -> None:
-    response = GeneralizedRandomizedResponse(Categories(["a", "b", "c"]), 2)
+    response = RandomizedResponse(Categories(["a", "b", "c"]), 2)
     result = LeastSquares().decode(response.channel, simulate(response, [900, 500, 100], rng=1))
     assert isinstance(result, Distribution)
     low, high = result.share_interval("b") or (1, 0)
@@ -272,7 +272,7 @@ def test_labels_have_intervals_of_shares_only() -> None:
 
 def test_missing_values_widen_what_is_said_of_those_present() -> None:
     domain = Integers(0, 2, missing="bin")
-    response = GeneralizedRandomizedResponse(domain, 2)
+    response = RandomizedResponse(domain, 2)
     result = LeastSquares().decode(
         response.channel, simulate(response, [300, 200, 100, 400], rng=1)
     )

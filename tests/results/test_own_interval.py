@@ -19,9 +19,9 @@ SIZE = 8
 def smoothed(domain: Any, seed: int) -> Distribution:
     """Return masses that have nothing to do with their error law."""
     rng = np.random.default_rng(seed)
-    mass, centre = rng.dirichlet(np.full(SIZE, 0.5), size=2)
-    noise = Covariance(1e-6 * centre, 1e-3 * centre[:, None], np.array([-1.0]))
-    law = Uncertainty(centre, noise, np.zeros(SIZE), centre, 1000, "by hand")
+    mass, center = rng.dirichlet(np.full(SIZE, 0.5), size=2)
+    noise = Covariance(1e-6 * center, 1e-3 * center[:, None], np.array([-1.0]))
+    law = Uncertainty(center, noise, np.zeros(SIZE), center, 1000, "by hand")
     return Distribution(domain, mass, uncertainty=law)
 
 

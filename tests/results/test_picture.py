@@ -11,10 +11,10 @@ import pytest
 from lapwing import (
     Categories,
     Distribution,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LeastSquares,
+    RandomizedResponse,
     SignedEstimate,
     simulate,
 )
@@ -76,7 +76,7 @@ def test_a_logarithmic_axis_has_a_density_per_factor_of_ten() -> None:
 
 def test_each_picture_says_how_many_people_and_what_they_were_promised() -> None:
     promise = Guarantee(1, 0, "replace-one", "local")
-    expected = "1,234 people; epsilon = 1, pure, neighbours replace-one, local model"
+    expected = "1,234 people; epsilon = 1, pure, neighbors replace-one, local model"
     for domain in (ATOMS, Integers(0, 4), Categories(5)):
         made = Distribution(domain, np.full(5, 0.2), reports=1234, guarantee=promise)
         assert {picture.title for picture in made.pictures()} == {expected}
@@ -157,7 +157,7 @@ def test_a_picture_needs_no_drawing_library() -> None:
 
 @pytest.mark.parametrize("domain", [Interval(0, 4, bins=4), Interval(0, 4, bins=2, atoms=(0, 1))])
 def test_a_band_reaches_over_a_bin_as_an_answer_does(domain: Interval) -> None:
-    response = GeneralizedRandomizedResponse(domain, 2)
+    response = RandomizedResponse(domain, 2)
     counts = 500 * np.arange(1, domain.size + 1)
     signed = LeastSquares(simplex=False).decode(response.channel, simulate(response, counts, rng=1))
     assert isinstance(signed, SignedEstimate)

@@ -16,10 +16,10 @@ import pytest
 from lapwing import (
     Categories,
     Distribution,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LeastSquares,
+    RandomizedResponse,
     SquareWave,
     simulate,
 )
@@ -58,7 +58,7 @@ def decoded(name: str) -> tuple[Distribution, Distribution]:
     domain = DOMAINS[name]
     counts = 2000 + 100 * np.arange(domain.size)
     wave = domain.ordered and domain.missing_index is None and name != "atoms"
-    randomizer = (SquareWave if wave else GeneralizedRandomizedResponse)(domain, 4)
+    randomizer = (SquareWave if wave else RandomizedResponse)(domain, 4)
     made = LeastSquares().decode(randomizer.channel, simulate(randomizer, counts, rng=1))
     assert isinstance(made, Distribution)
     return made, Distribution.of_counts(counts, domain)
@@ -170,7 +170,7 @@ def with_a_found_atom() -> Distribution:
     domain = Interval(0, 64, bins=32)
     counts = np.full(32, 1000)
     counts[20] = 20_000
-    randomizer = GeneralizedRandomizedResponse(domain, 6)
+    randomizer = RandomizedResponse(domain, 6)
     made = LeastSquares().decode(randomizer.channel, simulate(randomizer, counts, rng=1))
     assert isinstance(made, Distribution) and [atom.left for atom in made.atoms] == [40]
     return made
@@ -381,11 +381,11 @@ def test_plot_shows_what_the_command_line_shows() -> None:
     from matplotlib import pyplot
 
     made, truth = decoded("bins")
-    ax = made.plot(truth=truth, title="now", label="metres")
+    ax = made.plot(truth=truth, title="now", label="meters")
     assert ax.figure.number in pyplot.get_fignums()  # so that a notebook shows it
     shown, expected = io.BytesIO(), io.BytesIO()
     write_picture(ax.figure, shown, kind="png")
-    figure = figure_of(*made.pictures(truth=truth), title="now", label="metres")
+    figure = figure_of(*made.pictures(truth=truth), title="now", label="meters")
     write_picture(figure, expected, kind="png")
     assert shown.getvalue() == expected.getvalue()
     assert len(ax.figure.axes) == 2 and ax is ax.figure.axes[-1]
@@ -400,9 +400,9 @@ SEEN_BY = {
 }
 
 
-def lightness_and_hue(colour: str, eye: Any) -> np.ndarray:
-    """Return CIELAB of an sRGB colour as somebody sees it."""
-    parts = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
+def lightness_and_hue(color: str, eye: Any) -> np.ndarray:
+    """Return CIELAB of an sRGB color as somebody sees it."""
+    parts = np.array([int(color[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     seen = np.clip(np.asarray(eye) @ linear, 0, 1)
     to_xyz = [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
@@ -411,9 +411,9 @@ def lightness_and_hue(colour: str, eye: Any) -> np.ndarray:
 
 
 @pytest.mark.parametrize("eye", SEEN_BY)
-def test_everybody_tells_the_colours_apart(eye: str) -> None:
-    def least(colours: list[str]) -> float:
-        seen = [lightness_and_hue(colour, SEEN_BY[eye]) for colour in colours]
+def test_everybody_tells_the_colors_apart(eye: str) -> None:
+    def least(colors: list[str]) -> float:
+        seen = [lightness_and_hue(color, SEEN_BY[eye]) for color in colors]
         return min(float(np.linalg.norm(a - b)) for a, b in combinations(seen, 2))
 
     assert least([ESTIMATE, TINT, TRUTH, "#ffffff"]) > 20

@@ -12,7 +12,7 @@ from lapwing import (
     Categories,
     Difference,
     Distribution,
-    GeneralizedRandomizedResponse,
+    RandomizedResponse,
     Rappor,
     Survey,
     seeded,
@@ -20,8 +20,8 @@ from lapwing import (
 from lapwing.errors import MismatchError, WeakAnswerWarning
 from lapwing.privacy.sampling.randomness import WORD
 
-FRESH = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green"]), 1))
-KEPT = Survey("colour", FRESH.randomizer, remembered=True)
+FRESH = Survey("color", RandomizedResponse(Categories(["red", "green"]), 1))
+KEPT = Survey("color", FRESH.randomizer, remembered=True)
 HABIT = Survey("habit", Rappor(Categories(["red", "green"]), 1))
 
 

@@ -102,15 +102,15 @@ def test_where_all_are_shown_nothing_is_chosen() -> None:
 def test_of_very_many_labels_the_critical_value_is_that_of_independent_ones() -> None:
     size = 2**15 + 1
     noise = Covariance(np.full(size, 1e-8), np.zeros((size, 0)), np.zeros(0))
-    centre = np.full(size, 1 / size)
-    law = Uncertainty(centre, noise, np.zeros(size), simplex(centre), 1000, "by hand")
+    center = np.full(size, 1 / size)
+    law = Uncertainty(center, noise, np.zeros(size), simplex(center), 1000, "by hand")
     used = np.ones(size, dtype=np.bool_)
     found = law.critical_value(0.95, np.full(size, 1e-4), used, cumulative=False)
     assert stats.norm.cdf(found) - stats.norm.cdf(-found) == pytest.approx(0.95 ** (1 / size))
     # Simulated, of one less: 1000 draws of the largest are within a few hundredths.
     less = replace(
         law,
-        centre=centre[:-1],
+        center=center[:-1],
         noise=Covariance(noise.diagonal[:-1], noise.factor[:-1], noise.signs),
         remainder=np.zeros(size - 1),
     )
@@ -121,9 +121,9 @@ def test_of_very_many_labels_the_critical_value_is_that_of_independent_ones() ->
 def test_tables_and_summaries_show_each_estimate_in_its_own_interval() -> None:
     # Shares that a decoder made smaller than the error law's own estimate.
     size = 40
-    centre = np.full(size, 1 / size)
+    center = np.full(size, 1 / size)
     noise = Covariance(np.full(size, 1e-8), np.zeros((size, 0)), np.zeros(0))
-    law = Uncertainty(centre, noise, np.zeros(size), centre, 1000, "as it is")
+    law = Uncertainty(center, noise, np.zeros(size), center, 1000, "as it is")
     mass = np.append(np.full(size - 1, 0.5 / size), 1 - (size - 1) * 0.5 / size)
     found = Distribution(Categories(size), mass, 1000, uncertainty=law)
     for kind in ("pointwise", "simultaneous"):
@@ -131,7 +131,7 @@ def test_tables_and_summaries_show_each_estimate_in_its_own_interval() -> None:
         rows = zip(table["low"], table["share"], table["high"], strict=True)
         assert all(low <= share <= high for low, share, high in rows)
         assert table["low"][0] == mass[0] and table["high"][0] > 1 / size
-    assert f"({100 * centre[0]:.3g}" not in found.summary()
+    assert f"({100 * center[0]:.3g}" not in found.summary()
     shown = found.summary().splitlines()[1].split("%")
     assert float(shown[0].split()[-1]) <= float(shown[-2].split()[-1])
     line = Distribution(Interval(0, 1, bins=size), mass, 1000, uncertainty=law).to_dict()
@@ -141,9 +141,9 @@ def test_tables_and_summaries_show_each_estimate_in_its_own_interval() -> None:
 
 def test_the_interval_of_a_cdf_never_falls_and_holds_it() -> None:
     """The band of an unbiased estimate does fall, and a decoded curve may leave it."""
-    centre = np.array([0.3, -0.1, 0.5, -0.2, 0.5])
+    center = np.array([0.3, -0.1, 0.5, -0.2, 0.5])
     noise = Covariance(np.full(5, 1e-6), np.zeros((5, 0)), np.zeros(0))
-    law = Uncertainty(centre, noise, np.zeros(5), centre, 1000, "as it is")
+    law = Uncertainty(center, noise, np.zeros(5), center, 1000, "as it is")
     mass = np.array([0.2, 0.05, 0.3, 0.05, 0.4])
     found = Distribution(Interval(0, 1, bins=5), mass, 1000, uncertainty=law)
     band = found.confidence_band(0.95)

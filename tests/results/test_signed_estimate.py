@@ -10,10 +10,10 @@ from scipy import optimize
 
 from lapwing import (
     Categories,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LeastSquares,
+    RandomizedResponse,
     SignedEstimate,
     energy,
     kolmogorov_smirnov,
@@ -59,10 +59,10 @@ def test_the_simplex_projection_is_the_nearest_distribution(mass: np.ndarray) ->
     assert made.made == {"class": "by-hand", "projection": "simplex"} and made.reports == 100
 
 
-def test_clip_and_normalise_by_hand() -> None:
-    made = estimate(np.array([0.5, -0.25, 0.5, 0.25, 0.0])).project("clip-and-normalise")
+def test_clip_and_normalize_by_hand() -> None:
+    made = estimate(np.array([0.5, -0.25, 0.5, 0.25, 0.0])).project("clip-and-normalize")
     assert made.mass == pytest.approx([0.4, 0, 0.4, 0.2, 0])
-    assert made.made["projection"] == "clip-and-normalise"
+    assert made.made["projection"] == "clip-and-normalize"
 
 
 def test_a_projection_has_to_be_named() -> None:
@@ -80,7 +80,7 @@ def test_distances_of_signed_estimates() -> None:
 
 
 def test_it_is_unbiased_and_its_band_is_that_of_its_error_law() -> None:
-    randomizer = GeneralizedRandomizedResponse(Integers(1, 5), 1)
+    randomizer = RandomizedResponse(Integers(1, 5), 1)
     counts = np.array([0, 400, 0, 600, 0])
     estimates = [
         LeastSquares(simplex=False).decode(
@@ -99,7 +99,7 @@ def test_it_is_unbiased_and_its_band_is_that_of_its_error_law() -> None:
     made = estimates[0]
     band, law = made.confidence_band(0.9), made.uncertainty
     assert band is not None and law is not None
-    assert np.array_equal(law.centre, made.mass)
+    assert np.array_equal(law.center, made.mass)
     expected = law.band(
         level=0.9,
         kind="pointwise",

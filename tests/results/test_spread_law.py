@@ -40,7 +40,7 @@ def through_a_file(law: Uncertainty) -> Uncertainty:
 
 
 def assert_same(one: Uncertainty, two: Uncertainty) -> None:
-    for name in ("centre", "remainder", "plug_in"):
+    for name in ("center", "remainder", "plug_in"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
     np.testing.assert_array_equal(one.noise.factor, two.noise.factor)
     np.testing.assert_array_equal(one.noise.diagonal, two.noise.diagonal)
@@ -60,7 +60,7 @@ def test_a_symbol_has_its_share_of_its_cell() -> None:
     for symbol, cell in ((0, 0), (3, 1), (19, 2), (39, 3)):
         row = SHARE[symbol] * law.of_cells.factor[cell]
         np.testing.assert_array_equal(law.noise.factor[symbol], row)
-        assert law.centre[symbol] == SHARE[symbol] * law.of_cells.centre[cell]
+        assert law.center[symbol] == SHARE[symbol] * law.of_cells.center[cell]
 
 
 def test_a_file_holds_cells_and_gives_the_law_back() -> None:
@@ -121,7 +121,7 @@ DAMAGED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a text": _cells(start="0"),
     "one cell less": _cells(start=[0, 3, 4]),
     "no shares": lambda document: document["cells"].pop("share"),
-    "shares of others": lambda document: _cells(share=document["centre"])(document),
+    "shares of others": lambda document: _cells(share=document["center"])(document),
     "cells of a list": lambda document: document.update(cells=[]),
     "no plug-in": lambda document: document.pop("plug_in"),
     "a diagonal": lambda document: document.update(diagonal=document["plug_in"]),

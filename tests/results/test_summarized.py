@@ -22,7 +22,7 @@ DOMAINS = [
     lw.Integers(0, 9),
     lw.Categories(["pear", "<b>apple</b>"], missing="category"),
     lw.Categories(40),
-    lw.HashedTexts(12),
+    lw.HashedStrings(12),
 ]
 
 

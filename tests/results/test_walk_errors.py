@@ -45,8 +45,8 @@ def errors() -> WalkErrors:
     for week in range(WEEKS):
         root = (rng.normal(size=(STATE, STATE)) * 4).astype(np.float32).astype(np.float64)
         pilot = rng.dirichlet(np.full(SIZE, 5))
-        centres: Any = {kind: rng.dirichlet(np.full(SIZE, 5)) for kind in KINDS}
-        weeks.append(None if week == 1 else WeekErrors(root, pilot, 300 + 40 * week, centres))
+        centers: Any = {kind: rng.dirichlet(np.full(SIZE, 5)) for kind in KINDS}
+        weeks.append(None if week == 1 else WeekErrors(root, pilot, 300 + 40 * week, centers))
     jump, odd = np.array([0, 0, 0, 0.3, 0]), np.array([0, 0, 0, 0, 0.2])
     given: Any = KINDS
     return WalkErrors(
@@ -105,7 +105,7 @@ def test_errors_of_weeks_and_of_differences_are_those_of_the_dense_model(
         assert found.noise.dense() == pytest.approx(expected[week, :, week], abs=2e-6)
         given = errors.weeks[week]
         assert given is not None
-        assert np.array_equal(found.centre, given.centres[kind])
+        assert np.array_equal(found.center, given.centers[kind])
         assert found.reports == given.reports
     for one, two in ((0, 2), (2, 3), (0, 4)):
         apart = errors.difference(one, two, np.full(SIZE, 1 / SIZE), 300)[kind]
@@ -115,7 +115,7 @@ def test_errors_of_weeks_and_of_differences_are_those_of_the_dense_model(
         assert apart.noise.dense() != pytest.approx(both + expected[one, :, two], abs=2e-4)
         first, second = errors.weeks[one], errors.weeks[two]
         assert first is not None and second is not None
-        assert np.array_equal(apart.centre, second.centres[kind] - first.centres[kind])
+        assert np.array_equal(apart.center, second.centers[kind] - first.centers[kind])
     assert errors.law(1) is None
 
 

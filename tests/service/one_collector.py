@@ -47,7 +47,7 @@ class Clock:
 
 def labels_survey(**options: Any) -> lw.Survey:
     """A survey whose reports are one byte, with eight legal ones: a "2" shows a report twice."""
-    return lw.Survey("letters", lw.GeneralizedRandomizedResponse(lw.Categories(8), 3), **options)
+    return lw.Survey("letters", lw.RandomizedResponse(lw.Categories(8), 3), **options)
 
 
 def batch_of(survey: lw.Survey, *symbols: int, segment: int = 0) -> Batch:

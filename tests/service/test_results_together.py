@@ -13,7 +13,7 @@ import pytest
 import lapwing as lw
 from lapwing.protocol.messages.batch import Batch
 from lapwing.service.analyst_routes import MOST_TOGETHER, _together
-from lapwing.service.catalogue import KeptSurvey
+from lapwing.service.catalog import KeptSurvey
 from lapwing.service.decoding import Kept, carried_out
 from lapwing.service.decoding_orders import Made, Missing, Order
 from lapwing.service.problem_answers import ProblemError

@@ -239,7 +239,7 @@ def test_migrations_are_numbered_without_gaps(tmp_path: Path) -> None:
 STEPS = """-- Three statements, in the middle of which the process dies.
 CREATE TABLE added (x INTEGER);
 INSERT INTO added SELECT key FROM epochs;
-ALTER TABLE epochs ADD COLUMN colour TEXT;
+ALTER TABLE epochs ADD COLUMN color TEXT;
 """
 
 KILLED = """

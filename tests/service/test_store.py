@@ -15,7 +15,7 @@ from lapwing.errors import ArgumentError, FormatError, NotStoredError, StoreErro
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.problems import Problem
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.service.storage.sql_store import SqlStore
 from lapwing.service.storage.store import (
     AccessToken,
@@ -469,7 +469,7 @@ def test_a_tally_of_the_store_is_decoded_as_any(store: SqlStore) -> None:
     made = Batch.of(reports, survey=survey.fingerprint)
     store.store([Upload(survey.fingerprint, "w1", new_id(), made)])
     tally = store.tally(survey.fingerprint, "w1")
-    assert isinstance(tally, Counts) and tally == survey.tally(reports)
+    assert isinstance(tally, CountTally) and tally == survey.tally(reports)
     assert 0.2 < survey.decode(tally).quantile(0.5) < 0.4
 
 

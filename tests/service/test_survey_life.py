@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lapwing.service.catalogue import Catalogue
+from lapwing.service.catalog import Catalog
 from lapwing.service.collector import TICKS_APART, Collector
 from lapwing.service.epoch_clock import DAY, to_text
 from lapwing.service.logs import Log
@@ -363,15 +363,15 @@ def test_a_restart_finds_everything_again(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_survey_is_read_once_however_often_the_catalogue_is(tmp_path: Path) -> None:
+def test_a_survey_is_read_once_however_often_the_catalog_is(tmp_path: Path) -> None:
     async def run() -> None:
         async with site(tmp_path) as here:
             await here.publish(SURVEY)
-            catalogue = Catalogue(here.collector.store)
-            catalogue.load()
-            (first,) = catalogue
-            catalogue.load()
-            (second,) = catalogue
+            catalog = Catalog(here.collector.store)
+            catalog.load()
+            (first,) = catalog
+            catalog.load()
+            (second,) = catalog
             assert first is not second and first.survey is second.survey
 
     asyncio.run(run())
@@ -389,10 +389,10 @@ def test_collectors_of_one_database_see_what_the_other_did(tmp_path: Path) -> No
             try:
                 await here.publish(SURVEY)
                 made = await here.done("POST", "/v1/tokens", json={"role": "analyst"})
-                assert other.catalogue.get(SURVEY.fingerprint) is None
+                assert other.catalog.get(SURVEY.fingerprint) is None
                 for _ in range(TICKS_APART):
                     await other.tick()
-                kept = other.catalogue.get(SURVEY.fingerprint)
+                kept = other.catalog.get(SURVEY.fingerprint)
                 assert kept is not None and kept.epochs["e"].state == "open"
                 assert other.roles.role_of(made.json()["token"]) == "analyst"
             finally:

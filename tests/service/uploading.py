@@ -11,14 +11,14 @@ import lapwing as lw
 from lapwing.documents import canonical
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.reports import Reports, pack_codes
-from lapwing.protocol.messages.tally import Counts, ReportLog
+from lapwing.protocol.messages.tally import CountTally, TallyLog
 from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey, Upload
 
-LABELS = lw.Survey("labels", lw.GeneralizedRandomizedResponse(lw.Categories(64), 1))
-LARGE = lw.Survey("large", lw.GeneralizedRandomizedResponse(lw.Categories(65_536), 1))
-COUNTED = lw.Survey("counted", lw.GeneralizedRandomizedResponse(lw.Categories(8192), 1))
+LABELS = lw.Survey("labels", lw.RandomizedResponse(lw.Categories(64), 1))
+LARGE = lw.Survey("large", lw.RandomizedResponse(lw.Categories(65_536), 1))
+COUNTED = lw.Survey("counted", lw.RandomizedResponse(lw.Categories(8192), 1))
 SEGMENTED = lw.Survey(
-    "by country", lw.GeneralizedRandomizedResponse(lw.Categories(300), 1), segments=["DE", "FR"]
+    "by country", lw.RandomizedResponse(lw.Categories(300), 1), segments=["DE", "FR"]
 )
 HASHED = lw.Survey("hashed", lw.LinearHashing(lw.Categories(2**32), 1))
 
@@ -66,7 +66,7 @@ def counts(
 ) -> list[int]:
     """Return how often each code was counted, as far as any was."""
     tally = store.tally(survey.fingerprint, epoch, segment=segment)
-    assert isinstance(tally, Counts)
+    assert isinstance(tally, CountTally)
     found: list[int] = tally.blocks[0].tolist()
     assert sum(found) == tally.total
     return found
@@ -75,7 +75,7 @@ def counts(
 def codes(store: Store, survey: lw.Survey, *, epoch: str = "w1") -> list[int]:
     """Return all codes of a log."""
     tally = store.tally(survey.fingerprint, epoch)
-    assert isinstance(tally, ReportLog)
+    assert isinstance(tally, TallyLog)
     found: list[int] = tally.codes.tolist()
     return found
 

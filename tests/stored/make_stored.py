@@ -23,14 +23,14 @@ from lapwing import (
     Candidates,
     Categories,
     CompressivePrivatization,
-    Counts,
+    CountTally,
     Distribution,
-    GeneralizedRandomizedResponse,
+    ExactCounts,
     GeneralWave,
     Guarantee,
     HaarHadamard,
     HadamardResponse,
-    HashedTexts,
+    HashedStrings,
     HeavyHitters,
     Hierarchical,
     HistogramQuery,
@@ -48,14 +48,14 @@ from lapwing import (
     PrefixSums,
     Promise,
     Publication,
+    RandomizedResponse,
     Rappor,
-    ReportLog,
     RunningPrefixSums,
     SquareWave,
     SubsetSelection,
-    Summary,
     SumTree,
     Survey,
+    TallyLog,
     UnaryEncoding,
     Watch,
     Wavelet,
@@ -90,14 +90,12 @@ SURVEYS: dict[str, Survey] = {
         "rent", SquareWave(Interval(0, 10, bins=5, atoms=(0, 2.5), missing="bin"), 3)
     ),
     "randomized-response": Survey(
-        "colour",
-        GeneralizedRandomizedResponse(
-            Categories(["red", "green", "grün", 4], missing="category"), "1/3"
-        ),
+        "color",
+        RandomizedResponse(Categories(["red", "green", "grün", 4], missing="category"), "1/3"),
     ),
     "randomized-response-dates": Survey(
         "birthday",
-        GeneralizedRandomizedResponse(
+        RandomizedResponse(
             Interval("2026-01-01", "2027-01-01", bins=300, unit="date", outside="refuse"), 8
         ),
     ),
@@ -113,7 +111,7 @@ SURVEYS: dict[str, Survey] = {
         "page", CompressivePrivatization(Categories(30), 4, outputs=24, seed=2026)
     ),
     "compressive-privatization-given": Survey(
-        "colour",
+        "color",
         CompressivePrivatization(
             Categories(["red", "green", "blue"]),
             2,
@@ -167,7 +165,7 @@ SURVEYS: dict[str, Survey] = {
     ),
     "local-hashing": Survey("browser", LocalHashing(Categories(9), 1)),
     "local-hashing-pool": Survey("browser", LocalHashing(Categories(9), 2, hashes=40, seed=7)),
-    "linear-hashing": Survey("word", LinearHashing(HashedTexts(8, missing="category"), 2)),
+    "linear-hashing": Survey("word", LinearHashing(HashedStrings(8, missing="category"), 2)),
     "linear-hashing-bits": Survey("browser", LinearHashing(Categories(9), 1, hash_bits=1)),
     "prefix-hashing": Survey(
         "browser", PrefixHashing(Categories(16), 2, prefixes=(2, 4), hash_bits=2)
@@ -213,7 +211,7 @@ SERIES: dict[str, Survey] = {
 def values_of(survey: Survey) -> list[Any]:
     """Return values that fall into every symbol."""
     domain: Any = survey.randomizer.domain
-    if isinstance(domain, HashedTexts):
+    if isinstance(domain, HashedStrings):
         held = [f"word {number}" for number in range(40)]
     elif isinstance(domain, Categories):
         held = list(domain.listed)
@@ -249,10 +247,10 @@ def write_survey(folder: Path, survey: Survey, *, seed: int) -> None:
     (folder / "facts.json").write_text(document_text(facts(survey, reports, tally, made)), "utf-8")
 
 
-def counted(survey: Survey, tally: Any) -> Counts:
+def counted(survey: Survey, tally: Any) -> CountTally:
     """Return a tally as counts: itself, or what a log says of every symbol."""
     randomizer: Any = survey.randomizer  # those with a log have `counts`
-    counts: Counts = randomizer.counts(tally) if isinstance(tally, ReportLog) else tally
+    counts: CountTally = randomizer.counts(tally) if isinstance(tally, TallyLog) else tally
     return counts
 
 
@@ -287,7 +285,7 @@ def write_ledger(folder: Path) -> None:
     budget = Guarantee(Fraction(3), Fraction(1, 10**6), "add-or-remove-one", "central")
     ledger = Ledger(budget)
     for name, epsilon, delta in (("income", "0.1", "0"), ("age, again", "1/3", "1/3000000")):
-        spent = Guarantee(Fraction(epsilon), Fraction(delta), budget.neighbours, budget.model)
+        spent = Guarantee(Fraction(epsilon), Fraction(delta), budget.neighbors, budget.model)
         ledger = ledger.spend(name, spent)
     assert ledger.spent is not None and ledger.remaining is not None
     (folder / "ledger.json").write_text(document_text(ledger.to_document()), "utf-8")
@@ -299,10 +297,10 @@ def write_ledger(folder: Path) -> None:
     (folder / "facts.json").write_text(document_text(found), "utf-8")
 
 
-def site(number: int) -> Summary:
+def site(number: int) -> ExactCounts:
     """Return the summary of one site: ages that are known, some missing, and one far outside."""
     ages = [18.0] * 40 + [(7 * i * i + 31 * number) % 97 + 0.5 for i in range(PEOPLE)]
-    return Summary.of_values([*ages, float("nan"), 1e6], AGES)
+    return ExactCounts.of_values([*ages, float("nan"), 1e6], AGES)
 
 
 def write_release(folder: Path, mechanism: Mechanism, promise: Promise) -> None:
@@ -440,5 +438,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    np.seterr(all="raise")
+    np.seterr(all="raise", under="ignore")
     main()

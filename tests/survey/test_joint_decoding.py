@@ -19,13 +19,13 @@ WAVE = lw.Survey("wait on", lw.SquareWave(LINE, 1))
 SHAPE = np.linspace(400, 20, 32).astype(np.int64)
 
 
-def told(survey: lw.Survey, counts: Any = SHAPE, *, seed: int = 1) -> lw.Counts:
+def told(survey: lw.Survey, counts: Any = SHAPE, *, seed: int = 1) -> lw.CountTally:
     return lw.simulate(survey.randomizer, counts, rng=seed)
 
 
-def nobody(survey: lw.Survey) -> lw.Counts:
+def nobody(survey: lw.Survey) -> lw.CountTally:
     blocks = [np.zeros(block.outputs, int) for block in survey.randomizer.channel.blocks]
-    return lw.Counts(blocks, [0] * len(blocks), survey.randomizer.fingerprint)
+    return lw.CountTally(blocks, [0] * len(blocks), survey.randomizer.fingerprint)
 
 
 def test_one_survey_alone_is_what_it_decodes_to() -> None:
@@ -71,7 +71,7 @@ def test_logs_are_counted() -> None:
     assert {log.kind for log in logs} == {"log"}
     found = lw.decode_together([(survey, log) for log in logs])
     assert found.reports == 600 and found.mass[[1, 4]].min() > 0.4
-    response = lw.Survey("b", lw.GeneralizedRandomizedResponse(hashing.domain, 4))
+    response = lw.Survey("b", lw.RandomizedResponse(hashing.domain, 4))
     many = told(response, np.array([0, 0, 0, 5000, 0, 0]))
     found = lw.decode_together([(survey, logs[0]), (response, many)])
     assert found.reports == 5300 and found.mass[3] > 0.9
@@ -87,9 +87,9 @@ def test_tallies_of_one_randomizer_are_one_block_each() -> None:
 
 
 def test_what_is_alike_by_chance_is_not_the_same() -> None:
-    coin = lw.GeneralizedRandomizedResponse(lw.Categories(["no", "yes"]), 1)
+    coin = lw.RandomizedResponse(lw.Categories(["no", "yes"]), 1)
     first, second = lw.Survey("may", coin), lw.Survey("june", coin)
-    one = lw.Counts([np.array([2, 1])], [3], coin.fingerprint)
+    one = lw.CountTally([np.array([2, 1])], [3], coin.fingerprint)
     marked = [dataclasses.replace(one, survey=each.fingerprint) for each in (first, second)]
     assert lw.decode_together([(first, marked[0]), (second, marked[1])]).reports == 6
     for given in ((marked[0], one), (one, marked[1]), (one, one)):
@@ -147,10 +147,10 @@ def test_decoders_by_name_and_labels() -> None:
     pairs = [(WAVE, told(WAVE)), (LADDER, told(LADDER))]
     named = lw.decode_together(pairs, decoder="least-squares")
     assert named.made["class"] == "least-squares"
-    colours = lw.Categories(["red", "green", "blue"])
+    colors = lw.Categories(["red", "green", "blue"])
     asked = [
-        lw.Survey("a", lw.GeneralizedRandomizedResponse(colours, 1)),
-        lw.Survey("b", lw.OptimizedUnaryEncoding(colours, 2)),
+        lw.Survey("a", lw.RandomizedResponse(colors, 1)),
+        lw.Survey("b", lw.OptimizedUnaryEncoding(colors, 2)),
     ]
     found = lw.decode_together([(one, told(one, np.array([6000, 3000, 1000]))) for one in asked])
     np.testing.assert_allclose(found.mass, [0.6, 0.3, 0.1], atol=0.05)

@@ -14,7 +14,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.survey.registry import RANDOMIZERS
 
 INCOME = lw.Interval(0, 100, bins=16)
-COLOURS = lw.Categories(["red", "green", "blue"])
+COLORS = lw.Categories(["red", "green", "blue"])
 SURVEY = lw.Survey("income", lw.SquareWave(INCOME, epsilon=2))
 REPORTS = SURVEY.randomize([20.0, 60.0] * 500, rng=lw.seeded(1))
 TALLY = SURVEY.tally(REPORTS)
@@ -28,15 +28,15 @@ RANDOM: dict[str, Any] = {
     "hierarchical": lw.Hierarchical(INCOME, epsilon=1),
     "haar-hadamard": lw.HaarHadamard(INCOME, epsilon=1),
     "wavelet": lw.Wavelet(INCOME, epsilon=1),
-    "generalized-randomized-response": lw.GeneralizedRandomizedResponse(COLOURS, epsilon=1),
-    "unary-encoding": lw.UnaryEncoding(COLOURS, epsilon=1),
-    "optimized-unary-encoding": lw.OptimizedUnaryEncoding(COLOURS, epsilon=1),
-    "subset-selection": lw.SubsetSelection(COLOURS, epsilon=1),
-    "affine-subset-selection": lw.AffineSubsetSelection(COLOURS, epsilon=1),
-    "hadamard-response": lw.HadamardResponse(COLOURS, epsilon=1),
-    "compressive-privatization": lw.CompressivePrivatization(COLOURS, epsilon=1, sparsity=1),
-    "rappor": lw.Rappor(COLOURS, epsilon=1, lifetime=4),
-    "local-hashing": lw.LocalHashing(COLOURS, epsilon=1),
+    "randomized-response": lw.RandomizedResponse(COLORS, epsilon=1),
+    "unary-encoding": lw.UnaryEncoding(COLORS, epsilon=1),
+    "optimized-unary-encoding": lw.OptimizedUnaryEncoding(COLORS, epsilon=1),
+    "subset-selection": lw.SubsetSelection(COLORS, epsilon=1),
+    "affine-subset-selection": lw.AffineSubsetSelection(COLORS, epsilon=1),
+    "hadamard-response": lw.HadamardResponse(COLORS, epsilon=1),
+    "compressive-privatization": lw.CompressivePrivatization(COLORS, epsilon=1, sparsity=1),
+    "rappor": lw.Rappor(COLORS, epsilon=1, lifetime=4),
+    "local-hashing": lw.LocalHashing(COLORS, epsilon=1),
     "linear-hashing": lw.LinearHashing(lw.Categories(2**20), epsilon=1),
     "prefix-hashing": lw.PrefixHashing(lw.Categories(2**20), epsilon=1),
 }
@@ -67,12 +67,12 @@ def test_a_release_pays_nothing_for_a_seed(tmp_path: Path) -> None:
     file = lw.LedgerFile(ledger)
     file.create(lw.Guarantee(10, "1e-5", "replace-one", "central"))  # type: ignore[arg-type]
     before = ledger.read_bytes()
-    promise: Any = {"epsilon": 1, "delta": 1e-6, "neighbours": "replace-one"}
+    promise: Any = {"epsilon": 1, "delta": 1e-6, "neighbors": "replace-one"}
     with pytest.raises(ArgumentError, match="rng must be a source"):
         lw.release([1.0] * 50, INCOME, **promise, ledger=file, rng=1)  # type: ignore[arg-type]
     assert ledger.read_bytes() == before
     with pytest.raises(ArgumentError, match="rng must be a source"):
-        lw.private_bounds([1.0] * 50, neighbours="replace-one", epsilon=1, ledger=file, rng=1)  # type: ignore[arg-type]
+        lw.private_bounds([1.0] * 50, neighbors="replace-one", epsilon=1, ledger=file, rng=1)  # type: ignore[arg-type]
     assert ledger.read_bytes() == before
 
 

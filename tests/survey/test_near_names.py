@@ -36,7 +36,7 @@ def test_a_name_in_a_table(table: object, given: str, near: str) -> None:
 
 
 def test_a_release_takes_the_name_of_a_mechanism() -> None:
-    promise = {"epsilon": 1, "delta": "1e-6", "neighbours": "replace-one"}
+    promise = {"epsilon": 1, "delta": "1e-6", "neighbors": "replace-one"}
     made = lw.release([20.0] * 50, AGES, mechanism="sum-tree", **promise)  # type: ignore[arg-type]
     assert made.release.mechanism == lw.SumTree()
 
@@ -53,7 +53,7 @@ def test_a_release_takes_the_name_of_a_mechanism() -> None:
 def test_what_is_no_mechanism_is_refused_before_anything_is_paid(
     given: object, said: str, tmp_path: object
 ) -> None:
-    promise = {"epsilon": 1, "delta": "1e-6", "neighbours": "replace-one"}
+    promise = {"epsilon": 1, "delta": "1e-6", "neighbors": "replace-one"}
     ledger = f"{tmp_path}/none.json"
     with pytest.raises(ArgumentError, match=re.escape(said)):
         lw.release([1.0], AGES, mechanism=given, ledger=ledger, **promise)  # type: ignore[arg-type]

@@ -91,7 +91,7 @@ def test_what_must_not_choose() -> None:
     kept = lw.Survey("kept", lw.SquareWave(LINE, 1), remembered=True)
     rounds = lw.Survey("kept", lw.Rappor(LINE, 1))
     four = lw.Survey("four", lw.SquareWave(lw.Interval(0, 60, bins=4), 1))
-    labels = lw.Survey("red", lw.GeneralizedRandomizedResponse(lw.Categories(range(9)), 1))
+    labels = lw.Survey("red", lw.RandomizedResponse(lw.Categories(range(9)), 1))
     curator = lw.Guarantee(1, 0, "add-or-remove-one", "central")
     released = lw.Distribution(LINE, raw.mass, reports=500, guarantee=curator)
     refused: list[tuple[lw.Survey, Any, dict[str, Any], type[Exception], str]] = [

@@ -12,15 +12,15 @@ import lapwing as lw
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
-from lapwing.local.categorical.linear_hashing import LinearHashing
-from lapwing.local.categorical.prefix_hashing import PrefixHashing
-from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
-from lapwing.local.numerical.square_wave import SquareWave
 from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.observation import Observation
+from lapwing.randomizers.categorical.linear_hashing import LinearHashing
+from lapwing.randomizers.categorical.prefix_hashing import PrefixHashing
+from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
+from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.survey.publication import release
 from lapwing.survey.registry import DECODERS
 from lapwing.survey.survey import Survey
@@ -30,20 +30,18 @@ LABELS = Categories(8)
 WAVE = SquareWave(Interval(0, 1, bins=8), EPSILON)
 
 
-def counts() -> lw.Counts:
-    response = GeneralizedRandomizedResponse(LABELS, EPSILON)
+def counts() -> lw.CountTally:
+    response = RandomizedResponse(LABELS, EPSILON)
     return response.tally(response.randomize([1] * 50, rng=seeded(1)))
 
 
-def log() -> lw.ReportLog:
+def log() -> lw.TallyLog:
     hashing = LinearHashing(LABELS, EPSILON)
     return hashing.tally(hashing.randomize([1] * 50, rng=seeded(1)))
 
 
 def released() -> lw.Release:
-    made = release(
-        np.full(50, 0.5), WAVE.domain, neighbours="replace-one", epsilon=1, rng=seeded(1)
-    )
+    made = release(np.full(50, 0.5), WAVE.domain, neighbors="replace-one", epsilon=1, rng=seeded(1))
     return made.release
 
 
@@ -70,7 +68,7 @@ def test_every_decoder_says_what_it_reads() -> None:
 def test_a_log_is_counted_for_a_decoder_of_counts(hashing: lw.Randomizer) -> None:
     survey = Survey("label", hashing)
     collected = survey.tally(survey.randomize([1] * 600 + [2] * 300, rng=seeded(1)))
-    assert isinstance(collected, lw.ReportLog)
+    assert isinstance(collected, lw.TallyLog)
     counted = hashing.channel_for(collected).counts(collected)
     assert counted.kind == "counts"
     assert counted.survey == survey.fingerprint
@@ -83,8 +81,8 @@ def test_a_log_is_counted_for_a_decoder_of_counts(hashing: lw.Randomizer) -> Non
 
 
 def test_who_counts_refuses_a_log_and_other_bins() -> None:
-    survey = Survey("label", GeneralizedRandomizedResponse(LABELS, EPSILON))
-    with pytest.raises(MismatchError, match="generalized-randomized-response counts them"):
+    survey = Survey("label", RandomizedResponse(LABELS, EPSILON))
+    with pytest.raises(MismatchError, match="randomized-response counts them"):
         survey.decode(log())
     with pytest.raises(ArgumentError, match="only a square wave can be decoded at other bins"):
         survey.decode(counts(), bins=4)

@@ -47,7 +47,9 @@ def test_reading_a_survey_loads_few_files() -> None:
     loaded = {name for name in modules_after("from lapwing import Survey") if "lapwing" in name}
     assert "lapwing.survey.survey" in loaded
     assert len(loaded) <= MOST_MODULES
-    assert not any(name.startswith(("lapwing.local.", "lapwing.central.")) for name in loaded)
+    assert not any(
+        name.startswith(("lapwing.randomizers.", "lapwing.mechanisms.")) for name in loaded
+    )
 
 
 def test_names_are_told_without_reading_the_classes() -> None:
@@ -55,11 +57,11 @@ def test_names_are_told_without_reading_the_classes() -> None:
         "from lapwing.survey.registry import RANDOMIZERS as R, DECODERS as D, MECHANISMS as M; "
         "assert 'square-wave' in R and 'fish' not in D and list(M) and len(R) > 10; "
     )
-    methods = ("lapwing.local.", "lapwing.central.", "lapwing.decoders.")
+    methods = ("lapwing.randomizers.", "lapwing.mechanisms.", "lapwing.decoders.")
     assert not [name for name in modules_after(code + "pass") if name.startswith(methods)]
     one = modules_after(code + "assert R['rappor'].name == 'rappor'")
-    assert "lapwing.local.categorical.rappor" in one
-    assert not [name for name in one if name.startswith("lapwing.local.numerical.")]
+    assert "lapwing.randomizers.categorical.rappor" in one
+    assert not [name for name in one if name.startswith("lapwing.randomizers.numerical.")]
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.kind)
@@ -209,7 +211,7 @@ def test_a_document_imports_nothing_by_the_name_it_says(
 ) -> None:
     (tmp_path / "lured.py").write_text("raise SystemExit")
     monkeypatch.syspath_prepend(tmp_path)
-    for name in ("lured", "lured:Class", "lured.Class", "lapwing.local.numerical.piecewise"):
+    for name in ("lured", "lured:Class", "lured.Class", "lapwing.randomizers.numerical.piecewise"):
         with pytest.raises(FormatError, match="must name a known class"):
             lw.Survey.from_json(json.dumps(_document(name)))
     assert "lured" not in sys.modules

@@ -17,8 +17,8 @@ SURVEY = lw.Survey("wait", lw.SquareWave(DOMAIN, 1))
 PLACE = (np.arange(BINS) + 0.5) / BINS
 
 
-def mass(centre: float) -> np.ndarray:
-    density: np.ndarray = np.exp(-((PLACE - centre) ** 2) / 0.04) + 0.05
+def mass(center: float) -> np.ndarray:
+    density: np.ndarray = np.exp(-((PLACE - center) ** 2) / 0.04) + 0.05
     return np.asarray(density / density.sum())
 
 
@@ -48,10 +48,10 @@ def pairs(counts: list[np.ndarray], survey: lw.Survey = SURVEY) -> list[Any]:
     ]
 
 
-def nobody() -> lw.Counts:
+def nobody() -> lw.CountTally:
     """The tally of a week in which nobody reported."""
     usual = lw.simulate(SURVEY.randomizer, np.ones(BINS, int), rng=1)
-    return lw.Counts([np.zeros_like(block) for block in usual.blocks], [0], usual.fingerprint)
+    return lw.CountTally([np.zeros_like(block) for block in usual.blocks], [0], usual.fingerprint)
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +145,7 @@ def test_so_far_knows_nothing_of_later_weeks(jumped: Any) -> None:
     part = lw.decode_series(weeks[:5], smooth=False)
     for one, other in zip(whole.weeks[:5], part.weeks, strict=True):
         assert one.distribution == other.distribution
-    # The last week so far is the last week of all of them, but for when variances were learnt.
+    # The last week so far is the last week of all of them, but for when variances were learned.
     assert not whole.smoothed
     with pytest.raises(ArgumentError, match="decode it again"):
         whole.between(0, 1)
@@ -176,7 +176,7 @@ def test_weeks_may_differ_in_people_survey_and_epsilon() -> None:
 
 def test_releases_are_weeks_too_and_those_that_are_not_sums_are_refused() -> None:
     rng = np.random.default_rng(2)
-    asked: dict[str, Any] = {"neighbours": "replace-one", "epsilon": 0.5, "delta": 1e-6}
+    asked: dict[str, Any] = {"neighbors": "replace-one", "epsilon": 0.5, "delta": 1e-6}
     values = [rng.beta(2, 5 if week < 4 else 4, size=3000) for week in range(7)]
     published = [
         lw.release(each, DOMAIN, rng=seeded(week), **asked) for week, each in enumerate(values)

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from lapwing import (
     Categories,
     CompressivePrivatization,
-    Counts,
+    CountTally,
     Distribution,
     ExpectationMaximization,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LapwingError,
     LeastSquares,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SignedEstimate,
     SquareWave,
     Survey,
@@ -51,8 +51,8 @@ SURVEYS = {
                 Interval("00:00", "24:00", bins=48, unit="time-of-day", circular=True), "1/3"
             ),
         ),
-        Survey("age", GeneralizedRandomizedResponse(Integers(17, 90, missing="bin"), 24)),
-        Survey("colour", UnaryEncoding(Categories(["red", "green", 3], missing="category"), 2)),
+        Survey("age", RandomizedResponse(Integers(17, 90, missing="bin"), 24)),
+        Survey("color", UnaryEncoding(Categories(["red", "green", 3], missing="category"), 2)),
         Survey("rent", OptimizedUnaryEncoding(Interval(0, 9, bins=9, atoms=(0,)), 0.5)),
     )
 }
@@ -318,7 +318,7 @@ def test_from_values_to_an_answer(name: str) -> None:
     reports = survey.randomize(values, rng=seeded(5))
     assert reports.fingerprint == survey.randomizer.fingerprint and len(reports) == 3000
     tally = sum(survey.tally(reports[start : start + 1000]) for start in range(0, 3000, 1000))
-    assert isinstance(tally, Counts)
+    assert isinstance(tally, CountTally)
     assert tally == survey.tally(reports) and tally.total == 3000
     assert tally.survey == survey.fingerprint
     with warnings.catch_warnings():
@@ -333,17 +333,17 @@ STRONG = Survey("strong", SquareWave(Interval(0, 1, bins=8), 4, grid=32))
 
 
 @pytest.fixture(scope="module")
-def tally() -> Counts:
+def tally() -> CountTally:
     return STRONG.tally(STRONG.randomize(np.linspace(0, 1, 20_000), rng=seeded(1)))
 
 
-def test_the_decoder_is_a_choice(tally: Counts) -> None:
+def test_the_decoder_is_a_choice(tally: CountTally) -> None:
     assert isinstance(STRONG.decode(tally, decoder=LeastSquares(simplex=False)), SignedEstimate)
     plain = STRONG.decode(tally, decoder=ExpectationMaximization())
     assert plain.made["smoothed"] is False
 
 
-def test_the_bins_of_a_grid_are_a_choice(tally: Counts) -> None:
+def test_the_bins_of_a_grid_are_a_choice(tally: CountTally) -> None:
     for bins in (4, 16, 32):
         assert STRONG.decode(tally, bins=bins).domain == Interval(0, 1, bins=bins)
     with pytest.raises(ArgumentError, match="divide"):
@@ -353,7 +353,7 @@ def test_the_bins_of_a_grid_are_a_choice(tally: Counts) -> None:
         age.decode(age.tally(age.randomize([20], rng=seeded(1))), bins=2)
 
 
-def test_a_tally_of_another_survey_is_refused(tally: Counts) -> None:
+def test_a_tally_of_another_survey_is_refused(tally: CountTally) -> None:
     other = Survey("another name", STRONG.randomizer)
     with pytest.raises(MismatchError, match="use the survey file that collected it"):
         other.decode(tally)

@@ -11,8 +11,8 @@ import pytest
 from lapwing import (
     Categories,
     Distribution,
-    GeneralizedRandomizedResponse,
     Guarantee,
+    RandomizedResponse,
     Rappor,
     Survey,
     seeded,
@@ -21,16 +21,16 @@ from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, FormatError, WeakAnswerWarning
 from lapwing.survey.privacy_statement import Asked, person_ledger, statement, statement_markdown
 
-COLOURS = GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), "0.5")
-PLAIN = Survey("colour", COLOURS)
-KEPT = Survey("colour", COLOURS, remembered=True)
+COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), "0.5")
+PLAIN = Survey("color", COLORS)
+KEPT = Survey("color", COLORS, remembered=True)
 HABIT = Survey("habit", Rappor(Categories(5), 1, lifetime="1.5"))
 
 
 def test_what_is_not_said_changes_no_document() -> None:
     keys = {"format", "version", "name", "randomizer", "derived", "fingerprint"}
     assert set(PLAIN.to_document()) == keys
-    assert Survey("colour", COLOURS, segments=[], remembered=False) == PLAIN
+    assert Survey("color", COLORS, segments=[], remembered=False) == PLAIN
     assert (PLAIN.segments, PLAIN.segment_minimum, PLAIN.remembered) == ((), 1000, False)
 
 
@@ -38,12 +38,12 @@ def test_every_part_is_agreed() -> None:
     others = [
         PLAIN,
         KEPT,
-        Survey("colour", COLOURS, segments=["north"]),
-        Survey("colour", COLOURS, segments=["north"], segment_minimum=999),
-        Survey("colour", COLOURS, segments=["south"]),
-        Survey("colour", COLOURS, segments=["north", "south"]),
-        Survey("colour", COLOURS, segments=["south", "north"]),
-        Survey("colour", COLOURS, segments=["north"], remembered=True),
+        Survey("color", COLORS, segments=["north"]),
+        Survey("color", COLORS, segments=["north"], segment_minimum=999),
+        Survey("color", COLORS, segments=["south"]),
+        Survey("color", COLORS, segments=["north", "south"]),
+        Survey("color", COLORS, segments=["south", "north"]),
+        Survey("color", COLORS, segments=["north"], remembered=True),
     ]
     assert len({survey.fingerprint for survey in others}) == len(others)
     for survey in others:
@@ -80,13 +80,13 @@ def test_every_part_is_agreed() -> None:
 )
 def test_refused(changes: dict[str, Any], says: str) -> None:
     with pytest.raises(ArgumentError, match=says):
-        Survey("colour", COLOURS, **changes)
+        Survey("color", COLORS, **changes)
 
 
 def test_the_limits_are_allowed() -> None:
-    many = Survey("colour", COLOURS, segments=[f"{i:0200}" for i in range(1000)], segment_minimum=1)
+    many = Survey("color", COLORS, segments=[f"{i:0200}" for i in range(1000)], segment_minimum=1)
     assert len(Survey.from_json(many.to_json()).segments) == 1000
-    assert Survey("colour", COLOURS, segments=["Other", "other "]).segments == ("Other", "other ")
+    assert Survey("color", COLORS, segments=["Other", "other "]).segments == ("Other", "other ")
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_a_remembered_report_is_charged_once() -> None:
     found = statement([Asked(KEPT, 52)], ledger)
     assert found["surveys"][0]["epsilon"] == "0.5"
     text = statement_markdown([Asked(KEPT, 52)], ledger)
-    assert "keeps the report: colour" in text and "permanent draw" not in text
+    assert "keeps the report: color" in text and "permanent draw" not in text
     fresh = statement_markdown([Asked(PLAIN)], person_ledger([Asked(PLAIN)], half))
     assert "keeps the report" not in fresh
 

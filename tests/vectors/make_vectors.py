@@ -16,11 +16,10 @@ from typing import Any
 from lapwing import (
     Categories,
     CompressivePrivatization,
-    GeneralizedRandomizedResponse,
     GeneralWave,
     HaarHadamard,
     HadamardResponse,
-    HashedTexts,
+    HashedStrings,
     Hierarchical,
     Integers,
     Interval,
@@ -30,6 +29,7 @@ from lapwing import (
     OptimizedUnaryEncoding,
     Piecewise,
     PrefixHashing,
+    RandomizedResponse,
     Rappor,
     SquareWave,
     SubsetSelection,
@@ -54,10 +54,10 @@ def interval(*ends: Any, **fields: Any) -> Interval:
 
 
 LINEAR = Survey("income", SquareWave(interval(0, 50_000, bins=10), 1))
-COLOURS = Survey("colour", GeneralizedRandomizedResponse(Categories(["red", "green", "blue"]), "1"))
+COLORS = Survey("color", RandomizedResponse(Categories(["red", "green", "blue"]), "1"))
 SEGMENTED = Survey(
-    "colour",
-    COLOURS.randomizer,
+    "color",
+    COLORS.randomizer,
     segments=["north", "south", "grün"],
     segment_minimum=500,
     remembered=True,
@@ -76,14 +76,14 @@ SIGNS = Survey("score", Wavelet(Integers(0, 19), 2, levels=4, allocation="unifor
 
 GOOD: dict[str, tuple[Survey, list[Any]]] = {
     **NAMED,
-    "randomized-response": (COLOURS, ["red", "green", "blue", "purple", "Red", None, 0]),
+    "randomized-response": (COLORS, ["red", "green", "blue", "purple", "Red", None, 0]),
     "randomized-response-two-bytes": (
-        Survey("postcode", GeneralizedRandomizedResponse(Categories(1000), "0.1")),
+        Survey("postcode", RandomizedResponse(Categories(1000), "0.1")),
         [0, 1, 499, 999, 1000, -1],
     ),
     "randomized-response-segments": (SEGMENTED, ["red", "blue", None]),
     "randomized-response-missing": (
-        Survey("party", GeneralizedRandomizedResponse(Categories(6, missing="category"), "1/3")),
+        Survey("party", RandomizedResponse(Categories(6, missing="category"), "1/3")),
         [0, 5, 6, None],
     ),
     "square-wave": (
@@ -166,15 +166,15 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
     ),
     "compressive-privatization-given": (
         Survey(
-            "colour",
+            "color",
             CompressivePrivatization(
-                Categories(["red", "green", "blue", "grey"]),
+                Categories(["red", "green", "blue", "gray"]),
                 1,
                 matrix=[[1, 1, -1, -1], [1, -1, 1, -1], [-1, 1, 1, -1], [-1, -1, -1, 1], [-1] * 4],
                 uneven="scaled",
             ),
         ),
-        ["red", "grey", "black"],
+        ["red", "gray", "black"],
     ),
     "multiscale-wave": (LADDER, [0, 6.24, 6.25, 50, 99, 100, 101]),
     "multiscale-wave-ladder": (BIT_LADDER, [0, 10, 19, 20]),
@@ -210,14 +210,14 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
         [0, 49, 50],
     ),
     "linear-hashing": (
-        Survey("word", LinearHashing(HashedTexts(40), 2)),
+        Survey("word", LinearHashing(HashedStrings(40), 2)),
         ["lapwing", "Lapwing", "", "Kiebitz 🐦", 5],
     ),
     "linear-hashing-categories": (
         Survey("browser", LinearHashing(Categories(11, missing="category"), 4)),
         [0, 10, 11, None],
     ),
-    "prefix-hashing": (Survey("word", PrefixHashing(HashedTexts(40), 2)), ["lapwing", "", 5]),
+    "prefix-hashing": (Survey("word", PrefixHashing(HashedStrings(40), 2)), ["lapwing", "", 5]),
     "wavelet": (Survey("score", Wavelet(interval(0, 1, bins=16), 1)), [0, 0.4, 1]),
     "wavelet-sparse": (SIGNS, [0, 9, 10, 19]),
 }
@@ -275,7 +275,7 @@ def _inputs(survey: Survey, values: list[Any]) -> list[dict[str, Any]]:
 
 def _bad_reports() -> list[dict[str, Any]]:
     cases: list[tuple[str, Survey, str, str]] = []
-    for survey, codes in ((COLOURS, (3, 4, 255)), (LINEAR, (14, 15, 255))):
+    for survey, codes in ((COLORS, (3, 4, 255)), (LINEAR, (14, 15, 255))):
         for code in codes:
             cases.append((f"code {code} cannot occur", survey, f"{code:02x}", "ReportError"))
         cases.append(("no bytes", survey, "", "ReportError"))
@@ -413,7 +413,7 @@ LINEAR_EDGES: tuple[tuple[str, Interval], ...] = (
     ("sevenths of a decimal", interval(0, 0.7, bins=7)),
     ("nothing is round", interval(17.3, 92.1, bins=23)),
     ("bins one less than a power of two", interval(-1, 1, bins=31)),
-    ("neighbouring bins differ in the last digits", interval(1, 1 + 2**-40, bins=11)),
+    ("neighboring bins differ in the last digits", interval(1, 1 + 2**-40, bins=11)),
     ("far from zero", interval(1e15, 1e15 + 7, bins=9)),
     ("the product with a whole number would overflow", interval(-8e307, 8e307, bins=7)),
     ("hardly above the smallest normal number", interval(0, 1e-306, bins=13)),

@@ -36,7 +36,7 @@ def to_input(survey: dict[str, Any], value: Any) -> int:
         if domain["missing"] == "refuse":
             raise RefusedError
         return _symbols(domain) - 1
-    if domain["class"] == "hashed-texts":
+    if domain["class"] == "hashed-strings":
         if not isinstance(value, str):
             raise RefusedError
         digest = hashlib.sha256(value.encode()).digest()
@@ -113,7 +113,7 @@ def _interval_symbol(domain: dict[str, Any], value: float) -> int:
 
 def _symbols(domain: dict[str, Any]) -> int:
     missing = int(domain["missing"] != "refuse")
-    if domain["class"] == "hashed-texts":
+    if domain["class"] == "hashed-strings":
         return int(2 ** domain["bits"]) + missing
     if domain["class"] == "categories":
         labels = domain["labels"]
@@ -194,7 +194,7 @@ def _single(
     else:
         window, near = derived["near"], next(words) < thresholds["near"]
         offset = below(words, window if near else outputs - window)
-    if kind == "generalized-randomized-response":
+    if kind == "randomized-response":
         code = x if near else offset + (offset >= x)
     elif kind == "signed-hadamard":
         cell = x * outputs // cells

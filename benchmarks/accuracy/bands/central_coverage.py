@@ -15,8 +15,8 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
     summarized,
 )
 from benchmarks.markdown import table
-from lapwing.central.prefix_sums import PrefixSums
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.results.band import Kind, Target

@@ -40,7 +40,7 @@ BANDS = [
 
 CHANNELS: dict[str, tuple[Callable[..., Randomizer], Decoder]] = {
     "square wave": (lw.SquareWave, lw.ExpectationMaximization(smoothed=True)),
-    "GRR": (lw.GeneralizedRandomizedResponse, lw.LeastSquares()),
+    "GRR": (lw.RandomizedResponse, lw.LeastSquares()),
     "OUE": (lw.OptimizedUnaryEncoding, lw.LeastSquares()),
 }
 """Each with the decoder of its paper, whose curve is looked for in the band."""

@@ -16,7 +16,7 @@ from lapwing.planning.release_defaults import recommended_mechanism
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
 from lapwing.results.band import Target
 
 TITLE = "Bands of the curator's default"
@@ -46,7 +46,7 @@ def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) 
             covered: dict[str, list[float]] = {}
             for repeat in range(repeats):
                 rng = np.random.default_rng([repeat, len(cells), 13])
-                summary = Summary.of_values(law.draw(people, rng), domain)
+                summary = ExactCounts.of_values(law.draw(people, rng), domain)
                 noise = seeded(repeat + repeats * len(cells))
                 release = mechanism.release(summary, promise, rng=noise)
                 answer = decoder.decode(release.channel, release)

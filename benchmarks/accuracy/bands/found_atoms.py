@@ -9,12 +9,12 @@ import numpy as np
 
 from benchmarks.datasets import load
 from benchmarks.markdown import table
-from lapwing.central.prefix_sums import PrefixSums
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.atoms import expected_mass
 
 TITLE = "Found atoms"
@@ -39,7 +39,7 @@ def measure(
         values = column.values
         assert values is not None
         domain = Interval(float(values.min()), float(values.max()), bins=bins, missing="bin")
-        held = Summary.of_values(values, domain)
+        held = ExactCounts.of_values(values, domain)
         truth = held.counts[:bins] / held.counts[:bins].sum()
         for epsilon in epsilons:
             promise = Promise("replace-one", epsilon=epsilon, delta="1e-6")

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.markdown import table
-from lapwing.central.prefix_sums import PrefixSums
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
 TITLE = "Bands of the central model at few bins and many"
 FULL: dict[str, Any] = {"repeats": 2_000, "people": 10_000, "bins": [64, 256, 1024, 4096]}
@@ -29,7 +29,7 @@ def measure(*, repeats: int, people: int, bins: Sequence[int]) -> dict[str, Any]
     promise = Promise("replace-one", epsilon=1, delta="1e-6")
     decoder, cells = StepPursuit(smooth=False), []
     for size in bins:
-        held = Summary.of_values(values, Interval(0, 1, bins=size, missing="bin"))
+        held = ExactCounts.of_values(values, Interval(0, 1, bins=size, missing="bin"))
         truth = np.cumsum(held.counts[:size]) / held.counts[:size].sum()
         used = (truth > 0.02) & (truth < 0.98)
         covered = []

@@ -60,7 +60,7 @@ def _decoded(way: str, values: Any, domain: lw.Interval, seed: int) -> Any:
         if way == "reports":
             survey = lw.Survey("income", lw.MultiscaleWave(domain, 2))
             return survey.decode(survey.tally(survey.randomize(values, rng=rng)))
-        made = lw.release(values, domain, neighbours="replace-one", epsilon=1, rng=rng)
+        made = lw.release(values, domain, neighbors="replace-one", epsilon=1, rng=rng)
         return made.distribution
 
 

@@ -19,15 +19,15 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
 )
 from benchmarks.markdown import table
 from benchmarks.summaries import mean_and_error, ratio_of_means
-from lapwing.central.prefix_sums import PrefixSums
-from lapwing.central.sum_tree import SumTree
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.planning.release_defaults import recommended_mechanism
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
 from lapwing.results.band import Kind, Target
 from lapwing.results.distribution import Distribution
 
@@ -109,8 +109,8 @@ def covered_parts(answer: Distribution, target: Target, truth: Vector) -> dict[K
     return shares
 
 
-def _drawn(law: Law, domain: Domain, people: int, repeat: int) -> Summary:
-    return Summary.of_values(law.draw(people, np.random.default_rng([repeat, 7])), domain)
+def _drawn(law: Law, domain: Domain, people: int, repeat: int) -> ExactCounts:
+    return ExactCounts.of_values(law.draw(people, np.random.default_rng([repeat, 7])), domain)
 
 
 def compared(found: Mapping[str, Sequence[float]]) -> dict[str, Any]:

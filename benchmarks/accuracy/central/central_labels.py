@@ -80,7 +80,7 @@ def compared(
         noisy = np.maximum(mechanism(counts.tolist()), 0)
         answers = {"OpenDP": noisy / max(1, noisy.sum())}
         release = lw.LabelCounts().release(
-            lw.Summary(domain, counts), promise, rng=lw.seeded(repeat)
+            lw.ExactCounts(domain, counts), promise, rng=lw.seeded(repeat)
         )
         for name, sparse in (("nearest", False), ("default", None)):
             decoder = lw.LabelShares(sparse=sparse, band=False)

@@ -60,7 +60,7 @@ DECODERS: dict[str, Any] = {
         alpha=0.1, control="false-discovery", rest="project", band=False
     ),
     "norm-cut": lw.Normalization(method="norm-cut", band=False),
-    "clip and normalise": lw.Normalization(band=False),
+    "clip and normalize": lw.Normalization(band=False),
 }
 """All of them see the same tallies."""
 
@@ -147,7 +147,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         f"{ASKED['geometric']}, the study {STUDY['geometric']}), worst cell "
         f"{default[worst]['ratio']:.2f} ± {default[worst]['standard_error']:.2f} "
         f"({cells[worst]['population']}, {cells[worst]['people']:,} people; asked at most "
-        f"{ASKED['worst']:g}). The best of a cell is picked by these same repeats, which favours "
+        f"{ASKED['worst']:g}). The best of a cell is picked by these same repeats, which favors "
         "it."
     )
     lines = []
@@ -167,7 +167,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         )
     return "\n\n".join(
         [
-            f"{settings['size']:,} symbols, optimised unary encoding at epsilon "
+            f"{settings['size']:,} symbols, optimized unary encoding at epsilon "
             f"{settings['epsilon']:g}, {settings['repeats']} repeats; all decoders see the same "
             "reports. Errors are about the people who reported, each divided by that of the best "
             "decoder of the cell; geometric mean and worst of the cells.",

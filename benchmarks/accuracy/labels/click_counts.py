@@ -98,7 +98,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     cpu = measured["cpu"]
     return "\n\n".join(
         [
-            f"Optimised unary encoding on {settings['size']:,} pages, {settings['repeats']} "
+            f"Optimized unary encoding on {settings['size']:,} pages, {settings['repeats']} "
             "repeats. The file holds a tenth of the clicks of the paper; with all counts times ten "
             "there are as many as the paper's 8,019,015, with a thinner tail. Mean squared error "
             f"over all pages; over the {_TOP} largest. The ratio is of the first, to the "

@@ -174,7 +174,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     ]
     return "\n\n".join(
         [
-            f"Optimised unary encoding, the {settings['size']:,} largest labels of a column, "
+            f"Optimized unary encoding, the {settings['size']:,} largest labels of a column, "
             f"{settings['repeats']} repeats. *50th*: the share of the 50th largest label, in "
             "standard deviations of an empty label's. Then squared errors of the 50 largest as "
             "parts of the unbiased one's on the same tallies: of the default, the projection, the "

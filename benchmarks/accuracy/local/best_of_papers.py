@@ -15,7 +15,7 @@ from benchmarks.accuracy.papers.square_wave import square_wave_figures
 from benchmarks.accuracy.papers.wavelet import wavelet_methods
 from benchmarks.markdown import listed, table, uncertain
 from benchmarks.summaries import mean_and_error
-from lapwing.local.numerical.binning import least_variance_randomizer
+from lapwing.randomizers.numerical.binning import least_variance_randomizer
 
 TITLE = "The default against the best of the papers' methods"
 FULL: dict[str, Any] = {
@@ -96,7 +96,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         f"{settings['bins']} bins, {settings['repeats']} repeats; W1 ×10⁴ and KS ×10³ on the 256 "
         f"points. The oracle sees the truth and takes, in every cell and for each distance, the "
         f"best of {listed([name for name in names if name != OURS.name])} (*wavelet*: the paper's "
-        "J; *bound's J*: the one that minimises its bound, and the sums of masses of this "
+        "J; *bound's J*: the one that minimizes its bound, and the sums of masses of this "
         "library).",
         table(
             [*HEADER, "ratio", "KS, best", "KS, default", "ratio"],

@@ -1,6 +1,6 @@
 """EMS and EM of the library beside a textbook implementation, on the same reports.
 
-In every repeat people draw their values from Beta(5, 2) and randomise them, each on their own. The
+In every repeat people draw their values from Beta(5, 2) and randomize them, each on their own. The
 same counts are decoded by the library and by `textbook`. A second reference decodes reports of
 the continuous square wave, which it draws itself for the same people: that is what public code
 does.

@@ -40,8 +40,8 @@ METHODS = (
     Method("square wave, EMS", lw.SquareWave, EMS),
     Method("square wave, LeastSquares", lw.SquareWave, lw.LeastSquares()),
     Method("square wave, PenalizedLikelihood", lw.SquareWave, lw.PenalizedLikelihood()),
-    Method("GRR, LeastSquares", lw.GeneralizedRandomizedResponse, lw.LeastSquares()),
-    Method("GRR, unbiased", lw.GeneralizedRandomizedResponse, UNBIASED),
+    Method("GRR, LeastSquares", lw.RandomizedResponse, lw.LeastSquares()),
+    Method("GRR, unbiased", lw.RandomizedResponse, UNBIASED),
     Method("OUE, LeastSquares", lw.OptimizedUnaryEncoding, lw.LeastSquares()),
     Method("OUE, unbiased", lw.OptimizedUnaryEncoding, UNBIASED),
 )
@@ -88,7 +88,7 @@ def run(
         column = people(repeat)
         if known is None or known[0] is not column:
             known = column, lw.Cumulative.of_values(column.values)
-        tallies: dict[str, lw.Counts] = {}
+        tallies: dict[str, lw.CountTally] = {}
         for method in methods:
             domain = domain_of(column, method, bins=bins)
             randomizer = method.randomizer(domain, epsilon)

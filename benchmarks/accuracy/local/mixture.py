@@ -17,7 +17,7 @@ from benchmarks.datasets import Column
 from benchmarks.markdown import table, uncertain
 from benchmarks.summaries import geometric, ratio_of_means
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 
 TITLE = "The mixture with the spectral prior"
 FULL: dict[str, Any] = {

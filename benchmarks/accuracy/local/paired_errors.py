@@ -56,7 +56,7 @@ class Crowd:
 
 
 def real(name: str, *, bins: int) -> Crowd:
-    """Return the people of a column by its name in the catalogue."""
+    """Return the people of a column by its name in the catalog."""
     column = people(name)
     assert column.values is not None  # count tables are not compared here
     domain = lw.Interval(column.low, column.high, bins=bins)
@@ -79,7 +79,7 @@ def errors(methods: Sequence[Method], crowd: Crowd, *, epsilon: float, repeats: 
     }
     found: Errors = {method.name: {figure: [] for figure in FIGURES} for method in methods}
     for repeat in range(repeats):
-        tallies: dict[str, lw.Counts] = {}
+        tallies: dict[str, lw.CountTally] = {}
         for method in methods:
             randomizer = made[method.name]
             if randomizer.fingerprint not in tallies:

@@ -71,7 +71,7 @@ def continuous_counts(reports: Vector, epsilon: float, d: int) -> Vector:
 
 
 def smoothing_matrix(d: int) -> Vector:
-    """Return S: half of a bucket stays, a quarter goes to each neighbour, at an end it stays.
+    """Return S: half of a bucket stays, a quarter goes to each neighbor, at an end it stays.
 
     The paper leaves the ends open; these are the library's, which lose no mass.
     """

@@ -24,7 +24,7 @@ FOLDER = Path(__file__).resolve().parent
 PAPERS = ("square_wave", "wavelet", "convolution", "compressive", "functional_approximation")
 """Folders; each may have a module `<paper>_pictures` with a table PICTURES."""
 
-COLOURS = (
+COLORS = (
     *("#1f4e5f", "#c8553d", "#2f9e8f", "#e0a030", "#7a5195"),
     *("#8a8a8a", "#5b8c2a", "#d67ab1", "#4477cc"),
 )
@@ -61,14 +61,14 @@ def panels(rows: int, columns: int, *, wide: float = 3.1, high: float = 2.6) -> 
 def curves(
     ax: Any, named: Mapping[str, Points], known: Sequence[str], *, scale: str = "log"
 ) -> None:
-    """Draw named curves with bars of two standard errors, in the colour and mark of their name."""
+    """Draw named curves with bars of two standard errors, in the color and mark of their name."""
     for name, points in named.items():
         number = list(known).index(name)
         ax.errorbar(
             [x for x, _, _ in points],
             [y for _, y, _ in points],
             yerr=[2 * error for _, _, error in points],
-            color=COLOURS[number % len(COLOURS)],
+            color=COLORS[number % len(COLORS)],
             marker=MARKS[number % len(MARKS)],
             markersize=3.5,
             linewidth=1.2,
@@ -113,7 +113,7 @@ def legend(figure: Any, *, columns: int) -> None:
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure as PNG of 80 dots per inch and 128 colours: half the size, no other look."""
+    """Write a figure as PNG of 80 dots per inch and 128 colors: half the size, no other look."""
     from PIL import Image
 
     drawn = BytesIO()

@@ -20,7 +20,7 @@ from benchmarks import datasets
 from benchmarks.datasets import Column
 
 Vector = NDArray[np.float64]
-Counts = NDArray[np.int64]
+CountVector = NDArray[np.int64]
 
 UNIT = (0.0, 1.0)
 """Every column is mapped to it, so that distances, means and variances are the papers'."""
@@ -51,9 +51,9 @@ class Population:
     law: Callable[[int], Vector]
     own_file: bool = False
 
-    def draw(self, bins: int, rng: np.random.Generator) -> Counts:
+    def draw(self, bins: int, rng: np.random.Generator) -> CountVector:
         """Return how many people hold each bin: int64 [bins]; of an own file always the same."""
-        counts: Counts
+        counts: CountVector
         if self.own_file:
             counts = np.rint(self.people * self.law(bins)).astype(np.int64)
         else:
@@ -66,14 +66,14 @@ def interval(bins: int) -> lw.Interval:
     return lw.Interval(*UNIT, bins=bins)
 
 
-def truth(counts: Counts) -> lw.Cumulative:
+def truth(counts: CountVector) -> lw.Cumulative:
     """Return the CDF of people known to so many bins."""
     return lw.Distribution.of_counts(counts, interval(counts.size)).cumulative
 
 
-def coarser(counts: Counts, bins: int) -> Counts:
+def coarser(counts: CountVector, bins: int) -> CountVector:
     """Return counts of fewer bins, whose number must divide that of the counts."""
-    sums: Counts = counts.reshape(bins, -1).sum(axis=1)
+    sums: CountVector = counts.reshape(bins, -1).sum(axis=1)
     return sums
 
 
@@ -181,7 +181,7 @@ def permuted(population: Population, *, seed: int) -> Population:
 
 
 def items(name: str, people: int, *, size: int) -> Population:
-    """Return a column of labelled counts, padded with empty labels to the paper's number."""
+    """Return a column of labeled counts, padded with empty labels to the paper's number."""
     column = _load(name, _folder())
     assert column.counts is not None  # a count table
     law = np.zeros(size)

@@ -8,7 +8,13 @@ from typing import Any
 
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
-from benchmarks.accuracy.papers.figure_columns import Counts, Population, coarser, interval, truth
+from benchmarks.accuracy.papers.figure_columns import (
+    CountVector,
+    Population,
+    coarser,
+    interval,
+    truth,
+)
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import listed, uncertain
 from benchmarks.summaries import mean_and_error
@@ -30,7 +36,7 @@ def compare(
     epsilon: float,
     repeats: int,
     allowed: Mapping[str, Sequence[str]] | None = None,
-    known: Callable[[Counts], Any] = truth,
+    known: Callable[[CountVector], Any] = truth,
     seed: int = 0,
     factors: Sequence[str] = (),
 ) -> Samples:
@@ -67,7 +73,7 @@ def compare(
         rng = stream(seed, population.name, bins, f"{epsilon:g}", repeat, *factors)
         counts = population.draw(bins, rng)
         target = known(counts)
-        tallies: dict[str, lw.Counts] = {}
+        tallies: dict[str, lw.CountTally] = {}
         for method in methods:
             randomizer = made[method.name]
             if randomizer.fingerprint not in tallies:

@@ -59,7 +59,7 @@ def in_text(text: str, every: Sequence[Judged]) -> str:
     Raises
     ------
     ValueError
-        If no claim of this benchmark speaks of the place: the mark is misspelt.
+        If no claim of this benchmark speaks of the place: the mark is misspelled.
     """
 
     def written(mark: re.Match[str]) -> str:

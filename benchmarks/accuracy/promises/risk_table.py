@@ -45,7 +45,7 @@ QUICK: dict[str, Any] = {"sheets": _sheets("multiscale-wave", {64: 2}, [1, 4], [
 
 SEED = 1
 """Cells have randomness of their own: with common draws a table that is off at one node is off at
-its neighbours too, and what is read between them is no better known than either."""
+its neighbors too, and what is read between them is no better known than either."""
 
 SHOWN = 256
 

@@ -31,8 +31,8 @@ def distances(epsilon: float, symbols: int) -> dict[str, float]:
     """Return the total variation of two reports of the randomizers that are compared."""
     odds = math.exp(epsilon)
     return {
-        "optimised unary encoding, Hadamard response": (odds - 1) / (odds + 1) / 2,
-        f"randomised response on {symbols}": (odds - 1) / (odds + symbols - 1),
+        "optimized unary encoding, Hadamard response": (odds - 1) / (odds + 1) / 2,
+        f"randomized response on {symbols}": (odds - 1) / (odds + symbols - 1),
     }
 
 

@@ -110,7 +110,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             f"{made_up.WEEKS} weeks of {made_up.PEOPLE:,} people, epsilon 1, {made_up.BINS} bins, "
             f"{settings['repeats']} repeats. Errors are to the week's own people, averaged over "
             "the weeks; the reference is the spectral prior on each week alone (commit 3a0ae02). "
-            "*Weeks so far*: each week from those up to it, with nothing learnt from later ones.",
+            "*Weeks so far*: each week from those up to it, with nothing learned from later ones.",
             table(header, rows, texts=1),
             f"Mean of the ratios: {said}.",
         ]

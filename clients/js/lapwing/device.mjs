@@ -79,7 +79,7 @@ export class Device {
   }
 
   /**
-   * Randomise a value for an epoch, charge it and keep the bytes; they wait to be sent.
+   * Randomize a value for an epoch, charge it and keep the bytes; they wait to be sent.
    *
    * Asked again for the epoch it returns the first answer, whatever the value is now. Of a survey
    * whose answers are remembered the first report stands for ever, and later epochs cost nothing.

@@ -104,9 +104,9 @@ class Categories extends Domain {
   }
 }
 
-class HashedTexts extends Domain {
+class HashedStrings extends Domain {
   constructor(document) {
-    requireKeys(document, ["class", "bits", "missing"], [], "a domain of hashed texts");
+    requireKeys(document, ["class", "bits", "missing"], [], "a domain of hashed strings");
     super(document, "category");
     demand(isWhole(document.bits, 1, 40), "bits must be a whole number in 1..40");
     this.legal = 2 ** document.bits;
@@ -318,7 +318,7 @@ const DOMAINS = Object.assign(Object.create(null), {
   interval: Interval,
   integers: Integers,
   categories: Categories,
-  "hashed-texts": HashedTexts,
+  "hashed-strings": HashedStrings,
 });
 
 function requireOutside(document) {

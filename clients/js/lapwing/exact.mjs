@@ -157,8 +157,8 @@ export class Odds {
     return [WORD / 2n, ((WORD << SCALE) + below - 1n) / below];
   }
 
-  /** Whether a number of symbols is below 3 e^epsilon + 2, where randomised response is best. */
-  favoursOneSymbol(symbols) {
+  /** Whether a number of symbols is below 3 e^epsilon + 2, where randomized response is best. */
+  favorsOneSymbol(symbols) {
     return BigInt(symbols - 2) << SCALE < 3n * this.low;
   }
 

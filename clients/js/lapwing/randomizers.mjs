@@ -407,7 +407,7 @@ export class SignedSubsetSelection {
 
 // Mixtures.
 
-/** A public coin draws one of several parts; the value's cell is randomised in it. */
+/** A public coin draws one of several parts; the value's cell is randomized in it. */
 export class Mixture {
   constructor(derived, symbols, parts) {
     requireKeys(derived, ["report_width", "groups"], [], "what a mixture derives");

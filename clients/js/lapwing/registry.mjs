@@ -62,7 +62,7 @@ const approximate = (odds) => odds.epsilon.toNumber();
 
 /** By its class: a function of fields, what is derived, domain and odds, to `made` and `input`. */
 export const RANDOMIZERS = Object.assign(Object.create(null), {
-  "generalized-randomized-response": ({ asked, derived, domain, odds }) => {
+  "randomized-response": ({ asked, derived, domain, odds }) => {
     requireKnobs(asked, []);
     return { made: new RandomizedResponse(derived, odds, domain.size) };
   },
@@ -177,8 +177,8 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
     levels.push(domain.size);
     const groups = groupsOf(derived, levels.length);
     const made = levels.map((cells, i) =>
-      odds.favoursOneSymbol(cells)
-        ? part(groups[i], "generalized-randomized-response", cells, RandomizedResponse, odds)
+      odds.favorsOneSymbol(cells)
+        ? part(groups[i], "randomized-response", cells, RandomizedResponse, odds)
         : part(groups[i], "optimized-unary-encoding", cells, UnaryEncoding, odds, true),
     );
     return mixture(derived, domain, made, equal(levels.length));
@@ -282,7 +282,7 @@ function rung(group, [kind, scale], symbols, odds) {
     return new LineWave(group.derived, odds, symbols, half);
   }
   const found = sizes.setSizes(scale, epsilon);
-  if (group.randomizer === "generalized-randomized-response") {
+  if (group.randomizer === "randomized-response") {
     oneOf(found, 1, "randomizer");
     return part(group, group.randomizer, scale, RandomizedResponse, odds);
   }

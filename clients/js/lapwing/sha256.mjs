@@ -1,5 +1,5 @@
 // SHA-256, synchronous and without crypto.subtle, which browsers keep from pages that came over
-// plain HTTP; what is hashed here is public, or hashed before it is randomised on the same device.
+// plain HTTP; what is hashed here is public, or hashed before it is randomized on the same device.
 
 import { DomainError } from "./errors.mjs";
 

@@ -22,7 +22,7 @@ function cheapest(items, cost) {
   return items.reduce((best, item) => (cost(item) < cost(best) ? item : best));
 }
 
-/** The half-width of a square wave that maximises a bound on the information in a report. */
+/** The half-width of a square wave that maximizes a bound on the information in a report. */
 function informationWidth(epsilon, circular) {
   const terms = [0.5];
   for (let k = 3; k <= 120; k++) terms.push((terms.at(-1) * epsilon) / k);
@@ -34,7 +34,7 @@ function informationWidth(epsilon, circular) {
 
 const divisor = (a, b) => (b ? divisor(b, a % b) : a);
 
-/** Points of a square wave's window on either side of its centre. */
+/** Points of a square wave's window on either side of its center. */
 export function halfWindows(points, epsilon, width, circular) {
   const found =
     width === null
@@ -105,7 +105,7 @@ export function hashBits(epsilon) {
   });
 }
 
-/** Shares of the levels of a wavelet: equal, or those that minimise the bound of the error. */
+/** Shares of the levels of a wavelet: equal, or those that minimize the bound of the error. */
 export function levelShares(members, epsilon, allocation) {
   if (allocation === "uniform") return members.map(() => 1 / members.length);
   const excess = Math.expm1(epsilon);

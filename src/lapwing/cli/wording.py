@@ -54,7 +54,7 @@ def domain_text(domain: Any) -> str:
     'interval 0 to 120 (number), 3 bins [a, b) with edges at 18, 65'
     """
     missing = ", missing values counted" if domain.missing_index is not None else ""
-    if domain.name == "hashed-texts":
+    if domain.name == "hashed-strings":
         return f"texts by the first {domain.bits} bits of their SHA-256{missing}"
     if domain.name == "categories":
         listed = domain.listed

@@ -1,4 +1,4 @@
-"""A device and its outbox: answers randomised once, paid for, and sent until they have arrived.
+"""A device and its outbox: answers randomized once, paid for, and sent until they have arrived.
 
 Imported by name, ``import lapwing.client``. Only what talks to a collector needs the extra
 "client".

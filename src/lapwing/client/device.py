@@ -19,14 +19,14 @@ from lapwing.client.patience import Patience
 from lapwing.client.sending import Sent, send
 from lapwing.documents import parse
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
-from lapwing.local.categorical.rappor import Rappor
-from lapwing.local.categorical.rappor_memory import Memory
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.messages.batch import NO_SEGMENT, Batch
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
+from lapwing.randomizers.categorical.rappor import Rappor
+from lapwing.randomizers.categorical.rappor_memory import Memory
 from lapwing.survey.survey import Survey
 
 FILE = "device.lapwing"
@@ -69,7 +69,7 @@ class Device:
     Privacy
     -------
     An answer is one transaction of one file: the ledger of all surveys is asked, the value
-    randomised, and the report stored together with its payment. Only what is stored is ever sent,
+    randomized, and the report stored together with its payment. Only what is stored is ever sent,
     so nothing leaves unpaid, and a report is paid once, because a second answer of the same epoch
     finds the first. When the device stops before the transaction is on the disk, what was drawn
     was seen by nobody and is gone; when it stops after it, the same bytes are sent again. What must
@@ -81,7 +81,7 @@ class Device:
     Examples
     --------
     >>> import tempfile
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.protocol.domains.interval import Interval
     >>> age = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -122,9 +122,9 @@ class Device:
         """
         if not isinstance(budget, Guarantee):
             budget = Guarantee(budget, 0, "replace-one", "local")
-        if (budget.neighbours, budget.model) != ("replace-one", "local"):
+        if (budget.neighbors, budget.model) != ("replace-one", "local"):
             raise MismatchError(
-                "the budget of a device must be of replace-one neighbours in the local model, got "
+                "the budget of a device must be of replace-one neighbors in the local model, got "
                 f"{budget}"
             )
         empty = Ledger(budget)

@@ -27,7 +27,7 @@ MOST_TOGETHER = 8192
 class Gateway:
     """The outbox of whoever holds reports of many people: each pile of them is sent once.
 
-    The reports were randomised where the people are, and paid for there; this keeps no ledger. A
+    The reports were randomized where the people are, and paid for there; this keeps no ledger. A
     pile is stored in one transaction, cut into batches whose ids never change, so that a crash at
     any time neither loses nor doubles a report.
 

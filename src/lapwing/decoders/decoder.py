@@ -10,7 +10,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Kind, Observation
-from lapwing.protocol.messages.tally import Counts, ReportLog
+from lapwing.protocol.messages.tally import CountTally, TallyLog
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
@@ -51,7 +51,7 @@ class Decoder(Protocol[Answer]):
     reads: ClassVar[Kind]
     """What it decodes: counts. A log is counted for it."""
 
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return the estimate.
 
         Raises
@@ -75,7 +75,7 @@ class LogDecoder(Protocol):
     reads: ClassVar[Kind]
     """What it decodes: a log itself, not the counts that it gives."""
 
-    def decode(self, channel: Any, tally: ReportLog) -> HeavyHitters:
+    def decode(self, channel: Any, tally: TallyLog) -> HeavyHitters:
         """Return the heavy hitters of a log's channel; errors as of a :class:`Decoder`."""
         ...
 

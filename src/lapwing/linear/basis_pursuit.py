@@ -49,7 +49,7 @@ def basis_pursuit(
     tolerance: float = 1e-6,
     limit: int = 20_000,
 ) -> Solution:
-    """Minimise ``sum |x|`` subject to ``|operator x - target| <= noise``.
+    """Minimize ``sum |x|`` subject to ``|operator x - target| <= noise``.
 
     Parameters
     ----------

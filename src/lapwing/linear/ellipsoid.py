@@ -10,7 +10,7 @@ from lapwing.linear.arrays import Vector
 def least_trace(differences: Vector, *, steps: int = 400) -> tuple[Vector, float]:
     """Return the covariance of least trace that no difference exceeds, and a lower bound.
 
-    Minimises ``trace S`` subject to ``d' S^-1 d <= 1`` for every difference d: noise of this
+    Minimizes ``trace S`` subject to ``d' S^-1 d <= 1`` for every difference d: noise of this
     covariance hides each of them as a unit step is hidden by unit noise.
 
     Parameters

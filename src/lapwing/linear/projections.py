@@ -19,7 +19,7 @@ def simplex(
     point : numpy.ndarray
         float64 [size], finite.
     weights : numpy.ndarray, optional
-        float64 [size], positive: minimise ``sum(weights * (x - point)^2)``. Default: all one.
+        float64 [size], positive: minimize ``sum(weights * (x - point)^2)``. Default: all one.
     total : float
         Greater than 0.
 

@@ -105,35 +105,35 @@ def filtered(looks: Sequence[Look | None], first: Matrix, steps: Matrix) -> Filt
     weeks, state = len(looks), first.shape[0]
     predicted, mean, residual = np.zeros((3, weeks, state))
     ahead, covariance, passed, expected = np.zeros((4, weeks, state, state))
-    centre, spread = np.zeros(state), first
+    center, spread = np.zeros(state), first
     evidence = 0.0
     for week, look in enumerate(looks):
         if week:
             spread = _raised(spread, steps[week])
-        predicted[week], ahead[week] = centre, spread
+        predicted[week], ahead[week] = center, spread
         if look is None:
             passed[week] = np.eye(state)
         else:
-            left, score, gained = _seen(look, centre, spread)
+            left, score, gained = _seen(look, center, spread)
             passed[week], residual[week] = left, score
             expected[week] = _symmetric(left @ look.information)
-            centre = centre + spread @ score
+            center = center + spread @ score
             spread = _symmetric(spread @ left)
             evidence += gained
-        mean[week], covariance[week] = centre, spread
+        mean[week], covariance[week] = center, spread
     return Filtered(predicted, ahead, mean, covariance, residual, passed, expected, evidence)
 
 
 def evidence_of(looks: Sequence[Look | None], first: Matrix, steps: Matrix) -> float:
     """Return the evidence of :func:`filtered` alone, in less time and memory."""
-    centre, spread = np.zeros(first.shape[0]), first
+    center, spread = np.zeros(first.shape[0]), first
     evidence = 0.0
     for week, look in enumerate(looks):
         if week:
             spread = _raised(spread, steps[week])
         if look is not None:
-            left, score, gained = _seen(look, centre, spread)
-            centre = centre + spread @ score
+            left, score, gained = _seen(look, center, spread)
+            center = center + spread @ score
             spread = _symmetric(spread @ left)
             evidence += gained
     return evidence
@@ -145,12 +145,12 @@ def _raised(spread: Matrix, step: Vector) -> Matrix:
     return raised
 
 
-def _seen(look: Look, centre: Vector, spread: Matrix) -> tuple[Matrix, Vector, float]:
+def _seen(look: Look, center: Vector, spread: Matrix) -> tuple[Matrix, Vector, float]:
     """Return ``(I + A P)^-1``, the residual score, and the week's part of the evidence."""
-    state = centre.size
+    state = center.size
     system = look.information @ spread
     system[np.diag_indices_from(system)] += 1
-    score = look.score - look.information @ centre
+    score = look.score - look.information @ center
     right = np.zeros((state, state + 1), order="F")
     right[np.diag_indices(state)] = 1
     right[:, -1] = score
@@ -159,7 +159,7 @@ def _seen(look: Look, centre: Vector, spread: Matrix) -> tuple[Matrix, Vector, f
         raise np.linalg.LinAlgError("the information of a week is not a number")
     left, residual = solved[:, :state], solved[:, -1]
     # The likelihood at the predicted mean, and what the spread about it adds.
-    gained = float(centre @ (look.score + score)) / 2
+    gained = float(center @ (look.score + score)) / 2
     gained += float(score @ (spread @ residual)) / 2
     gained -= float(np.log(np.abs(np.diagonal(factor))).sum()) / 2
     return left, residual, gained

@@ -39,7 +39,7 @@ def quadratic_on_simplex(
 
     Notes
     -----
-    O(size^3) a step. Source: Mehrotra 1992, with a fixed centring instead of his predictor.
+    O(size^3) a step. Source: Mehrotra 1992, with a fixed centering instead of his predictor.
     """
     size = right.size
     point = np.full(size, 1 / size)
@@ -49,16 +49,16 @@ def quadratic_on_simplex(
     steps = 0
     while steps < limit and gap(point, gradient) > tolerance:
         steps += 1
-        centre = 0.1 * float(point.dot(dual)) / size
+        center = 0.1 * float(point.dot(dual)) / size
         infeasible = gradient - level - dual
         system = gram.copy()
         system[np.diag_indices(size)] += dual / point
         factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        toward = cho_solve(factor, -infeasible - dual + centre / point, check_finite=False)
+        toward = cho_solve(factor, -infeasible - dual + center / point, check_finite=False)
         ones = cho_solve(factor, np.ones(size), check_finite=False)
         rise = (1 - float(point.sum()) - float(toward.sum())) / float(ones.sum())
         move = toward + rise * ones
-        pull = (centre - dual * move) / point - dual
+        pull = (center - dual * move) / point - dual
         length = _STEP_BACK * min(_longest(point, move), _longest(dual, pull))
         length = min(1.0, length)
         point = point + length * move

@@ -61,7 +61,7 @@ def projected_gradient(
     limit: int = 20_000,
     lipschitz: float | None = None,
 ) -> Solution:
-    """Minimise ``sum(weights * (operator x - target)^2) / 2`` over a convex set.
+    """Minimize ``sum(weights * (operator x - target)^2) / 2`` over a convex set.
 
     Accelerated projected gradient (FISTA) with restart whenever the momentum points uphill.
 
@@ -124,12 +124,12 @@ def accelerated_fixed_point(
     tolerance: float,
     limit: int,
 ) -> Solution:
-    """Maximise an objective that a map never lowers, extrapolating two steps of the map at once.
+    """Maximize an objective that a map never lowers, extrapolating two steps of the map at once.
 
     Parameters
     ----------
     improve : callable
-        The map, for example one step of expectation maximization for a penalised likelihood.
+        The map, for example one step of expectation maximization for a penalized likelihood.
     objective : callable
         Its value at a point; the map must not lower it.
     feasible : callable

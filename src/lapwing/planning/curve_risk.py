@@ -2,7 +2,7 @@
 
 Near a known column the likelihood of reports is a parabola, and information adds up: that of a
 table of parts is the sum of its parts', each times the people who are asked by it. What the
-decoder will have learnt of smoothness, spikes and steps is what it learns from typical reports of
+decoder will have learned of smoothness, spikes and steps is what it learns from typical reports of
 this column. So the error of a table is that of a normal posterior, a few milliseconds each.
 """
 
@@ -16,7 +16,7 @@ from scipy.linalg import cholesky
 from lapwing.decoders.empirical_bayes.cells import Cells
 from lapwing.decoders.empirical_bayes.normal_posterior import Posterior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import learnt_prior, pilot_of
+from lapwing.decoders.empirical_bayes.whole_prior import learned_prior, pilot_of
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
@@ -76,7 +76,7 @@ class CurveRisk:
             total += block.share * self._cells.averaged(operator.matmat(spread))
         return (total + total.T) / 2
 
-    def prior(self, information: Matrix) -> LearntPrior:
+    def prior(self, information: Matrix) -> LearnedPrior:
         """Return what the decoder learns from typical reports of this information.
 
         Their score is what is expected on this column, and noise of the size it will have: without
@@ -90,12 +90,12 @@ class CurveRisk:
         score = information @ self._mass + _root(information) @ self._draws[0]
         answer = None
         for _ in range(_PASSES):
-            prior = learnt_prior(information, score, self._scaled, answer)
+            prior = learned_prior(information, score, self._scaled, answer)
             answer = Posterior.of(information, score, prior.mean, prior.covariance).distribution()
-        return LearntPrior(prior.mean, prior.allowed())
+        return LearnedPrior(prior.mean, prior.allowed())
 
     def errors(
-        self, information: Matrix, prior: LearntPrior, *, people: int
+        self, information: Matrix, prior: LearnedPrior, *, people: int
     ) -> tuple[float, float]:
         """Return the expected W1, as a share of the range, and the expected largest gap.
 
@@ -105,7 +105,7 @@ class CurveRisk:
         ----------
         information : numpy.ndarray
             float64 [cells, cells], of all reports.
-        prior : LearntPrior
+        prior : LearnedPrior
         people : int
             Who report.
         """
@@ -124,8 +124,8 @@ class CurveRisk:
 
 
 @dataclass(frozen=True, eq=False)
-class LearntPrior:
-    """What a decoder has learnt of a column, and what it could not exclude.
+class LearnedPrior:
+    """What a decoder has learned of a column, and what it could not exclude.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ def recommended_decoder(
     Numbers are decoded by the spectral prior, which learns from the reports how smooth the column
     is. On the same reports of one wave it is as good as EMS on smooth columns and far better on
     others (`benchmarks/accuracy`). Above 4096 symbols waves are decoded by EMS, in time
-    O(symbols). Randomised response, unary encoding and subset selection of numbers get it up to
-    1024 symbols: there it beats least squares on the simplex, which knows no neighbours. Trees get
+    O(symbols). Randomized response, unary encoding and subset selection of numbers get it up to
+    1024 symbols: there it beats least squares on the simplex, which knows no neighbors. Trees get
     the consistency step of their papers: ADMM for a hierarchy, the clip for a wavelet expansion.
 
     Labels are decoded by the mixture prior, which learns from the reports how shares are
@@ -94,7 +94,7 @@ _WAVES: Mapping[str, int] = {
 """Symbols up to which the spectral prior is recommended for a wave."""
 
 _ALIKE = {
-    "generalized-randomized-response",
+    "randomized-response",
     "subset-selection",
     "affine-subset-selection",
     "optimized-unary-encoding",

@@ -12,16 +12,20 @@ import numpy as np
 
 from lapwing.decoders.logs.exhaustive_scan import TILE_BITS
 from lapwing.errors import DomainError
-from lapwing.local.categorical.compressive_privatization import CompressivePrivatization
-from lapwing.local.categorical.hadamard_response import HadamardResponse
-from lapwing.local.categorical.linear_hashing import LinearHashing
-from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
-from lapwing.local.categorical.subset_selection import LARGEST_REPORT, SubsetSelection, optimal_size
-from lapwing.local.two_level import LARGEST_TABLE
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.categorical.compressive_privatization import CompressivePrivatization
+from lapwing.randomizers.categorical.hadamard_response import HadamardResponse
+from lapwing.randomizers.categorical.linear_hashing import LinearHashing
+from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
+from lapwing.randomizers.categorical.subset_selection import (
+    LARGEST_REPORT,
+    SubsetSelection,
+    optimal_size,
+)
+from lapwing.randomizers.two_level import LARGEST_TABLE
 
 ONE_BYTE = 256
 """Outputs of compressive privatization, which is an option where nothing else fits in a byte."""
@@ -78,7 +82,7 @@ def options(domain: Domain, epsilon: Any) -> list[Option]:
     size = domain.size
     found = []
     if size <= LARGEST_TABLE:
-        found.append(_randomized_response(GeneralizedRandomizedResponse(domain, epsilon)))
+        found.append(_randomized_response(RandomizedResponse(domain, epsilon)))
     if 2 < size <= LARGEST_REPORT and optimal_size(size, epsilon) > 1:
         found.append(_subset_selection(SubsetSelection(domain, epsilon)))
     if size <= LARGEST_TABLE // 2:
@@ -92,7 +96,7 @@ def options(domain: Domain, epsilon: Any) -> list[Option]:
     return found
 
 
-def _randomized_response(made: GeneralizedRandomizedResponse) -> Option:
+def _randomized_response(made: RandomizedResponse) -> Option:
     noise = _pure(*made.probabilities)
     return Option(made, *noise, fixed_total=True, seconds=(1e-8, _decoding(made)))
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
-from lapwing.local.categorical.subset_selection import SubsetSelection, optimal_size
 from lapwing.planning.expected_error import USER_LIMIT, ExpectedError
 from lapwing.planning.label_costs import Option, options
 from lapwing.planning.label_errors import (
@@ -23,8 +21,10 @@ from lapwing.planning.label_errors import (
 )
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
+from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
 
 DISTANCES = ("l1", "mean_squared_error", "detectable_share")
 
@@ -55,10 +55,10 @@ class CategoricalChoice:
     reason: str
 
 
-def least_variance(domain: Domain, epsilon: ExactNumber) -> Randomizer[Counts]:
-    """Return subset selection of the best size, or randomised response where that is one."""
+def least_variance(domain: Domain, epsilon: ExactNumber) -> Randomizer[CountTally]:
+    """Return subset selection of the best size, or randomized response where that is one."""
     if optimal_size(domain.size, exact_epsilon(epsilon)) == 1:
-        return GeneralizedRandomizedResponse(domain, epsilon)
+        return RandomizedResponse(domain, epsilon)
     return SubsetSelection(domain, epsilon)
 
 
@@ -89,7 +89,7 @@ def categorical_choice(
     Notes
     -----
     The error of every decoder falls with the deviation of the unbiased shares, so that is what is
-    minimised. Within 1 % the cheaper one is taken: fewer report bytes, of which up to 128 count as
+    minimized. Within 1 % the cheaper one is taken: fewer report bytes, of which up to 128 count as
     equal, then less work for the server.
     """
     size = domain.size

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.central.label_counts import LabelCounts
 from lapwing.errors import ArgumentError
-from lapwing.privacy.guarantee import Neighbours
+from lapwing.mechanisms.label_counts import LabelCounts
+from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.summary import MOST_PEOPLE, Summary, for_curator
+from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts, for_curator
 from lapwing.results.independent_errors import independent_critical_values
 
 _LEVEL = 0.95
@@ -53,7 +53,7 @@ def expected_label_release_error(
     domain: Domain,
     *,
     users: int,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     epsilon: Any = None,
     delta: Any = 0,
     mu: Any = None,
@@ -62,7 +62,7 @@ def expected_label_release_error(
 ) -> ExpectedLabelError:
     """Return how far the shares of a release of labels will be from those of the people.
 
-    Needs no data and costs no privacy. Where neighbours hide the number of people, shares are
+    Needs no data and costs no privacy. Where neighbors hide the number of people, shares are
     divided by a noisy number, too, which adds less than a share of this for each share.
 
     Parameters
@@ -71,7 +71,7 @@ def expected_label_release_error(
         Of segments the shares are those of the whole table.
     users : int
         People, in 1..2^40: their public or expected number.
-    neighbours, epsilon, delta, mu, rho
+    neighbors, epsilon, delta, mu, rho
         As for :func:`lapwing.survey.publication.release`.
     mechanism : LabelCounts, optional
 
@@ -84,19 +84,19 @@ def expected_label_release_error(
     --------
     >>> from lapwing.protocol.domains.categories import Categories
     >>> error = expected_label_release_error(Categories(50), users=20_000,
-    ...                                      neighbours="replace-one", epsilon=1)
+    ...                                      neighbors="replace-one", epsilon=1)
     >>> round(error.deviation, 5), round(error.one, 5), round(error.every, 5)
     (0.00014, 0.0003, 0.00069)
     """
     require_domain(domain)
-    promise = Promise(neighbours, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
     if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= MOST_PEOPLE:
         raise ArgumentError(f"users must be a whole number in 1..2^40, got {users!r}")
     if domain.ordered:
         raise ArgumentError("of numbers ask for expected_release_error; this is for labels")
     domain, chosen = for_curator(domain), mechanism or LabelCounts()
     chosen.check(domain)
-    nobody = Summary(domain, np.zeros(domain.size, dtype=np.int64))
+    nobody = ExactCounts(domain, np.zeros(domain.size, dtype=np.int64))
     release = chosen.release(nobody, promise, rng=seeded(1))
     deviation = float(np.sqrt(release.variance)) / users
     laplace = np.array([1.0 if release.parts[0].noise.kind == "laplace" else 0.0])

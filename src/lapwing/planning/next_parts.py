@@ -6,11 +6,11 @@ from typing import Any
 
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT
 from lapwing.errors import ArgumentError, DomainError, MismatchError
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.planned_parts import planned_parts
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.distribution import Distribution
 
 LEAST = 8

@@ -74,7 +74,7 @@ def people_to_notice(
 
     Examples
     --------
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.protocol.domains.interval import Interval
     >>> wave = SquareWave(Interval(0, 60, bins=32), epsilon=1)
     >>> 1_000 < people_to_notice(wave, change=0.1) < 40_000

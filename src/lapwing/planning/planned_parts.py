@@ -15,11 +15,11 @@ import numpy as np
 
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave, Wave, fitted, ladder
 from lapwing.planning.curve_risk import CurveRisk
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave, Wave, fitted, ladder
 
 SUBSETS = (0.25, 0.5, 1.0, 2.0)
 """Factors of the subsets' share."""

@@ -26,7 +26,7 @@ from lapwing.linear.solvers import largest_eigenvalue, projected_gradient
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import Randomizer
 
 ALARM = 1e-4
@@ -104,7 +104,7 @@ def poisoning_alarm(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     ----------
     randomizer : Randomizer
         Whose channel has a joint law that can be simulated: all that send codes, bits or sets.
-    tally : Counts
+    tally : CountTally
         Of its reports, at least one.
     seed : int
         Of the simulations, so that asking again gives the same answer.
@@ -133,13 +133,13 @@ def poisoning_alarm(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     Examples
     --------
     >>> import numpy as np
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.protocol.domains.interval import Interval
     >>> wave = SquareWave(Interval(0, 1, bins=64), epsilon=1)
     >>> honest = simulate(wave, [500] * 64, rng=1)
     >>> poisoning_alarm(wave, honest).sounds
     False
-    >>> forged = Counts([honest.blocks[0] + 300 * (np.arange(wave.outputs) == 7)],
+    >>> forged = CountTally([honest.blocks[0] + 300 * (np.arange(wave.outputs) == 7)],
     ...                 [honest.total + 300], honest.fingerprint)
     >>> poisoning_alarm(wave, forged).sounds
     True
@@ -150,7 +150,7 @@ def poisoning_alarm(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
             "law that can be simulated, so forged ones are not looked for"
         )
     channel = randomizer.channel_for(tally)
-    if not isinstance(channel, Channel) or not isinstance(tally, Counts):
+    if not isinstance(channel, Channel) or not isinstance(tally, CountTally):
         raise UnsupportedChannelError("the alarm needs a channel whose blocks are known")
     channel.check(tally)
     rng = np.random.default_rng(seed)
@@ -164,7 +164,7 @@ def poisoning_alarm(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     )
 
 
-def _nearest(channel: Channel, tally: Counts) -> tuple[float, Vector]:
+def _nearest(channel: Channel, tally: CountTally) -> tuple[float, Vector]:
     """Return the smallest distance of a tally from the honest ones, and where it is reached.
 
     The weights are those of a first fit, a few steps of expectation maximization: smooth enough
@@ -277,7 +277,7 @@ def _visible(
 
 def _copied(
     randomizer: Randomizer, mass: Vector, people: int, forged: int, rng: np.random.Generator
-) -> Counts:
+) -> CountTally:
     """Return an honest tally in which so many people sent copies of one honest report."""
     one = simulate(randomizer, rng.multinomial(1, mass), rng=rng)
     rest: NDArray[np.int64] = rng.multinomial(people - forged, mass)
@@ -287,4 +287,4 @@ def _copied(
         honest = simulate(randomizer, rest, rng=rng)
         blocks = [mine + theirs for mine, theirs in zip(blocks, honest.blocks, strict=True)]
         reports = [mine + theirs for mine, theirs in zip(reports, honest.reports, strict=True)]
-    return Counts(blocks, reports, randomizer.fingerprint)
+    return CountTally(blocks, reports, randomizer.fingerprint)

@@ -19,8 +19,6 @@ from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import as_numbers
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
-from lapwing.local.numerical.square_wave import SquareWave
 from lapwing.planning.defaults import (
     NUMERIC_LIMIT,
     decoder_without_band,
@@ -38,8 +36,10 @@ from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 
@@ -47,14 +47,14 @@ BINS_FOR_ATOMS = 1024
 EPSILON_FOR_ATOMS = 2
 """From this epsilon on so many bins pay, where single values may be held by many people."""
 
-PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[Counts]]] = {
+PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[CountTally]]] = {
     "multiscale-wave": MultiscaleWave,
     "square-wave": SquareWave,
     "subset-selection": least_variance,
 }
 """The randomizers of numbers that are compared, each with its recommended decoder.
 
-Subsets of one symbol are randomised response, so that is among them.
+Subsets of one symbol are randomized response, so that is among them.
 """
 
 
@@ -82,7 +82,7 @@ def recommend(
     seed: int = 0,
     report_bytes: int | None = None,
     server_seconds: float | None = None,
-) -> Recommendation[Counts, Distribution]: ...
+) -> Recommendation[CountTally, Distribution]: ...
 
 
 @overload

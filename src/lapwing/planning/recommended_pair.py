@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 
 from lapwing.decoders.decoder import AnyDecoder, decoder_document
 from lapwing.planning.expected_error import ExpectedError
-from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
@@ -18,7 +18,7 @@ from lapwing.results.readable import html_of, lines_of
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
 
-    Collected = TypeVar("Collected", bound=Tally, default=Counts, covariant=True)
+    Collected = TypeVar("Collected", bound=Tally, default=CountTally, covariant=True)
     Answered = TypeVar(
         "Answered", bound=Distribution | HeavyHitters, default=Distribution, covariant=True
     )

@@ -58,12 +58,12 @@ def reference_column(kind: str, *, size: int, number: int, circular: bool = Fals
     if kind == "multimodal":
         bumps = int(rng.integers(3, 7))
         widths = np.exp(rng.uniform(math.log(0.01), math.log(0.06), bumps))
-        centres = rng.uniform(0.05, 0.95, bumps)
-        return _bumps(edges, centres, widths, rng.dirichlet(np.full(bumps, 2.0)), 0.1, circular)
+        centers = rng.uniform(0.05, 0.95, bumps)
+        return _bumps(edges, centers, widths, rng.dirichlet(np.full(bumps, 2.0)), 0.1, circular)
     bumps = int(rng.integers(1, 3))
     widths = rng.uniform(0.08, 0.25, bumps)
-    centres = rng.uniform(0.15, 0.85, bumps)
-    smooth = _bumps(edges, centres, widths, rng.dirichlet(np.full(bumps, 2.0)), 0.05, circular)
+    centers = rng.uniform(0.15, 0.85, bumps)
+    smooth = _bumps(edges, centers, widths, rng.dirichlet(np.full(bumps, 2.0)), 0.05, circular)
     if kind == "smooth":
         return smooth
     share, points = rng.uniform(0.2, 0.6), int(rng.integers(4, 25))
@@ -74,14 +74,14 @@ def reference_column(kind: str, *, size: int, number: int, circular: bool = Fals
 
 
 def _bumps(
-    edges: Vector, centres: Vector, widths: Vector, weights: Vector, floor: float, circular: bool
+    edges: Vector, centers: Vector, widths: Vector, weights: Vector, floor: float, circular: bool
 ) -> Vector:
     """Return the masses between the edges of normal bumps, cut at the ends, on a floor."""
     from scipy.special import ndtr  # not needed to import lapwing
 
     mass = np.zeros(edges.size - 1)
-    for centre, width, weight in zip(centres, widths, weights, strict=True):
+    for center, width, weight in zip(centers, widths, weights, strict=True):
         turns = (-1, 0, 1) if circular else (0,)
-        bump = sum(np.diff(ndtr((edges + turn - centre) / width)) for turn in turns)
+        bump = sum(np.diff(ndtr((edges + turn - center) / width)) for turn in turns)
         mass += weight * bump / bump.sum()
     return (1 - floor) * mass + floor / mass.size

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lapwing.central.label_counts import LabelCounts
-from lapwing.central.prefix_sums import SMOOTH_RANGE, PrefixSums
-from lapwing.central.sum_tree import SumTree
 from lapwing.decoders.decoder import ReleaseDecoder
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.curve_sum import CurveSum
@@ -18,6 +15,9 @@ from lapwing.decoders.releases.label_shares import LabelShares
 from lapwing.decoders.releases.sorted_points import SortedPoints
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.linear.operators.square_root_sums import UNIT
+from lapwing.mechanisms.label_counts import LabelCounts
+from lapwing.mechanisms.prefix_sums import SMOOTH_RANGE, PrefixSums
+from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.planning.defaults import without_band
 from lapwing.privacy.integer_noise import Sensitivity, calibrated
 from lapwing.privacy.promise import Promise
@@ -73,7 +73,7 @@ def _smooth_percent(promise: Promise) -> int:
 def quick_release_decoder(mechanism: Mechanism) -> ReleaseDecoder:
     """Return a decoder for simulations: without a band, and with nearly the default's error.
 
-    On fewer cells, learnt once, the error of spectral pursuit is the same within some per cent, in
+    On fewer cells, learned once, the error of spectral pursuit is the same within some per cent, in
     a sixth of the time.
     """
     decoder = without_band(release_decoder(mechanism))

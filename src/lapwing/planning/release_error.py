@@ -17,11 +17,11 @@ from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.reference_columns import KINDS, reference_column
 from lapwing.planning.release_defaults import quick_release_decoder, recommended_mechanism
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Neighbours
+from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.summary import MOST_PEOPLE, Summary, for_curator
+from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts, for_curator
 from lapwing.protocol.release import Mechanism, Release
 
 _DRAWS = 400
@@ -82,7 +82,7 @@ def expected_release_error(
     domain: Domain,
     *,
     users: int,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     epsilon: ExactNumber | None = None,
     delta: ExactNumber = 0,
     mu: ExactNumber | None = None,
@@ -97,7 +97,7 @@ def expected_release_error(
     domain : Interval or Integers
     users : int
         People, in 1..2^40: their public or expected number.
-    neighbours, epsilon, delta, mu, rho, mechanism
+    neighbors, epsilon, delta, mu, rho, mechanism
         As for :func:`lapwing.survey.publication.release`.
     repeats : int
         Made-up columns of each kind that are released and decoded, at least 1. The error of one
@@ -125,12 +125,12 @@ def expected_release_error(
     --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> error = expected_release_error(Interval(0, 100, bins=128), users=20_000,
-    ...                                neighbours="replace-one", epsilon=1, delta=1e-6)
+    ...                                neighbors="replace-one", epsilon=1, delta=1e-6)
     >>> round(error.deviation, 5), error.noise < error.sampling < error.together
     (0.00064, True)
     """
     require_domain(domain)
-    promise = Promise(neighbours, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
     if isinstance(users, bool) or not isinstance(users, int) or not 1 <= users <= MOST_PEOPLE:
         raise ArgumentError(f"users must be a whole number in 1..2^40, got {users!r}")
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
@@ -175,7 +175,7 @@ def _trial(
 ) -> Release:
     """Return a release of made-up people, with noise of the seed."""
     whole = np.append(counts, np.zeros(domain.size - counts.size, dtype=np.int64))
-    return mechanism.release(Summary(domain, whole), promise, rng=seeded(seed))
+    return mechanism.release(ExactCounts(domain, whole), promise, rng=seeded(seed))
 
 
 def _noise(

@@ -157,7 +157,7 @@ def _between(nodes: tuple[float, ...], point: float, *, beyond: bool) -> tuple[i
 
 
 def falling(values: Vector) -> Vector:
-    """Return the nearest values that nowhere rise: isotonic regression, by pooling neighbours.
+    """Return the nearest values that nowhere rise: isotonic regression, by pooling neighbors.
 
     Values that are nowhere above others stay nowhere above them, so what falls with the people does
     so behind it, too.

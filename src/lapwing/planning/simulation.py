@@ -12,11 +12,11 @@ from lapwing.privacy.sampling.randomness import RandomSource, generator_of, seed
 from lapwing.protocol.channels.channel import ObservedChannel
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import Randomizer
 
 CROWD_LIMIT = 10**8
-"""Most people who are randomised one by one: a few seconds and gigabytes."""
+"""Most people who are randomized one by one: a few seconds and gigabytes."""
 
 
 class RandomizesSymbols(Protocol):
@@ -39,7 +39,7 @@ class RandomizesSymbols(Protocol):
 
 def simulate(
     randomizer: Randomizer, counts: ArrayLike, *, rng: np.random.Generator | int
-) -> Counts:
+) -> CountTally:
     """Return the tally that a population would send, drawn with its exact joint law.
 
     Parameters
@@ -54,20 +54,20 @@ def simulate(
     ------
     ArgumentError
         When the counts are not whole, negative, of a wrong length or all zero; of a randomizer
-        that has to randomise everybody, when there are more than 10^8 people.
+        that has to randomize everybody, when there are more than 10^8 people.
 
     Notes
     -----
-    Means, variances and covariances of the counts are those of randomising every person; the
+    Means, variances and covariances of the counts are those of randomizing every person; the
     time depends on the number of bins and hardly on the number of people. Where no such law is
-    known (seeded hashing, whose `simulation` is "users") every person is randomised, with
+    known (seeded hashing, whose `simulation` is "users") every person is randomized, with
     randomness from the generator; of linear hashing the result is what the log says of every
     symbol.
 
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> wave = SquareWave(Interval(0, 1, bins=4), 2)
     >>> simulate(wave, [0, 10**9, 0, 0], rng=1).total
     1000000000
@@ -88,16 +88,16 @@ def simulate(
     for block, group in zip(randomizer.channel.blocks, groups, strict=True):
         blocks.append(block.sample(group, generator))
         reports.append(int(group.sum()))
-    return Counts(blocks, reports, randomizer.fingerprint)
+    return CountTally(blocks, reports, randomizer.fingerprint)
 
 
 def _everybody(
     randomizer: RandomizesSymbols, people: NDArray[np.int64], generator: np.random.Generator
-) -> Counts:
-    """Randomise every person, with a keystream whose seed the generator draws."""
+) -> CountTally:
+    """Randomize every person, with a keystream whose seed the generator draws."""
     if people.sum() > CROWD_LIMIT:
         raise ArgumentError(
-            f"this randomizer is simulated by randomising everybody, at most {CROWD_LIMIT} "
+            f"this randomizer is simulated by randomizing everybody, at most {CROWD_LIMIT} "
             f"people, got {people.sum()}; scale the counts down"
         )
     symbols = np.repeat(np.arange(people.size), people)

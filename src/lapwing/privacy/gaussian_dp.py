@@ -1,6 +1,6 @@
 """Gaussian differential privacy: how much noise a promise needs, and a proof that it suffices.
 
-A mechanism whose pairs of neighbours are no easier to tell apart than a normal variable from
+A mechanism whose pairs of neighbors are no easier to tell apart than a normal variable from
 itself shifted by `mu` standard deviations is `mu`-GDP. It then satisfies (epsilon, delta) for
 every epsilon with one closed form of delta, and independent or adaptive releases add their
 squares of mu exactly (Dong, Roth and Su 2022). Floating-point numbers find the noise; a rational
@@ -194,7 +194,7 @@ def noise_scale(epsilon: Fraction, delta: Fraction, *, squared_sensitivity: Frac
     epsilon, delta : Fraction
         The promise; epsilon > 0 and 0 < delta < 1.
     squared_sensitivity : Fraction
-        Largest squared Euclidean distance of the true answers of two neighbours.
+        Largest squared Euclidean distance of the true answers of two neighbors.
 
     Returns
     -------

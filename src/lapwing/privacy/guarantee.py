@@ -1,6 +1,6 @@
 """What a randomizer or mechanism promises.
 
-A :class:`Guarantee` never states an epsilon without its neighbour relation and model. A
+A :class:`Guarantee` never states an epsilon without its neighbor relation and model. A
 :class:`Certificate` compares the exact worst likelihood ratio of an integer-threshold randomizer
 with rational bounds of ``e^epsilon``: no floating-point number takes part.
 """
@@ -23,7 +23,7 @@ from lapwing.privacy.exact_numbers import (
     shown_number,
 )
 
-Neighbours = Literal["replace-one", "add-or-remove-one"]
+Neighbors = Literal["replace-one", "add-or-remove-one"]
 
 Model = Literal["local", "central", "shuffle"]
 
@@ -38,7 +38,7 @@ class Guarantee:
         In (0, 10^9], nats; kept as an exact fraction. A float is the decimal that it prints.
     delta : int, float, str, Decimal or Fraction
         In [0, 1); 0 is pure differential privacy.
-    neighbours : {"replace-one", "add-or-remove-one"}
+    neighbors : {"replace-one", "add-or-remove-one"}
         What may differ between two inputs that must stay indistinguishable. In the local model
         it is always "replace-one": a report hides which value its sender holds.
     model : {"local", "central", "shuffle"}
@@ -52,14 +52,14 @@ class Guarantee:
     Examples
     --------
     >>> print(Guarantee(1, 0, "replace-one", "local"))
-    epsilon = 1, pure, neighbours replace-one, local model
+    epsilon = 1, pure, neighbors replace-one, local model
     >>> print(Guarantee("0.1", 0, "replace-one", "local", lifetime=24))
-    epsilon = 0.1, pure, neighbours replace-one, local model; all reports together: epsilon = 24
+    epsilon = 0.1, pure, neighbors replace-one, local model; all reports together: epsilon = 24
     """
 
     epsilon: Fraction
     delta: Fraction
-    neighbours: Neighbours
+    neighbors: Neighbors
     model: Model
     # A result that was stored before lifetimes were said has the same promise.
     lifetime: Fraction | None = field(default=None, compare=False, kw_only=True)
@@ -70,7 +70,7 @@ class Guarantee:
             self,
             epsilon: ExactNumber,
             delta: ExactNumber,
-            neighbours: Neighbours,
+            neighbors: Neighbors,
             model: Model,
             *,
             lifetime: ExactNumber | None = None,
@@ -86,10 +86,10 @@ class Guarantee:
             )
         if not 0 <= self.delta < 1:
             raise PrivacyError(f"delta must be in [0, 1), got {shown_number(self.delta)}")
-        if self.neighbours not in ("replace-one", "add-or-remove-one"):
+        if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
-                "neighbours must be 'replace-one' or 'add-or-remove-one', "
-                f"got {self.neighbours!r}; an epsilon means nothing without it"
+                "neighbors must be 'replace-one' or 'add-or-remove-one', "
+                f"got {self.neighbors!r}; an epsilon means nothing without it"
             )
         if self.model not in ("local", "central", "shuffle"):
             raise PrivacyError(f"model must be 'local', 'central' or 'shuffle', got {self.model!r}")
@@ -105,7 +105,7 @@ class Guarantee:
         """Return the promise in one line."""
         kind = "pure" if self.delta == 0 else f"delta = {float(self.delta):g}"
         promise = (
-            f"epsilon = {float(self.epsilon):g}, {kind}, neighbours {self.neighbours}, "
+            f"epsilon = {float(self.epsilon):g}, {kind}, neighbors {self.neighbors}, "
             f"{self.model} model"
         )
         if self.lifetime is None:
@@ -117,7 +117,7 @@ class Guarantee:
         return {
             "epsilon": str(self.epsilon),
             "delta": str(self.delta),
-            "neighbours": self.neighbours,
+            "neighbors": self.neighbors,
             "model": self.model,
             **({} if self.lifetime is None else {"lifetime": str(self.lifetime)}),
         }
@@ -131,10 +131,10 @@ class Guarantee:
         FormatError
             When it is not a guarantee.
         """
-        keys = {"epsilon", "delta", "neighbours", "model"}
+        keys = {"epsilon", "delta", "neighbors", "model"}
         if not isinstance(document, dict) or set(document) - {"lifetime"} != keys:
             raise FormatError(
-                "a guarantee must have exactly: epsilon, delta, neighbours, model, and where "
+                "a guarantee must have exactly: epsilon, delta, neighbors, model, and where "
                 "reports have one, lifetime"
             )
         exact = {
@@ -145,7 +145,7 @@ class Guarantee:
             return cls(
                 exact["epsilon"],
                 exact["delta"],
-                document["neighbours"],
+                document["neighbors"],
                 document["model"],
                 lifetime=exact.get("lifetime"),
             )

@@ -37,7 +37,7 @@ MOST_DISCRETE_NUMBERS = 2**20
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """How far the exact answers of two neighbours can be apart, in whole numbers.
+    """How far the exact answers of two neighbors can be apart, in whole numbers.
 
     Parameters
     ----------

@@ -35,7 +35,7 @@ class Entry:
     ----------
     name : str
     guarantee : Guarantee
-        What was promised, with its neighbour relation and model.
+        What was promised, with its neighbor relation and model.
     loss : PrivacyLoss, optional
         What it costs where that adds more tightly than its epsilon and delta. Default: those. It
         must give the guarantee by the proved conversion, and is what is charged when it does so
@@ -110,7 +110,7 @@ class Ledger:
     Parameters
     ----------
     budget : Guarantee
-        The most that may be spent; its neighbour relation and model bind all entries.
+        The most that may be spent; its neighbor relation and model bind all entries.
     entries : tuple of Entry
         What was spent, in order.
     tight : bool
@@ -153,8 +153,8 @@ class Ledger:
         self._check_total("the entries", self.entries)
 
     def _check_relation(self, entry: Entry) -> None:
-        ours = (self.budget.neighbours, self.budget.model)
-        theirs = (entry.guarantee.neighbours, entry.guarantee.model)
+        ours = (self.budget.neighbors, self.budget.model)
+        theirs = (entry.guarantee.neighbors, entry.guarantee.model)
         if ours != theirs:
             raise MismatchError(
                 f"every entry of a ledger must have its budget's relation and model "
@@ -237,7 +237,7 @@ class Ledger:
         BudgetError
             When the sum would exceed the budget. Nothing is spent.
         MismatchError
-            When the neighbour relation or the model is another one.
+            When the neighbor relation or the model is another one.
         PrivacyError, ArgumentError
             When it is no payment, or its loss is more than its guarantee.
         """

@@ -49,7 +49,7 @@ def tight_epsilon(losses: Iterable[PrivacyLoss], delta: Fraction) -> Fraction:
     A pure epsilon, whatever noise it had, is no easier to tell apart than randomized response
     with that epsilon; an (epsilon, delta) than the same with a chance delta of failure (Kairouz,
     Oh and Viswanath 2015); normal noise than one normal variable from another, mu apart. Their
-    loss distributions are discretised pessimistically and convolved (Koskela et al. 2020;
+    loss distributions are discretized pessimistically and convolved (Koskela et al. 2020;
     Doroshenko et al. 2022). Payments in rho have no loss distribution: then the exact sum is
     returned. Unlike the exact sum it is not proved in rational arithmetic. The tests compare it
     with closed forms. The theorem lets every question follow from earlier answers, but the losses

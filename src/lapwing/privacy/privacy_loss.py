@@ -31,7 +31,7 @@ _LEAST_RHO = Fraction(1, 2**60)
 
 @dataclass(frozen=True)
 class PrivacyLoss:
-    """A sum of privacy losses between the same two neighbours.
+    """A sum of privacy losses between the same two neighbors.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lapwing.documents import require, require_spelling, spelled_number
 from lapwing.errors import FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import ExactNumber, epsilon_text, exact_delta, exact_epsilon
-from lapwing.privacy.guarantee import Guarantee, Neighbours
+from lapwing.privacy.guarantee import Guarantee, Neighbors
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
 STATED_DELTA = Fraction(1, 10**6)
@@ -18,11 +18,11 @@ STATED_DELTA = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class Promise:
-    """Epsilon with delta, or mu, or rho, between the neighbours that are named.
+    """Epsilon with delta, or mu, or rho, between the neighbors that are named.
 
     Parameters
     ----------
-    neighbours : {"replace-one", "add-or-remove-one"}
+    neighbors : {"replace-one", "add-or-remove-one"}
         Which data sets must not be told apart. Always stated: with "replace-one" the number of
         people is public; "add-or-remove-one" hides it, and its epsilon is worth half as much.
     epsilon, delta : number or text
@@ -38,7 +38,7 @@ class Promise:
         Unless exactly one of epsilon, mu and rho is given, in its range.
     """
 
-    neighbours: Neighbours
+    neighbors: Neighbors
     _: KW_ONLY
     epsilon: Fraction | None = None
     delta: Fraction = Fraction(0)
@@ -49,7 +49,7 @@ class Promise:
 
         def __init__(
             self,
-            neighbours: Neighbours,
+            neighbors: Neighbors,
             *,
             epsilon: ExactNumber | None = None,
             delta: ExactNumber = 0,
@@ -59,10 +59,10 @@ class Promise:
 
     def __post_init__(self) -> None:
         """Make the numbers exact and check them."""
-        if self.neighbours not in ("replace-one", "add-or-remove-one"):
+        if self.neighbors not in ("replace-one", "add-or-remove-one"):
             raise PrivacyError(
-                "neighbours must be 'replace-one' (the number of people is public) or "
-                f"'add-or-remove-one', got {self.neighbours!r}; there is no default, because an "
+                "neighbors must be 'replace-one' (the number of people is public) or "
+                f"'add-or-remove-one', got {self.neighbors!r}; there is no default, because an "
                 "epsilon means nothing without it"
             )
         given = [name for name in ("epsilon", "mu", "rho") if getattr(self, name) is not None]
@@ -91,7 +91,7 @@ class Promise:
         if epsilon is None:
             delta = Fraction(0) if loss.pure else STATED_DELTA
             epsilon = loss.epsilon_at(delta)
-        return Guarantee(epsilon, delta, self.neighbours, "central")
+        return Guarantee(epsilon, delta, self.neighbors, "central")
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -99,15 +99,15 @@ class Promise:
             name: None if value is None else epsilon_text(value)
             for name, value in (("epsilon", self.epsilon), ("mu", self.mu), ("rho", self.rho))
         }
-        return {"neighbours": self.neighbours, **numbers, "delta": str(self.delta)}
+        return {"neighbors": self.neighbors, **numbers, "delta": str(self.delta)}
 
     @classmethod
     def from_document(cls, document: Any) -> Promise:
         """Return the promise that :meth:`to_document` wrote; FormatError when it is none."""
-        require(document, {"neighbours", "epsilon", "delta", "mu", "rho"}, name="a promise")
+        require(document, {"neighbors", "epsilon", "delta", "mu", "rho"}, name="a promise")
         try:
             made = cls(
-                document["neighbours"],
+                document["neighbors"],
                 epsilon=document["epsilon"],
                 delta=spelled_number(document["delta"], name="the delta of a promise"),
                 mu=document["mu"],

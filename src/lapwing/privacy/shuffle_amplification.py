@@ -1,6 +1,6 @@
 """Amplification by shuffling: what a promise is worth once nobody can tell who sent what.
 
-Every person randomises on their own device with a local epsilon. A shuffler then passes all reports
+Every person randomizes on their own device with a local epsilon. A shuffler then passes all reports
 on in random order, without any name, address or time. Whoever sees only the shuffled reports learns
 much less about one person, because others may have sent what this person sent. How much less is
 computed here, as an upper bound, and the smaller of two theorems is used:
@@ -89,10 +89,10 @@ def amplified(randomizer: Shuffled, *, users: int, delta: Any) -> Guarantee:
     Examples
     --------
     >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.local.categorical.unary_encoding import OptimizedUnaryEncoding
+    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
     >>> bits = OptimizedUnaryEncoding(Categories(100), 1)
     >>> print(amplified(bits, users=10_000, delta="1e-6"))
-    epsilon = 0.0530061, delta = 1e-06, neighbours replace-one, shuffle model
+    epsilon = 0.0530061, delta = 1e-06, neighbors replace-one, shuffle model
     """
     reason = getattr(randomizer, "unshufflable", None)
     if reason is not None:

@@ -22,10 +22,10 @@ from lapwing.protocol.channels.channel import Channel, ObservedChannel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Observation
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally
 
 CHUNK = 2**16
-"""People randomised at a time: the temporary arrays stay in cache."""
+"""People randomized at a time: the temporary arrays stay in cache."""
 
 if TYPE_CHECKING:  # with a default, which the typing of Python 3.11 does not know
     from typing_extensions import TypeVar
@@ -129,7 +129,7 @@ class Randomizer(Protocol[Collected]):
         Raises
         ------
         DomainError
-            With the position of the first value that the domain refuses. Nothing is randomised.
+            With the position of the first value that the domain refuses. Nothing is randomized.
         """
         ...
 
@@ -148,7 +148,7 @@ class Randomizer(Protocol[Collected]):
         ...
 
     def tally(self, reports: Reports) -> Collected:
-        """Return the exact tally of a batch, entirely or not at all: Counts, or a ReportLog.
+        """Return the exact tally of a batch, entirely or not at all: CountTally, or a TallyLog.
 
         Raises
         ------
@@ -247,7 +247,7 @@ class Layout(Protocol):
         """Bytes per report."""
         ...
 
-    def count(self, reports: Reports, fingerprint: str) -> Counts:
+    def count(self, reports: Reports, fingerprint: str) -> CountTally:
         """Return the exact counts of a batch; errors as of `Randomizer.tally`."""
         ...
 
@@ -280,7 +280,7 @@ class Counted(ABC):
         """Bytes per report."""
         return self.layout.width
 
-    def tally(self, reports: Reports) -> Counts:
+    def tally(self, reports: Reports) -> CountTally:
         """Return the exact counts of a batch, entirely or not at all."""
         return self.layout.count(reports, self.fingerprint)
 

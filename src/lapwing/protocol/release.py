@@ -21,8 +21,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.messages.observation import Kind, Summed
-from lapwing.protocol.messages.summary import MOST_PEOPLE, Summary
 
 VERSION = 1
 
@@ -70,7 +70,7 @@ class Mechanism(Protocol):
 
     def release(
         self,
-        summary: Summary,
+        summary: ExactCounts,
         promise: Promise,
         *,
         rng: RandomSource | None = None,
@@ -80,7 +80,7 @@ class Mechanism(Protocol):
 
         Parameters
         ----------
-        summary : Summary
+        summary : ExactCounts
         promise : Promise
         rng : RandomSource, optional
             Default: :func:`lapwing.privacy.sampling.randomness.secure`. A seeded one is for tests
@@ -93,16 +93,16 @@ class Mechanism(Protocol):
         ArgumentError, PrivacyError, MissingExtraError
             Those of :meth:`loss`, for the same reasons. Nothing was drawn then.
         """
-        if not isinstance(summary, Summary) or not isinstance(promise, Promise):
+        if not isinstance(summary, ExactCounts) or not isinstance(promise, Promise):
             raise ArgumentError(
-                "a mechanism releases the counts of a Summary under a Promise, got a "
+                "a mechanism releases the counts of ExactCounts under a Promise, got a "
                 f"{type(summary).__name__} and a {type(promise).__name__}; pass "
-                "Summary.of_values(values, domain), or use lapwing.release(values, domain, ...)"
+                "ExactCounts.of_values(values, domain), or use lapwing.release(values, domain, ...)"
             )
         return self._drawn(summary, promise, source_of(rng), identifier)
 
     def _drawn(
-        self, summary: Summary, promise: Promise, source: RandomSource, identifier: str | None
+        self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
         """Return the release, with noise from this source; each mechanism has its own."""
         raise TypeError(
@@ -145,7 +145,7 @@ class Part:
     loss : PrivacyLoss
         What it costs each person behind it.
     people : int or None
-        Rows; None when the neighbour relation keeps their number secret.
+        Rows; None when the neighbor relation keeps their number secret.
     """
 
     identifier: str
@@ -225,9 +225,9 @@ class Release(Summed):
         answers.flags.writeable = False
         object.__setattr__(self, "answers", answers)
         object.__setattr__(self, "parts", tuple(self.parts))
-        relations = {part.promise.neighbours for part in self.parts}
+        relations = {part.promise.neighbors for part in self.parts}
         if len(relations) > 1:
-            raise MismatchError("the parts of a release must have the same neighbour relation")
+            raise MismatchError("the parts of a release must have the same neighbor relation")
         if len({part.identifier for part in self.parts}) < len(self.parts):
             raise MismatchError(
                 "every part of a release must have an identifier of its own; the same part twice "
@@ -256,7 +256,7 @@ class Release(Summed):
         return Guarantee(
             max(promise.epsilon for promise in promises),
             max(promise.delta for promise in promises),
-            promises[0].neighbours,
+            promises[0].neighbors,
             "central",
         )
 
@@ -300,7 +300,7 @@ class Release(Summed):
         Raises
         ------
         MismatchError
-            When the domains, mechanisms or neighbour relations differ, the mechanism is not linear,
+            When the domains, mechanisms or neighbor relations differ, the mechanism is not linear,
             a part is in both, or a sum does not fit 64 bits.
         """
         if not isinstance(other, Release):

@@ -1,7 +1,7 @@
 """What a share is asked of: exactly one symbol of a domain, or the question is refused.
 
 A value that a person holds always finds a place, at the nearest end or among the missing. A
-question must not: a misspelt label would be answered with the number of another one.
+question must not: a misspelled label would be answered with the number of another one.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ SYMBOL_LIMIT = 2**20
 """More than these are not searched, to keep memory small; so many bins hold few people each."""
 
 _PASSES = 3
-"""Neighbours that turned out to be atoms themselves are left out in the next pass."""
+"""Neighbors that turned out to be atoms themselves are left out in the next pass."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Atom:
     share : float
         Of the people, in [0, 1]. For a found atom: what its bin holds beyond what the bins
         around it suggest, by the estimate that its interval is about, because a smoothed one
-        spreads over the neighbours what a bin holds alone.
+        spreads over the neighbors what a bin holds alone.
     low, high : float or None
         95 % interval of the share; None without an error law. Luck helps to find what just stands
         out, so the lower end of a found atom's is that given that it was found.
@@ -100,10 +100,10 @@ def find_atoms(
 
     Accuracy
     --------
-    One-sided tests of ``mass > 2 x (mean of up to four neighbours)`` at the rate divided by the
+    One-sided tests of ``mass > 2 x (mean of up to four neighbors)`` at the rate divided by the
     number of symbols: normal ones or, where noise is Laplace, ones of its tails. An atom whose
     share is below that of its bin's other people is not found, nor one that the reports cannot
-    tell from its neighbours. Measured: see the tests.
+    tell from its neighbors. Measured: see the tests.
 
     Cost
     ----
@@ -117,9 +117,9 @@ def find_atoms(
         return np.zeros(0, dtype=np.int64)
     found = np.zeros(width.size, dtype=np.bool_)
     for _ in range(_PASSES):
-        around = _neighbours(width, candidates & ~found, circular=circular)
+        around = _neighbors(width, candidates & ~found, circular=circular)
         excess, deviation = _contrast(error_law, around, TIMES)
-        # Without neighbours, or without an error, there is nothing to judge by.
+        # Without neighbors, or without an error, there is nothing to judge by.
         judged = candidates & (np.asarray(around.sum(axis=1)).ravel() > 0) & (deviation > 0)
         critical = _critical(error_law, around, deviation, candidates, false_alarms)
         new = judged & (excess > critical * deviation) & ~found
@@ -260,10 +260,10 @@ def atoms_of(
                 weights = np.zeros(mass.size)
                 weights[symbol] = 1.0
                 reach = normal_critical_value(0.95) * error_law.deviation(weights, "empirical")
-                centre = float(error_law.centre[symbol])
+                center = float(error_law.center[symbol])
                 # What is decoded may lie outside; then the interval reaches to it.
-                low = min(max(centre - reach, 0.0), share)
-                high = max(min(centre + reach, 1.0), share)
+                low = min(max(center - reach, 0.0), share)
+                high = max(min(center + reach, 1.0), share)
             place = float(left[symbol]), float(right[symbol])
             atoms.append(Atom(*place, share, low, high, declared=True))
     if error_law is not None:
@@ -293,11 +293,11 @@ def found_bins(
 
 
 def _around(left: Vector, right: Vector, found: NDArray[np.int64], *, circular: bool) -> csr_matrix:
-    """Return the means of those neighbours that are no atoms: [symbols, symbols]."""
+    """Return the means of those neighbors that are no atoms: [symbols, symbols]."""
     width = _widths(left, right)
     usual = width > 0
     usual[found] = False
-    return _neighbours(width, usual, circular=circular)
+    return _neighbors(width, usual, circular=circular)
 
 
 def _widths(left: Vector, right: Vector) -> Vector:
@@ -306,8 +306,8 @@ def _widths(left: Vector, right: Vector) -> Vector:
     return width if width.any() else np.ones_like(width)
 
 
-def _neighbours(width: Vector, usual: NDArray[np.bool_], *, circular: bool) -> csr_matrix:
-    """Return the means of neighbours, scaled to each symbol's width: [symbols, symbols].
+def _neighbors(width: Vector, usual: NDArray[np.bool_], *, circular: bool) -> csr_matrix:
+    """Return the means of neighbors, scaled to each symbol's width: [symbols, symbols].
 
     Up to two usual symbols on each side. A row is empty where there are none.
     """
@@ -332,7 +332,7 @@ def _neighbours(width: Vector, usual: NDArray[np.bool_], *, circular: bool) -> c
 
 def _contrast(error_law: Uncertainty, around: csr_matrix, times: float) -> tuple[Vector, Vector]:
     """Return ``mass - times * around @ mass`` of every symbol and its standard error."""
-    size = error_law.centre.size
+    size = error_law.center.size
     contrast = (
         csr_matrix((np.ones(size), (np.arange(size), np.arange(size))), shape=(size, size))
         - times * around
@@ -347,4 +347,4 @@ def _contrast(error_law: Uncertainty, around: csr_matrix, times: float) -> tuple
         )
         steps = contrast - contrast @ ahead
         variance = variance + steps.power(2) @ error_law.remainder
-    return contrast @ error_law.centre, np.sqrt(np.maximum(variance, 0.0))
+    return contrast @ error_law.center, np.sqrt(np.maximum(variance, 0.0))

@@ -144,9 +144,9 @@ class Cumulative:
     @property
     def variance(self) -> float:
         """Variance, in the squared unit of the line; mass in a bin is spread evenly."""
-        centre = (self.left + self.right) / 2 - self.mean
+        center = (self.left + self.right) / 2 - self.mean
         within = (self.right - self.left) ** 2 / 12
-        return float(np.dot(self.mass, centre**2 + within))
+        return float(np.dot(self.mass, center**2 + within))
 
     def moment(self, order: int) -> float:
         """Return the expected `order`-th power of a value; mass in a bin is spread evenly.

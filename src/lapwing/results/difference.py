@@ -164,12 +164,12 @@ class Difference(Compared):
 
         Different people: each is in one group, so the weaker of the two promises. The same
         people: epsilons and deltas add, of one survey with remembered rounds to its lifetime at
-        most. None when one has no guarantee, or theirs are of different models or neighbours.
+        most. None when one has no guarantee, or theirs are of different models or neighbors.
         """
         one, two = self.first.guarantee, self.second.guarantee
         if one is None or two is None:
             return None
-        if (one.model, one.neighbours) != (two.model, two.neighbours):
+        if (one.model, one.neighbors) != (two.model, two.neighbors):
             return None
         lifetime = None
         if one.lifetime is not None or two.lifetime is not None:
@@ -180,7 +180,7 @@ class Difference(Compared):
         return Guarantee(
             epsilon,
             self._both(one.delta, two.delta),
-            one.neighbours,
+            one.neighbors,
             one.model,
             lifetime=lifetime,
         )
@@ -440,7 +440,7 @@ class Difference(Compared):
         one, two = both
         methods = dict.fromkeys([one.method, two.method])
         return Uncertainty(
-            one.centre - two.centre,
+            one.center - two.center,
             one.noise + two.noise,
             one.remainder + two.remainder,
             one.plug_in,

@@ -137,7 +137,7 @@ def wasserstein(
 
 
 def _median_height(lengths: Vector, start: Vector, stop: Vector) -> float:
-    """Return the c that F - G lies below on half of the line: it minimises the integral."""
+    """Return the c that F - G lies below on half of the line: it minimizes the integral."""
     low, high = np.minimum(start, stop), np.maximum(start, stop)
     rise = high - low
     flat = rise <= 0

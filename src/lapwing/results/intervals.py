@@ -122,7 +122,7 @@ def answering(uncertainty: Uncertainty | None, target: Target) -> Uncertainty | 
 
 
 def functional(error_law: Uncertainty, weights: Vector) -> Reading:
-    """Return ``sum(weights * masses)`` at the centre of the error law, with its error.
+    """Return ``sum(weights * masses)`` at the center of the error law, with its error.
 
     Parameters
     ----------
@@ -132,17 +132,17 @@ def functional(error_law: Uncertainty, weights: Vector) -> Reading:
         float64 [symbols].
     """
     # The total is one and known, so what is common to all weights has no error. Taken out first,
-    # or the rounding of the centre times a date in seconds would count as one.
+    # or the rounding of the center times a date in seconds would count as one.
     shift = float(weights.max() + weights.min()) / 2
     around = weights - shift
     deviation = error_law.deviation(around, "empirical")
     tails = error_law.laplace_part(around, deviation)
-    return Reading(shift + float(error_law.centre @ around), deviation, tails)
+    return Reading(shift + float(error_law.center @ around), deviation, tails)
 
 
 def share_ends(error_law: Uncertainty, symbol: int) -> Ends:
     """Return the ends of the mass of one symbol."""
-    weights = np.zeros(error_law.centre.size)
+    weights = np.zeros(error_law.center.size)
     weights[symbol] = 1.0
     share = functional(error_law, weights)
     return Ends(share, share)

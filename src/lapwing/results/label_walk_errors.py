@@ -49,10 +49,10 @@ class LabelErrors:
         people : int
             In the smaller of the two.
         """
-        centre, variance = self.apart(earlier, later)
-        noise = Covariance(variance, np.zeros((centre.size, 0)), np.zeros(0))
-        nothing = np.zeros(centre.size)
-        law = Uncertainty(centre, noise, nothing, mass, people, _METHOD, laplace=0.0)
+        center, variance = self.apart(earlier, later)
+        noise = Covariance(variance, np.zeros((center.size, 0)), np.zeros(0))
+        nothing = np.zeros(center.size)
+        law = Uncertainty(center, noise, nothing, mass, people, _METHOD, laplace=0.0)
         return {"pointwise": law, "simultaneous": law}
 
     def apart(self, earlier: int, later: int) -> tuple[Vector, Vector]:

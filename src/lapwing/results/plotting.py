@@ -30,7 +30,7 @@ TINT = "#a9cdea"
 """The same, light: bands, and what is filled."""
 
 TRUTH = "#d55e00"
-"""Vermilion, which no colour-blindness takes for blue: the truth, and the second of two."""
+"""Vermilion, which no color-blindness takes for blue: the truth, and the second of two."""
 
 _LINES: dict[str, dict[str, Any]] = {
     "estimate": {"color": ESTIMATE, "linewidth": 1.6},
@@ -123,7 +123,7 @@ def write_picture(figure: Any, stream: IO[bytes], *, kind: Literal["png", "svg",
 
 
 def shades(number: int, *, named: bool) -> list[Any]:
-    """Return a colour for each of some lines: from dark to light, or apart where they are named."""
+    """Return a color for each of some lines: from dark to light, or apart where they are named."""
     from matplotlib import colormaps
 
     if named:

@@ -45,7 +45,7 @@ class Shift:
     @classmethod
     def of(cls, law: Uncertainty, *, ordered: bool, level: float = 0.95) -> Shift:
         """Return the shift that an error law of a difference tells."""
-        gaps = np.cumsum(law.centre)[:-1] if ordered else law.centre
+        gaps = np.cumsum(law.center)[:-1] if ordered else law.center
         low, high = to_zero(*law.curves(level, "simultaneous", cumulative=ordered, least=-1.0))
         low, high = (low[:-1], high[:-1]) if ordered else (low, high)
         least = np.maximum(np.maximum(low, -high), 0.0)

@@ -26,7 +26,7 @@ from lapwing.results.readable import equal_results, hash_of_result
 from lapwing.results.symbols import one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
 
-Projection = Literal["simplex", "clip-and-normalise"]
+Projection = Literal["simplex", "clip-and-normalize"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,24 +100,24 @@ class SignedEstimate:
 
         Parameters
         ----------
-        projection : {"simplex", "clip-and-normalise"}
+        projection : {"simplex", "clip-and-normalize"}
             The nearest distribution in the Euclidean norm (Norm-Sub); or negative masses set to
             zero and the rest divided by its sum (the papers' baseline: biased upwards where
             there is nothing).
         """
         if projection == "simplex":
             mass = simplex(self.mass)
-        elif projection == "clip-and-normalise":
+        elif projection == "clip-and-normalize":
             positive = np.maximum(self.mass, 0.0)
             if positive.sum() <= 0:
                 raise ArgumentError(
-                    "clip-and-normalise needs at least one positive mass, there is none; use the "
+                    "clip-and-normalize needs at least one positive mass, there is none; use the "
                     "projection 'simplex'"
                 )
             mass = positive / positive.sum()
         else:
             raise ArgumentError(
-                f"a projection must be 'simplex' or 'clip-and-normalise', got {projection!r}"
+                f"a projection must be 'simplex' or 'clip-and-normalize', got {projection!r}"
             )
         return Distribution(
             self.domain,

@@ -69,17 +69,17 @@ class Spread:
 
 @dataclass(frozen=True, eq=False)
 class SpreadLaw:
-    """Centre and covariance of cells, and how they are spread over the symbols.
+    """Center and covariance of cells, and how they are spread over the symbols.
 
     Parameters
     ----------
     spread : Spread
-    centre : numpy.ndarray
+    center : numpy.ndarray
         float64 [cells].
     factor : numpy.ndarray
         float64 [cells, rank]: the covariance is ``factor factor'``.
     """
 
     spread: Spread
-    centre: Vector
+    center: Vector
     factor: Matrix

@@ -120,10 +120,10 @@ def show_timeline(picture: Timeline, *, title: str | None = None, label: str | N
     figure = new_figure((9, 4.2))
     ax = figure.subplots()
     weeks = np.arange(len(picture.names))
-    colours = shades(len(picture.tracks), named=picture.unit is None)
-    for track, colour in zip(picture.tracks, colours, strict=True):
-        line = {"color": colour, "linewidth": 1.6 if track.name == "median" else 1.1}
-        ax.fill_between(weeks, track.low, track.high, color=colour, alpha=0.18, linewidth=0)
+    colors = shades(len(picture.tracks), named=picture.unit is None)
+    for track, color in zip(picture.tracks, colors, strict=True):
+        line = {"color": color, "linewidth": 1.6 if track.name == "median" else 1.1}
+        ax.fill_between(weeks, track.low, track.high, color=color, alpha=0.18, linewidth=0)
         ax.plot(weeks, track.heights, label=plain(track.name), marker=".", markersize=4, **line)
     for number, mark in enumerate(picture.marks):
         told = {"label": "change"} if number == 0 else {}
@@ -202,7 +202,7 @@ def panels_of(
 
 
 def _outline(found: Distribution) -> tuple[Vector, Vector]:
-    """Return edges and heights of the bars of a week; atoms as bars of their neighbours' width."""
+    """Return edges and heights of the bars of a week; atoms as bars of their neighbors' width."""
     if not found.domain.ordered:
         size = found.mass.size
         return np.arange(size + 1.0), np.array(found.mass)

@@ -54,7 +54,7 @@ class Variants:
     An estimate has two targets. The *empirical* distribution is that of just the people who
     reported; the noise of their reports alone removes the estimate from it. The distribution of
     the *population* is that of all people they were drawn from, which adds the chance of the
-    draw. The plain error law is about the first, at each point alone; a posterior has a centre
+    draw. The plain error law is about the first, at each point alone; a posterior has a center
     and a covariance for each target, and a wider prior for bands that hold at all points at once.
     """
 
@@ -81,14 +81,14 @@ class Variants:
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty:
-    """The error law of an estimate: normal, centred, with a covariance kept in parts.
+    """The error law of an estimate: normal, centered, with a covariance kept in parts.
 
     Parameters
     ----------
-    centre : numpy.ndarray
+    center : numpy.ndarray
         float64 [symbols]: the estimate that the error law belongs to; may be signed.
     noise : Covariance
-        Of the centre's masses about the masses of the people who reported.
+        Of the center's masses about the masses of the people who reported.
     remainder : numpy.ndarray
         float64 [symbols]: variance of the cumulative sums that `noise` leaves out.
     plug_in : numpy.ndarray
@@ -108,10 +108,10 @@ class Uncertainty:
         from what holds for one, without simulation. Of a difference of two: the variance of one
         Laplace error of the same kurtosis.
     of_cells : SpreadLaw, optional
-        Where `centre` and `noise` are spread over the symbols from cells; a file then holds those.
+        Where `center` and `noise` are spread over the symbols from cells; a file then holds those.
     """
 
-    centre: Vector
+    center: Vector
     noise: Covariance
     remainder: Vector
     plug_in: Vector
@@ -127,10 +127,10 @@ class Uncertainty:
         cls, law: SpreadLaw, remainder: Vector, plug_in: Vector, reports: int, method: str
     ) -> Uncertainty:
         """Return the error law of symbols from that of their cells."""
-        centre = law.spread.over_symbols(law.centre)
+        center = law.spread.over_symbols(law.center)
         factor = law.spread.over_symbols(law.factor)
-        noise = Covariance(np.zeros(centre.size), factor, np.ones(factor.shape[1]))
-        return cls(centre, noise, remainder, plug_in, reports, method, of_cells=law)
+        noise = Covariance(np.zeros(center.size), factor, np.ones(factor.shape[1]))
+        return cls(center, noise, remainder, plug_in, reports, method, of_cells=law)
 
     def covariance(self, target: Target) -> Covariance:
         """Return the covariance of the masses about the target."""
@@ -202,9 +202,9 @@ class Uncertainty:
         """
         normal = normal_critical_value(level)
         if cumulative:
-            heights, deviation = np.cumsum(self.centre), self.cdf_deviation("empirical")
+            heights, deviation = np.cumsum(self.center), self.cdf_deviation("empirical")
         else:
-            heights, deviation = self.centre, np.sqrt(np.maximum(self.noise.variance(), 0.0))
+            heights, deviation = self.center, np.sqrt(np.maximum(self.noise.variance(), 0.0))
         used = deviation > 1e-3 * deviation.max(initial=0.0)
         critical: float | Vector
         if self.laplace is not None and not cumulative:
@@ -240,18 +240,18 @@ class Uncertainty:
     def critical_value(
         self, level: float, deviation: Vector, used: NDArray[np.bool_], *, cumulative: bool
     ) -> float:
-        """Return the level-quantile of the largest standardised error over the used symbols.
+        """Return the level-quantile of the largest standardized error over the used symbols.
 
         Of the masses of very many symbols, a value that is at least that, without a simulation:
         normal errors are together within a limit no less often than independent ones (Šidák
         1967), and those of many labels are nearly independent.
         """
-        if not cumulative and self.centre.size > _SIMULATED_LIMIT:
+        if not cumulative and self.center.size > _SIMULATED_LIMIT:
             beyond = -math.expm1(math.log(level) / int(used.sum()))
             return -NormalDist().inv_cdf(beyond / 2)
         # A fixed seed: the same tally gives the same band, and no privacy hangs on it.
         rng = np.random.default_rng(20_261_121)
-        rows = max(1, min(_DRAWS, _BATCH_LIMIT // self.centre.size))
+        rows = max(1, min(_DRAWS, _BATCH_LIMIT // self.center.size))
         suprema: list[float] = []
         while len(suprema) < _DRAWS:
             errors = self.noise.sample(rows, rng)
@@ -289,7 +289,7 @@ class Uncertainty:
             # pointwise band: at a point it would then have to hold at all points before it.
             low = np.maximum.accumulate(low)
             high = np.minimum.accumulate(high[::-1])[::-1]
-        numbers = np.arange(self.centre.size, dtype=np.float64)
+        numbers = np.arange(self.center.size, dtype=np.float64)
         return Band(
             numbers if right is None else right,
             numbers if left is None else left,
@@ -305,7 +305,7 @@ class Uncertainty:
     def says_present(self) -> bool:
         """Whether somebody has another value than the last symbol, which is for missing ones."""
         laws = [self, *self.variants.listed().values()]
-        shares = [part[:-1].sum() for law in laws for part in (law.centre, law.plug_in)]
+        shares = [part[:-1].sum() for law in laws for part in (law.center, law.plug_in)]
         return bool(min(shares) > _NOBODY)
 
     def given_present(self) -> Uncertainty:
@@ -316,24 +316,24 @@ class Uncertainty:
         whatever has a part in the sum of the present has one in every share, and the last
         cumulative sum, which is one, has none. Exact for each part of the covariance.
         """
-        present = float(self.centre[:-1].sum())
-        centre = self.centre[:-1] / present
+        present = float(self.center[:-1].sum())
+        center = self.center[:-1] / present
         factor = self.noise.factor[:-1]
         diagonal, total = self.noise.diagonal[:-1], float(self.noise.diagonal[:-1].sum())
-        parts, signs = [factor - np.outer(centre, factor.sum(axis=0))], [self.noise.signs]
+        parts, signs = [factor - np.outer(center, factor.sum(axis=0))], [self.noise.signs]
         if total > 0:
             # diag(d) - c d' - d c' + c c' sum(d), the last three by two columns.
-            parts += [_column(centre * total - diagonal, total), _column(diagonal, total)]
+            parts += [_column(center * total - diagonal, total), _column(diagonal, total)]
             signs += [np.array([1.0, -1.0])]
         remainder = self.remainder[:-1] / present**2
         if remainder[-1] > 0:
-            parts += [_column(np.append(-centre[:-1], 1 - centre[-1]), 1 / self.remainder[-2])]
+            parts += [_column(np.append(-center[:-1], 1 - center[-1]), 1 / self.remainder[-2])]
             signs += [np.array([1.0])]
             remainder[-1] = 0.0
         noise = Covariance(diagonal / present**2, np.hstack(parts) / present, np.concatenate(signs))
         held = self.plug_in[:-1].sum()
         return Uncertainty(
-            centre,
+            center,
             noise,
             remainder,
             self.plug_in[:-1] / held,
@@ -372,7 +372,7 @@ class Uncertainty:
         if by_cell and self.of_cells is not None:
             law, factor, diagonal = self.of_cells, self.of_cells.factor, {}
         document = {
-            "centre": encoded(law.centre),
+            "center": encoded(law.center),
             **diagonal,
             "factor": encoded(factor.T, kind=factor_kind(self.noise.signs.size)),
             "signs": encoded(self.noise.signs),
@@ -407,7 +407,7 @@ class Uncertainty:
             spread = outer.of_cells.spread
         elif isinstance(document, dict) and outer is None and "cells" in document:
             spread = Spread.from_document(document["cells"], symbols=symbols)
-        keys = {"centre", "factor", "signs", "remainder", "plug_in"}
+        keys = {"center", "factor", "signs", "remainder", "plug_in"}
         keys |= {"diagonal"} if spread is None else set()
         optional = {"tails", "laplace"}
         if spread is not None:
@@ -432,7 +432,7 @@ class Uncertainty:
         arrays["factor"] = decoded(document["factor"], kind=factor_kind(rank))
         rows = symbols if spread is None else spread.start.size
         sizes = dict.fromkeys(keys, symbols)
-        sizes |= {"centre": rows, "signs": rank, "factor": rank * rows}
+        sizes |= {"center": rows, "signs": rank, "factor": rank * rows}
         reports = document["reports"]
         tails = document.get("tails", 0.0)
         whole = type(reports) is int and reports >= 1
@@ -440,13 +440,13 @@ class Uncertainty:
         whole = whole and (spread is None or bool((arrays["signs"] == 1).all()))
         if any(arrays[key].size != sizes[key] for key in keys) or not whole:
             raise FormatError("the uncertainty of this distribution is damaged")
-        centre, factor = arrays["centre"], arrays["factor"].reshape(rank, rows).T
+        center, factor = arrays["center"], arrays["factor"].reshape(rank, rows).T
         parts = arrays["remainder"], arrays["plug_in"], reports, str(document["method"])
         if spread is None:
             noise = Covariance(arrays["diagonal"], factor, arrays["signs"])
-            found = cls(centre, noise, *parts)
+            found = cls(center, noise, *parts)
         else:
-            found = cls.spread(SpreadLaw(spread, centre, factor), *parts)
+            found = cls.spread(SpreadLaw(spread, center, factor), *parts)
         found = replace(found, tails=float(tails), laplace=laplace)
         listed = {
             name.replace(" ", "_"): cls.from_document(variant, symbols=symbols, outer=found)

@@ -38,7 +38,7 @@ left out of a file: variances are too large by such a part then."""
 
 @dataclass(frozen=True)
 class Wider:
-    """By how much the learnt variances are multiplied for bands of one kind.
+    """By how much the learned variances are multiplied for bands of one kind.
 
     Parameters
     ----------
@@ -88,14 +88,14 @@ class WeekErrors:
     pilot : numpy.ndarray
         float64 [size]: masses at which it was taken.
     reports : int
-    centres : mapping
+    centers : mapping
         By kind of band, float64 [size]: about the week's own people.
     """
 
     root: Matrix
     pilot: Vector
     reports: int
-    centres: Mapping[Kind, Vector]
+    centers: Mapping[Kind, Vector]
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -103,18 +103,18 @@ class WeekErrors:
             "root": encoded(self.root, kind="<f4"),
             "pilot": encoded(self.pilot),
             "reports": self.reports,
-            "centres": {kind: encoded(centre) for kind, centre in self.centres.items()},
+            "centers": {kind: encoded(center) for kind, center in self.centers.items()},
         }
 
     @classmethod
     def from_document(cls, document: Any, *, size: int, state: int) -> WeekErrors:
         """Return what :meth:`to_document` wrote; FormatError when it is none."""
-        require(document, {"root", "pilot", "reports", "centres"}, name="the errors of a week")
-        reports, centres = document["reports"], document["centres"]
+        require(document, {"root", "pilot", "reports", "centers"}, name="the errors of a week")
+        reports, centers = document["reports"], document["centers"]
         if type(reports) is not int or reports < 1:
             raise FormatError("the errors of a week must say how many people reported")
-        if not isinstance(centres, dict) or set(centres) != set(get_args(Kind)):
-            raise FormatError("the errors of a week must have a centre for each kind of band")
+        if not isinstance(centers, dict) or set(centers) != set(get_args(Kind)):
+            raise FormatError("the errors of a week must have a center for each kind of band")
         root = decoded(document["root"], columns=state, kind="<f4")
         if root.shape[0] > state:
             raise FormatError("the information of a week has too many rows")
@@ -122,7 +122,7 @@ class WeekErrors:
             root,
             decoded(document["pilot"], numbers=size),
             reports,
-            {kind: decoded(centres[kind], numbers=size) for kind in get_args(Kind)},
+            {kind: decoded(centers[kind], numbers=size) for kind in get_args(Kind)},
         )
 
 
@@ -233,7 +233,7 @@ class WalkErrors:
             return None
         laws = {
             kind: Uncertainty(
-                found.centres[kind],
+                found.centers[kind],
                 self._noise(self.covariance(kind, week)),
                 np.zeros(found.pilot.size),
                 found.pilot,
@@ -271,7 +271,7 @@ class WalkErrors:
             for week, (kept, alone) in zip((earlier, later), parts, strict=True):
                 covariance = covariance + kept @ walk.covariance[week] @ kept.T + alone
             laws[kind] = Uncertainty(
-                two.centres[kind] - one.centres[kind],
+                two.centers[kind] - one.centers[kind],
                 self._noise(covariance),
                 np.zeros(mass.size),
                 mass,

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lapwing.documents import canonical
-from lapwing.service.catalogue import KeptSurvey
+from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.decoding_orders import MEDIA_TYPES, Form
 from lapwing.service.problem_answers import DeskProblem, ProblemError
@@ -51,7 +51,7 @@ async def list_surveys(request: Request) -> Response:
     """Return all surveys, in a line each."""
     require_analyst(request)
     check_query(request, ())
-    return json_answer({"surveys": survey_rows(collector_of(request).catalogue)})
+    return json_answer({"surveys": survey_rows(collector_of(request).catalog)})
 
 
 async def show_state(request: Request) -> Response:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import TypeVar
 
 from lapwing.errors import LapwingError, NotStoredError, StoreError
-from lapwing.service.catalogue import Catalogue
+from lapwing.service.catalog import Catalog
 from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, problem_of
@@ -69,8 +69,8 @@ class Collector:
         self.clock = clock
         self.log = log
         self.counters = Counters()
-        self.catalogue = Catalogue(store)
-        self.catalogue.load()
+        self.catalog = Catalog(store)
+        self.catalog.load()
         self.roles = _roles(store, secrets or Secrets())
         self.refusals = Refusals()
         self.receiving = Receiving(
@@ -81,12 +81,12 @@ class Collector:
         )
         self.writer = Writer(store, most_waiting=settings.waiting_uploads)
         self.readers = ThreadPoolExecutor(READERS, thread_name_prefix="lapwing-reader")
-        self.life = SurveyLife(store, self.catalogue, log=log, clock=clock, pool=self.readers)
+        self.life = SurveyLife(store, self.catalog, log=log, clock=clock, pool=self.readers)
         # An SQLite file has one collector.
         self._shared = settings.database.startswith("postgres")
         self.results = Results(store, pool=self.readers, settings=settings, counters=self.counters)
         self.uploads = UploadPath(
-            self.catalogue,
+            self.catalog,
             writer=self.writer,
             pool=self.readers,
             receiving=self.receiving,
@@ -94,7 +94,7 @@ class Collector:
             counters=self.counters,
             log=log,
             retry_seconds=settings.retry_seconds,
-            look=SecondLook(partial(self.asked, self.catalogue.load)) if self._shared else None,
+            look=SecondLook(partial(self.asked, self.catalog.load)) if self._shared else None,
         )
         self._beside: asyncio.Task[None] | None = None
         self._trouble: str | None = None
@@ -108,7 +108,7 @@ class Collector:
             await self.life.tick()
         self.results.start()
         self._beside = asyncio.create_task(self._go_on())
-        self.log.write("started", surveys=len(list(self.catalogue)))
+        self.log.write("started", surveys=len(list(self.catalog)))
 
     async def stop(self) -> None:
         """Store and answer what was accepted, and end what goes on beside it."""
@@ -134,7 +134,7 @@ class Collector:
 
     def _look_again(self) -> None:
         """Read what another collector of the same database may have changed."""
-        self.catalogue.load()
+        self.catalog.load()
         for token in self.store.access_tokens():
             self.roles.add(token.digest, token.role)
 

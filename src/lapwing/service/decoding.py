@@ -30,9 +30,9 @@ Kept = OrderedDict[tuple[Key, ...], Result]
 
 def warm_up() -> None:
     """Read and compile what the first order would wait for."""
-    from lapwing.local.numerical.square_wave import SquareWave
     from lapwing.planning.simulation import simulate
     from lapwing.protocol.domains.interval import Interval
+    from lapwing.randomizers.numerical.square_wave import SquareWave
 
     wave = SquareWave(Interval(0, 1, bins=32), epsilon=1)
     survey = Survey("warm-up", wave)

@@ -7,7 +7,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lapwing.protocol.messages.problems import Problem
-from lapwing.service.catalogue import KeptSurvey
+from lapwing.service.catalog import KeptSurvey
 from lapwing.service.epoch_clock import epoch_document
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import at, check_query, collector_of, json_answer
@@ -62,7 +62,7 @@ async def show_epochs(request: Request) -> Response:
 
 def published(request: Request) -> KeptSurvey:
     """Return the survey of an address, or raise the problem that devices can see none."""
-    kept = collector_of(request).catalogue.get(request.path_params["survey"])
+    kept = collector_of(request).catalog.get(request.path_params["survey"])
     if kept is None or kept.stored.state == "draft":
         raise ProblemError(
             Problem.UNKNOWN_SURVEY,

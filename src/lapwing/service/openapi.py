@@ -35,7 +35,7 @@ def openapi_document() -> Document:
         "info": {
             "title": "Lapwing collector",
             "version": version("lapwing"),
-            "description": "Takes randomised reports of devices, and shows what they say together.",
+            "description": "Takes randomized reports of devices, and shows what they say together.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "tags": [

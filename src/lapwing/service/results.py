@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
-from lapwing.service.catalogue import KeptSurvey
+from lapwing.service.catalog import KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.decoding_orders import (
     Defect,

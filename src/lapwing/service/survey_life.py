@@ -19,7 +19,7 @@ from lapwing.errors import (
     StoreError,
 )
 from lapwing.protocol.messages.problems import Problem
-from lapwing.service.catalogue import Catalogue, KeptSurvey
+from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.epoch_clock import kept_until, state_at, to_moment
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
@@ -49,7 +49,7 @@ class SurveyLife:
     Parameters
     ----------
     store : Store
-    catalogue : Catalogue
+    catalog : Catalog
     log : Log
     clock : callable
         Returns seconds since 1970.
@@ -60,14 +60,14 @@ class SurveyLife:
     def __init__(
         self,
         store: Store,
-        catalogue: Catalogue,
+        catalog: Catalog,
         *,
         log: Log,
         clock: Callable[[], float],
         pool: Executor,
     ) -> None:
         self._store = store
-        self._catalogue = catalogue
+        self._catalog = catalog
         self._log = log
         self._clock = clock
         self._pool = pool
@@ -80,11 +80,11 @@ class SurveyLife:
             raise problem_of(error, retry_seconds=RETRY_SECONDS) from None
 
     async def _change(self, event: str, work: Callable[[], Found], **facts: str | int) -> Found:
-        """Do one change of the store, and read the catalogue anew."""
+        """Do one change of the store, and read the catalog anew."""
 
         def both() -> Found:
             found = work()
-            self._catalogue.load()
+            self._catalog.load()
             return found
 
         found = await self._apart(both)
@@ -93,7 +93,7 @@ class SurveyLife:
 
     def survey(self, fingerprint: str) -> KeptSurvey:
         """Return a survey, or raise the problem that there is none."""
-        kept = self._catalogue.get(fingerprint)
+        kept = self._catalog.get(fingerprint)
         if kept is None:
             raise ProblemError(Problem.UNKNOWN_SURVEY, "there is no survey of this fingerprint")
         return kept
@@ -122,7 +122,7 @@ class SurveyLife:
         check_keys(document, known, needed=("survey",))
         wanted = await self._apart(lambda: _stored(fingerprint, document))
         async with self._turn:
-            kept = self._catalogue.get(fingerprint)
+            kept = self._catalog.get(fingerprint)
             if kept is None:
                 await self._change(
                     "survey created", lambda: self._store.add_survey(wanted), survey=fingerprint
@@ -295,7 +295,7 @@ class SurveyLife:
         """
         async with self._turn:
             now = self._clock()
-            for kept in self._catalogue:
+            for kept in self._catalog:
                 fingerprint = kept.stored.fingerprint
                 for epoch in kept.epochs.values():
                     name = epoch.name

@@ -7,21 +7,21 @@ from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
-from lapwing.service.catalogue import Catalogue, KeptSurvey
+from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.epoch_clock import epoch_document
 from lapwing.service.shown_counts import count_document, shown_segments
 from lapwing.service.storage.store import StoredEpoch, UploadTokens
 
 
-def survey_rows(catalogue: Catalogue) -> list[dict[str, Any]]:
+def survey_rows(catalog: Catalog) -> list[dict[str, Any]]:
     """Return a line for each survey."""
     return [
         {
             **_head(kept),
             "epochs": [epoch_document(epoch) for epoch in kept.epochs.values()],
         }
-        for kept in catalogue
+        for kept in catalog
     ]
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from lapwing.errors import BatchError, StoreError
 from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE, Batch
 from lapwing.protocol.messages.problems import Problem
-from lapwing.service.catalogue import Catalogue, KeptSurvey
+from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
@@ -85,7 +85,7 @@ class UploadPath:
 
     Parameters
     ----------
-    catalogue : Catalogue
+    catalog : Catalog
     writer : Writer
     receiving : Receiving
     refusals : Refusals
@@ -102,7 +102,7 @@ class UploadPath:
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        catalog: Catalog,
         *,
         writer: Writer,
         pool: Executor,
@@ -113,7 +113,7 @@ class UploadPath:
         retry_seconds: int,
         look: SecondLook | None = None,
     ) -> None:
-        self._catalogue = catalogue
+        self._catalog = catalog
         self._writer = writer
         self._pool = pool
         self._receiving = receiving
@@ -212,7 +212,7 @@ class UploadPath:
 
     def _place(self, address: Address) -> KeptSurvey:
         """Return the survey of an upload; a ProblemError where its epoch takes no reports."""
-        kept = self._catalogue.get(address.survey)
+        kept = self._catalog.get(address.survey)
         if kept is None or kept.stored.state == "draft":
             raise ProblemError(
                 Problem.UNKNOWN_SURVEY, "the collector has no survey of this fingerprint"
@@ -231,7 +231,7 @@ class UploadPath:
     def _count(self, problem: ProblemError, address: Address) -> None:
         word = problem.problem.value
         self._counters.uploads[problem.status, word] += 1
-        kept = self._catalogue.get(address.survey)
+        kept = self._catalog.get(address.survey)
         # Names that nobody gave are never kept.
         epoch = address.epoch if kept is not None and address.epoch in kept.epochs else ""
         self._log.count_upload("" if kept is None else address.survey, epoch, word)

@@ -22,7 +22,7 @@ from lapwing.errors import ArgumentError, MismatchError, TallyError, Unsupported
 from lapwing.planning.defaults import FEW, recommended_decoder
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import check_observation
-from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.results.distribution import Distribution
 from lapwing.survey.registry import DECODERS
 from lapwing.survey.series_decoding import channel_and_counts
@@ -72,7 +72,7 @@ def decode_together(
 
     Examples
     --------
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.planning.simulation import simulate
     >>> from lapwing.protocol.domains.interval import Interval
     >>> line = Interval(0, 60, bins=16)
@@ -112,17 +112,17 @@ def decode_together(
     return made
 
 
-def joined(observed: Sequence[tuple[Channel, Counts]]) -> tuple[Channel, Counts]:
+def joined(observed: Sequence[tuple[Channel, CountTally]]) -> tuple[Channel, CountTally]:
     """Return one channel and its counts, of several about one distribution.
 
     Parameters
     ----------
-    observed : sequence of (Channel, Counts)
+    observed : sequence of (Channel, CountTally)
         On one domain, each with at least one report.
 
     Returns
     -------
-    (Channel, Counts)
+    (Channel, CountTally)
         Blocks in the order given. The share of each is the part of all people who were asked
         through its channel, times its share there; its counts and reports are its own.
     """
@@ -140,7 +140,7 @@ def joined(observed: Sequence[tuple[Channel, Counts]]) -> tuple[Channel, Counts]
         weakest = max(known, key=lambda promise: promise.epsilon)
     return (
         Channel(observed[0][0].domain, blocks, name, weakest),
-        Counts(
+        CountTally(
             [numbers for _, counts in observed for numbers in counts.blocks],
             [number for _, counts in observed for number in counts.reports],
             name,
@@ -148,7 +148,7 @@ def joined(observed: Sequence[tuple[Channel, Counts]]) -> tuple[Channel, Counts]
     )
 
 
-def _read(one: Any, number: int) -> tuple[Survey[Any], Channel, Counts]:
+def _read(one: Any, number: int) -> tuple[Survey[Any], Channel, CountTally]:
     """Return a survey with what its decoder is given."""
     if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], Survey)):
         raise ArgumentError(f"number {number} must be a pair of a survey and its tally")
@@ -166,7 +166,7 @@ def _read(one: Any, number: int) -> tuple[Survey[Any], Channel, Counts]:
     return survey, channel, counts
 
 
-def _check_domains(read: Sequence[tuple[Survey[Any], Channel, Counts]]) -> None:
+def _check_domains(read: Sequence[tuple[Survey[Any], Channel, CountTally]]) -> None:
     first = read[0][1].domain.to_document()
     for number, (_, channel, _) in enumerate(read[1:], start=2):
         if channel.domain.to_document() != first:
@@ -176,7 +176,7 @@ def _check_domains(read: Sequence[tuple[Survey[Any], Channel, Counts]]) -> None:
             )
 
 
-def _check_different(read: Sequence[tuple[Survey[Any], Channel, Counts]]) -> None:
+def _check_different(read: Sequence[tuple[Survey[Any], Channel, CountTally]]) -> None:
     seen: dict[Any, set[str | None]] = {}
     for _, _, counts in read:
         numbers = tuple(block.tobytes() for block in counts.blocks)
@@ -189,9 +189,9 @@ def _check_different(read: Sequence[tuple[Survey[Any], Channel, Counts]]) -> Non
         marks.add(counts.survey)
 
 
-def _merged(observed: Sequence[tuple[Channel, Counts]]) -> list[tuple[Channel, Counts]]:
+def _merged(observed: Sequence[tuple[Channel, CountTally]]) -> list[tuple[Channel, CountTally]]:
     """Return the sums of what came through one randomizer: exact, and fewer blocks."""
-    sums: dict[str, tuple[Channel, Counts]] = {}
+    sums: dict[str, tuple[Channel, CountTally]] = {}
     for channel, counts in observed:
         plain = replace(counts, survey=None)
         if counts.fingerprint in sums:
@@ -200,7 +200,7 @@ def _merged(observed: Sequence[tuple[Channel, Counts]]) -> list[tuple[Channel, C
     return list(sums.values())
 
 
-def _default(channel: Channel, counts: Counts) -> Decoder[Distribution]:
+def _default(channel: Channel, counts: CountTally) -> Decoder[Distribution]:
     if channel.domain.ordered:
         few = channel.domain.size <= SYMBOL_LIMIT
         return SpectralPrior() if few else ExpectationMaximization(smoothed=True)

@@ -9,10 +9,10 @@ from fractions import Fraction
 from typing import Any
 
 from lapwing.errors import ArgumentError
-from lapwing.local.categorical.rappor import Rappor
 from lapwing.privacy.exact_numbers import check_whole_field, epsilon_text
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import MOST_ROUNDS, Ledger
+from lapwing.randomizers.categorical.rappor import Rappor
 from lapwing.survey.survey import Survey
 
 
@@ -73,7 +73,7 @@ def person_ledger(asked: Sequence[Asked], budget: Guarantee) -> Ledger:
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> wave = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))
     >>> budget = Guarantee(Fraction(4), Fraction(0), "replace-one", "local")
     >>> person_ledger([Asked(wave, rounds=6)], budget).spent.epsilon
@@ -131,10 +131,10 @@ def _sentences(asked: Sequence[Asked], ledger: Ledger) -> list[str]:
         "without a bound that protects" if factor is None else f"by at most a factor {factor:.3g}"
     )
     told = [
-        "Your answers are randomised on your own device before they leave it. Nobody receives what "
+        "Your answers are randomized on your own device before they leave it. Nobody receives what "
         "you hold, not even the collector.",
         f"All your reports together change the odds of any guess about you {odds}, whatever else "
-        "is known about you and however the reports are analysed.",
+        "is known about you and however the reports are analyzed.",
         f"The most that may be asked of you is epsilon {float(ledger.budget.epsilon):g}; the "
         f"surveys listed here use {float(spent.epsilon):g} of it.",
     ]

@@ -18,7 +18,7 @@ from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Guarantee, Neighbours
+from lapwing.privacy.guarantee import Guarantee, Neighbors
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise, kept
@@ -27,7 +27,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
 from lapwing.protocol.release import LARGEST_ANSWER, VERSION, Mechanism, Part, Release
 from lapwing.results.distribution import Distribution
 from lapwing.survey.registry import MECHANISMS
@@ -61,10 +61,10 @@ class Publication:
 
 
 def release(
-    values: Values | Summary,
+    values: Values | ExactCounts,
     domain: Domain | None = None,
     *,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     epsilon: ExactNumber | None = None,
     delta: ExactNumber = 0,
     mu: ExactNumber | None = None,
@@ -81,13 +81,13 @@ def release(
 
     Parameters
     ----------
-    values : array_like [n], or Summary
+    values : array_like [n], or ExactCounts
         What the people hold, each read by itself; values outside the domain are clipped, missing
         and unreadable ones get a symbol, which what is none of the labels has, too, unless the
         domain names an `other`. There may be none.
     domain : Interval, Integers or Categories
-        Public: its bounds or labels must not come from the data. Left out for a Summary.
-    neighbours : {"replace-one", "add-or-remove-one"}
+        Public: its bounds or labels must not come from the data. Left out for ExactCounts.
+    neighbors : {"replace-one", "add-or-remove-one"}
         What is protected; "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
         Exactly one of epsilon (with delta), mu and rho; see :class:`Promise`.
@@ -118,13 +118,13 @@ def release(
     >>> from lapwing.protocol.domains.interval import Interval
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> ages = np.random.default_rng(1).normal(40, 10, size=20_000)
-    >>> published = release(ages, Interval(0, 100, bins=128), neighbours="replace-one",
+    >>> published = release(ages, Interval(0, 100, bins=128), neighbors="replace-one",
     ...                     epsilon=1, delta=1e-6, rng=seeded(1))
     >>> round(float(published.distribution.quantile(0.5)))
     40
     """
-    promise = Promise(neighbours, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
-    if isinstance(values, Summary):
+    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    if isinstance(values, ExactCounts):
         if domain is not None and for_curator(domain) != values.domain:
             raise MismatchError("the domain is another one than the summary's; leave it out")
         curated = values.domain
@@ -137,12 +137,12 @@ def release(
     _check_segments(values, by, segments, curated)
     # Checked before the values are looked at, or anything is paid.
     planned = planned_release(curated, promise, mechanism)
-    if isinstance(values, Summary):
+    if isinstance(values, ExactCounts):
         summary = values
     elif by is not None and isinstance(curated, Segmented):
-        summary = Summary.of_segments(values, by, curated, texts=texts)
+        summary = ExactCounts.of_segments(values, by, curated, texts=texts)
     else:
-        summary = Summary.of_values(values, curated, texts=texts)
+        summary = ExactCounts.of_values(values, curated, texts=texts)
     return planned.publish(summary, ledger=ledger, name=name, rng=rng)
 
 
@@ -150,7 +150,7 @@ def _check_segments(
     values: Any, by: Values | None, segments: Sequence[str | int] | None, domain: Domain
 ) -> None:
     """Raise ArgumentError unless there are segments of people where there is a list of them."""
-    if isinstance(values, Summary):
+    if isinstance(values, ExactCounts):
         if by is not None or segments is not None:
             raise ArgumentError("a summary knows its segments; leave by and segments out")
     elif (by is not None) != isinstance(domain, Segmented):
@@ -184,7 +184,7 @@ class PlannedRelease:
 
     def publish(
         self,
-        summary: Summary,
+        summary: ExactCounts,
         *,
         ledger: LedgerFile | Path | str | None = None,
         name: str = "release",
@@ -250,7 +250,7 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
     return loss
 
 
-def check_people(mechanism: Mechanism, summary: Summary) -> None:
+def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
     """Raise ArgumentError when a mechanism with a limit of its own has too many people.
 
     Only mechanisms that show the number of people have one, so this tells nothing else.

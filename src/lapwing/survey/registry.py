@@ -137,32 +137,32 @@ RANDOMIZERS = Registry(
     "randomizer",
     "lapwing.protocol.randomizer:Randomizer",
     {
-        "generalized-randomized-response": (
-            "lapwing.local.categorical.randomized_response:GeneralizedRandomizedResponse"
+        "randomized-response": (
+            "lapwing.randomizers.categorical.randomized_response:RandomizedResponse"
         ),
-        "square-wave": "lapwing.local.numerical.square_wave:SquareWave",
-        "unary-encoding": "lapwing.local.categorical.unary_encoding:UnaryEncoding",
+        "square-wave": "lapwing.randomizers.numerical.square_wave:SquareWave",
+        "unary-encoding": "lapwing.randomizers.categorical.unary_encoding:UnaryEncoding",
         "optimized-unary-encoding": (
-            "lapwing.local.categorical.unary_encoding:OptimizedUnaryEncoding"
+            "lapwing.randomizers.categorical.unary_encoding:OptimizedUnaryEncoding"
         ),
-        "subset-selection": "lapwing.local.categorical.subset_selection:SubsetSelection",
+        "subset-selection": "lapwing.randomizers.categorical.subset_selection:SubsetSelection",
         "affine-subset-selection": (
-            "lapwing.local.categorical.affine_subset_selection:AffineSubsetSelection"
+            "lapwing.randomizers.categorical.affine_subset_selection:AffineSubsetSelection"
         ),
-        "hadamard-response": "lapwing.local.categorical.hadamard_response:HadamardResponse",
+        "hadamard-response": "lapwing.randomizers.categorical.hadamard_response:HadamardResponse",
         "compressive-privatization": (
-            "lapwing.local.categorical.compressive_privatization:CompressivePrivatization"
+            "lapwing.randomizers.categorical.compressive_privatization:CompressivePrivatization"
         ),
-        "rappor": "lapwing.local.categorical.rappor:Rappor",
-        "local-hashing": "lapwing.local.categorical.local_hashing:LocalHashing",
-        "linear-hashing": "lapwing.local.categorical.linear_hashing:LinearHashing",
-        "prefix-hashing": "lapwing.local.categorical.prefix_hashing:PrefixHashing",
-        "multiscale-wave": "lapwing.local.numerical.multiscale_wave:MultiscaleWave",
-        "general-wave": "lapwing.local.numerical.general_wave:GeneralWave",
-        "piecewise": "lapwing.local.numerical.piecewise:Piecewise",
-        "hierarchical": "lapwing.local.numerical.hierarchical:Hierarchical",
-        "haar-hadamard": "lapwing.local.numerical.haar_hadamard:HaarHadamard",
-        "wavelet": "lapwing.local.numerical.wavelet:Wavelet",
+        "rappor": "lapwing.randomizers.categorical.rappor:Rappor",
+        "local-hashing": "lapwing.randomizers.categorical.local_hashing:LocalHashing",
+        "linear-hashing": "lapwing.randomizers.categorical.linear_hashing:LinearHashing",
+        "prefix-hashing": "lapwing.randomizers.categorical.prefix_hashing:PrefixHashing",
+        "multiscale-wave": "lapwing.randomizers.numerical.multiscale_wave:MultiscaleWave",
+        "general-wave": "lapwing.randomizers.numerical.general_wave:GeneralWave",
+        "piecewise": "lapwing.randomizers.numerical.piecewise:Piecewise",
+        "hierarchical": "lapwing.randomizers.numerical.hierarchical:Hierarchical",
+        "haar-hadamard": "lapwing.randomizers.numerical.haar_hadamard:HaarHadamard",
+        "wavelet": "lapwing.randomizers.numerical.wavelet:Wavelet",
     },
 )
 """Every randomizer that a document may name. Adding one of ours is adding a row.
@@ -209,20 +209,20 @@ MECHANISMS = Registry(
     "mechanism",
     "lapwing.protocol.release:Mechanism",
     {
-        "prefix-sums": "lapwing.central.prefix_sums:PrefixSums",
-        "sum-tree": "lapwing.central.sum_tree:SumTree",
-        "histogram-query": "lapwing.central.histogram_query:HistogramQuery",
-        "label-counts": "lapwing.central.label_counts:LabelCounts",
-        "polynomial-projection": "lapwing.central.polynomial_projection:PolynomialProjection",
-        "adaptive-quantiles": "lapwing.central.adaptive_quantiles:AdaptiveQuantiles",
-        "matching-pursuit": "lapwing.central.matching_pursuit:MatchingPursuit",
-        "running-prefix-sums": "lapwing.central.continual_prefix_sums:RunningPrefixSums",
+        "prefix-sums": "lapwing.mechanisms.prefix_sums:PrefixSums",
+        "sum-tree": "lapwing.mechanisms.sum_tree:SumTree",
+        "histogram-query": "lapwing.mechanisms.histogram_query:HistogramQuery",
+        "label-counts": "lapwing.mechanisms.label_counts:LabelCounts",
+        "polynomial-projection": "lapwing.mechanisms.polynomial_projection:PolynomialProjection",
+        "adaptive-quantiles": "lapwing.mechanisms.adaptive_quantiles:AdaptiveQuantiles",
+        "matching-pursuit": "lapwing.mechanisms.matching_pursuit:MatchingPursuit",
+        "running-prefix-sums": "lapwing.mechanisms.continual_prefix_sums:RunningPrefixSums",
     },
 )
 """Every mechanism that a document or a command may name."""
 
 TELLING = {"from_words": RANDOMIZERS, "loss": MECHANISMS, "decode": DECODERS}
-"""The method by which a class of each kind is recognised."""
+"""The method by which a class of each kind is recognized."""
 
 GROUPS = {
     "lapwing.randomizers": RANDOMIZERS,

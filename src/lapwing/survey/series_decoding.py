@@ -23,7 +23,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import check_observation
-from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
@@ -55,7 +55,7 @@ class ReadWeek:
     domain : Domain
     channel : Channel or None
         None where nobody reported.
-    observed : Counts or Release or None
+    observed : CountTally or Release or None
     guarantee : Guarantee or None
     identity : object
         Equal for one tally given twice; None where nobody reported.
@@ -76,8 +76,8 @@ def decode_series(
     """Return the distributions of many weeks, each decoded with what the others know.
 
     Weeks are steps of a random walk. How far a week moves at each frequency, in which weeks the
-    distribution jumped, and which weeks were odd, is learnt from the reports. Surveys, randomizers,
-    epsilons and numbers of people may differ from week to week, over one domain.
+    distribution jumped, and which weeks were odd, is learned from the reports. Surveys,
+    randomizers, epsilons and numbers of people may differ from week to week, over one domain.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def decode_series(
 
     Examples
     --------
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.planning.simulation import simulate
     >>> from lapwing.protocol.domains.interval import Interval
     >>> survey = Survey("wait", SquareWave(Interval(0, 60, bins=16), epsilon=1))
@@ -200,10 +200,10 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity)
 
 
-def channel_and_counts(survey: Survey[Any], tally: Tally) -> tuple[Channel, Counts]:
+def channel_and_counts(survey: Survey[Any], tally: Tally) -> tuple[Channel, CountTally]:
     """Return how a survey's symbols became counts, and the counts: those of a log, too."""
     channel: Any = survey.randomizer.channel_for(tally)
-    counts: Counts = channel.counts(tally)
+    counts: CountTally = channel.counts(tally)
     channel = survey.randomizer.channel_for(counts)
     return channel, counts
 
@@ -311,8 +311,8 @@ def _shares(week: ReadWeek) -> UnbiasedShares | None:
         release.answers, people, law.variance, known=release.people is not None
     )
     # About the population: the draw of the people adds to the noise.
-    empty = np.full(counted.centre.size, counted.deviation**2)
-    return UnbiasedShares(counted.centre, empty, 1 / people, people, tails_of(release))
+    empty = np.full(counted.center.size, counted.deviation**2)
+    return UnbiasedShares(counted.center, empty, 1 / people, people, tails_of(release))
 
 
 def _weeks(

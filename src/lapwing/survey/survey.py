@@ -1,4 +1,4 @@
-"""The agreed document: what is asked, and how every answer is randomised.
+"""The agreed document: what is asked, and how every answer is randomized.
 
 Devices, collector and analyst hold the same document, so none of them types a parameter again.
 Reading it recomputes every threshold and compares: a document that promises more privacy than
@@ -32,7 +32,7 @@ from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, OTHER
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.protocol.release import Release
 from lapwing.survey.registry import DECODERS, RANDOMIZERS
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lapwing.results.heavy_hitters import HeavyHitters
     from lapwing.results.signed_estimate import SignedEstimate
 
-    Collected = TypeVar("Collected", bound=Tally, default=Counts, covariant=True)
+    Collected = TypeVar("Collected", bound=Tally, default=CountTally, covariant=True)
 else:
     from typing import TypeVar
 
@@ -93,14 +93,14 @@ class Survey(Generic[Collected]):
 
     Notes
     -----
-    To a type checker it is generic in what it collects: of nearly all randomizers Counts, which
-    the recommended decoder makes a Distribution of, and a ReportLog of linear and prefix hashing.
-    A survey that is read from a file is taken for one of Counts; ``Survey[ReportLog].read(path)``
-    says that it is not.
+    To a type checker it is generic in what it collects: of nearly all randomizers CountTally, which
+    the recommended decoder makes a Distribution of, and a TallyLog of linear and prefix hashing.
+    A survey that is read from a file is taken for one of CountTally;
+    ``Survey[TallyLog].read(path)`` says that it is not.
 
     Examples
     --------
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> from lapwing.protocol.domains.interval import Interval
     >>> survey = Survey("income", SquareWave(Interval(0, 100, bins=16), epsilon=4))
@@ -154,7 +154,7 @@ class Survey(Generic[Collected]):
     def answers(self) -> Answers:
         """What a device keeps of its answers from one epoch to the next.
 
-        "fresh": nothing, each is randomised anew and costs anew. "remembered report": the whole
+        "fresh": nothing, each is randomized anew and costs anew. "remembered report": the whole
         report. "remembered round": the permanent round of :class:`lapwing.Rappor`.
         """
         if self.remembered:
@@ -202,17 +202,17 @@ class Survey(Generic[Collected]):
 
     @overload
     def decode(
-        self, tally: Counts, *, decoder: None = None, bins: int | None = None
+        self, tally: CountTally, *, decoder: None = None, bins: int | None = None
     ) -> Distribution: ...
 
     @overload
     def decode(
-        self, tally: Counts, *, decoder: Decoder[Answer], bins: int | None = None
+        self, tally: CountTally, *, decoder: Decoder[Answer], bins: int | None = None
     ) -> Answer: ...
 
     @overload
     def decode(
-        self, tally: Counts, *, decoder: str, bins: int | None = None
+        self, tally: CountTally, *, decoder: str, bins: int | None = None
     ) -> Distribution | SignedEstimate: ...
 
     @overload
@@ -241,7 +241,7 @@ class Survey(Generic[Collected]):
 
         Parameters
         ----------
-        tally : Counts or ReportLog
+        tally : CountTally or TallyLog
             Of this survey.
         decoder : Decoder or str, optional
             One, or the name of one without its knobs, such as "least-squares". Default: the
@@ -261,7 +261,7 @@ class Survey(Generic[Collected]):
         ArgumentError
             When what was passed is no decoder, or somebody else's returns what is no answer.
         """
-        # Who only asks or randomises does not wait for all methods to be read.
+        # Who only asks or randomizes does not wait for all methods to be read.
         from lapwing.decoders.decoder import check_reads, require_answer
         from lapwing.planning.defaults import default_decoder, scanned_long
         from lapwing.results.distribution import Distribution
@@ -294,7 +294,7 @@ class Survey(Generic[Collected]):
 
     def next_epoch(
         self, answer: Distribution, *, users: int | None = None, name: str | None = None
-    ) -> Survey[Counts]:
+    ) -> Survey[CountTally]:
         """Return the survey that asks the next people, its parts chosen by a published answer.
 
         The ladder of :class:`lapwing.MultiscaleWave` suits any column. Where the first people's

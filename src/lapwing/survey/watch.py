@@ -154,7 +154,7 @@ class Watch:
 
     Examples
     --------
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.planning.simulation import simulate
     >>> from lapwing.protocol.domains.interval import Interval
     >>> from lapwing.survey.survey import Survey

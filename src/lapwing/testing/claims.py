@@ -1,4 +1,4 @@
-"""Claims that fail with a sentence; unlike `assert`, also where Python is told to optimise."""
+"""Claims that fail with a sentence; unlike `assert`, also where Python is told to optimize."""
 
 from __future__ import annotations
 

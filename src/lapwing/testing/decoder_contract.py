@@ -12,7 +12,7 @@ from lapwing.decoders.decoder import Decoder
 from lapwing.errors import MismatchError, TallyError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.testing.claims import claim, claim_close, claim_refused
@@ -65,7 +65,7 @@ def check_truth(decoder: Decoder, channel: Channel, mass: Vector) -> None:
     claim_close(result.mass, mass, message, relative=1e-7, absolute=OFF)
 
 
-def check_answer(decoder: Decoder, channel: Channel, tally: Counts) -> None:
+def check_answer(decoder: Decoder, channel: Channel, tally: CountTally) -> None:
     """Raise AssertionError unless an answer is legal, reproducible and can be stored."""
     result = decoder.decode(channel, tally)
     check_result(result, channel, tally)
@@ -82,7 +82,9 @@ def check_answer(decoder: Decoder, channel: Channel, tally: Counts) -> None:
         )
 
 
-def check_result(result: Distribution | SignedEstimate, channel: Channel, tally: Counts) -> None:
+def check_result(
+    result: Distribution | SignedEstimate, channel: Channel, tally: CountTally
+) -> None:
     """Raise AssertionError unless a result is a legal answer to a tally."""
     claim(result.domain == channel.domain, "the result has another domain")
     claim(result.reports == tally.total, "the result must say how many reports are behind it")

@@ -9,7 +9,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 PEOPLE = 2**40
 """Behind a noiseless tally: expected counts rounded to whole numbers are right to 1e-10."""
@@ -23,7 +23,7 @@ def truth(size: int) -> Vector:
     return mass
 
 
-def noiseless(channel: Channel, mass: Vector, *, people: int = PEOPLE) -> Counts:
+def noiseless(channel: Channel, mass: Vector, *, people: int = PEOPLE) -> CountTally:
     """Return the expected counts, rounded to whole numbers that reports can have."""
     blocks, numbers = [], []
     for block in channel.blocks:
@@ -37,7 +37,7 @@ def noiseless(channel: Channel, mass: Vector, *, people: int = PEOPLE) -> Counts
             _make_signed(counts, block.law, reports)
         blocks.append(counts)
         numbers.append(reports)
-    return Counts(blocks, numbers, channel.fingerprint)
+    return CountTally(blocks, numbers, channel.fingerprint)
 
 
 def _make_signed(counts: NDArray[np.int64], law: SignedSubset, reports: int) -> None:
@@ -47,10 +47,10 @@ def _make_signed(counts: NDArray[np.int64], law: SignedSubset, reports: int) -> 
         counts[np.argmin(counts)] += reports * law.members - counts.sum()
 
 
-def sampled(channel: Channel, mass: Vector, *, people: int, seed: int) -> Counts:
+def sampled(channel: Channel, mass: Vector, *, people: int, seed: int) -> CountTally:
     """Return what a population of so many people sends."""
     rng = np.random.default_rng(seed)
     symbols = rng.multinomial(people, mass)
     groups = rng.multinomial(symbols, [block.share for block in channel.blocks]).T
     blocks = [block.sample(group, rng) for block, group in zip(channel.blocks, groups, strict=True)]
-    return Counts(blocks, [int(group.sum()) for group in groups], channel.fingerprint)
+    return CountTally(blocks, [int(group.sum()) for group in groups], channel.fingerprint)

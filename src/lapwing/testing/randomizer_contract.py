@@ -17,7 +17,7 @@ from lapwing.privacy.sampling.randomness import iterate, seeded
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer, local_guarantee
 from lapwing.testing.claims import claim, claim_close, claim_refused
 from lapwing.testing.exact_law import exact_law, exact_ratio
@@ -121,12 +121,12 @@ def check_loosened(randomizer: Randomizer, loosened: Randomizer) -> None:
     )
 
 
-def counted(randomizer: Any, reports: list[bytes]) -> Counts:
+def counted(randomizer: Any, reports: list[bytes]) -> CountTally:
     """Return the counts of some reports, also where the tally is a log of them."""
     width = randomizer.report_width
     data = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(-1, width)
     tally = randomizer.tally(Reports(data, randomizer.fingerprint))
-    counts: Counts = randomizer.channel_for(tally).counts(tally)
+    counts: CountTally = randomizer.channel_for(tally).counts(tally)
     return counts
 
 

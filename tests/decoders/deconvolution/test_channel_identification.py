@@ -9,11 +9,11 @@ import pytest
 
 from lapwing import (
     Categories,
-    Counts,
+    CountTally,
     ExpectationMaximization,
-    GeneralizedRandomizedResponse,
     Interval,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SquareWave,
     UnaryEncoding,
     simulate,
@@ -26,15 +26,15 @@ from lapwing.decoders.deconvolution.channel_identification import (
 from lapwing.decoders.deconvolution.wiener import Wiener
 from lapwing.errors import TallyError, UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
-from lapwing.local.categorical.subset_selection import SubsetSelection
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.categorical.subset_selection import SubsetSelection
 from tests.false_alarms import accepts, binomial_tail
 
 DOMAIN = Interval(0, 1, bins=20)
 PURE: list[Randomizer] = [
-    GeneralizedRandomizedResponse(DOMAIN, 2),
+    RandomizedResponse(DOMAIN, 2),
     OptimizedUnaryEncoding(DOMAIN, 2),
     UnaryEncoding(DOMAIN, 2),
 ]
@@ -129,7 +129,7 @@ def test_protocols_whose_size_tells_nothing_are_refused() -> None:
 
 
 def test_other_refusals() -> None:
-    empty = Counts([np.zeros(20, dtype=np.int64)], [0], "nobody")
+    empty = CountTally([np.zeros(20, dtype=np.int64)], [0], "nobody")
     with pytest.raises(TallyError, match="no reports"):
         channel_from_one_input(DOMAIN, empty, value=0.5)
     with pytest.raises(TallyError, match="at least one report"):

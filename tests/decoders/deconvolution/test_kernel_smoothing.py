@@ -10,13 +10,13 @@ from scipy.ndimage import gaussian_filter1d
 
 from lapwing import (
     Categories,
-    Counts,
+    CountTally,
     Distribution,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LeastSquares,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SignedEstimate,
     SquareWave,
     simulate,
@@ -33,7 +33,7 @@ CIRCLE = Interval(0, 1, bins=40, circular=True)
 PEOPLE = np.round(2000 * np.exp(-(((np.arange(40) - 30) / 6.0) ** 2))).astype(np.int64)
 
 RANDOMIZERS: dict[str, Randomizer] = {
-    "response": GeneralizedRandomizedResponse(LINE, 3),
+    "response": RandomizedResponse(LINE, 3),
     "bits": OptimizedUnaryEncoding(LINE, 3),
     "bits on a circle": OptimizedUnaryEncoding(CIRCLE, 3),
     "wave": SquareWave(LINE, 3, width=0.04),
@@ -42,7 +42,7 @@ RANDOMIZERS: dict[str, Randomizer] = {
 each = pytest.mark.parametrize("name", list(RANDOMIZERS))
 
 
-def _tally(name: str) -> Counts:
+def _tally(name: str) -> CountTally:
     return simulate(RANDOMIZERS[name], PEOPLE, rng=1)
 
 
@@ -159,7 +159,7 @@ def test_norm_sub_makes_a_distribution(
 def test_atoms_and_whole_numbers() -> None:
     """Binomial smoothing leaves an atom alone; the Gaussian refuses what is not a plain row."""
     domain = Interval(0, 1, bins=8, atoms=(0.5,))
-    randomizer = GeneralizedRandomizedResponse(domain, 4)
+    randomizer = RandomizedResponse(domain, 4)
     tally = simulate(randomizer, np.full(9, 1000), rng=1)
     raw = LeastSquares(simplex=False).decode(randomizer.channel, tally).mass
     smooth = BinomialSmoothing(simplex=False).decode(randomizer.channel, tally).mass
@@ -167,22 +167,22 @@ def test_atoms_and_whole_numbers() -> None:
     assert smooth[atom] == raw[atom] and np.abs(smooth - raw).max() > 1e-5
     with pytest.raises(UnsupportedChannelError, match="no atoms and no missing bin"):
         GaussianSmoothing().decode(randomizer.channel, tally)
-    ages = GeneralizedRandomizedResponse(Integers(17, 90), 3)
+    ages = RandomizedResponse(Integers(17, 90), 3)
     assert GaussianSmoothing(sigma=2).decode(
         ages.channel, simulate(ages, np.arange(74), rng=1)
     ).mass.sum() == pytest.approx(1)
 
 
 def test_refusals() -> None:
-    labels = GeneralizedRandomizedResponse(Categories(6), 3)
+    labels = RandomizedResponse(Categories(6), 3)
     tally = simulate(labels, np.full(6, 100), rng=1)
     for decoder in (GaussianSmoothing(), BinomialSmoothing()):
-        with pytest.raises(UnsupportedChannelError, match="labels have no neighbours"):
+        with pytest.raises(UnsupportedChannelError, match="labels have no neighbors"):
             decoder.decode(labels.channel, tally)
     wave = RANDOMIZERS["wave"]
     with pytest.raises(UnsupportedChannelError, match="one circulant block"):
         GaussianSmoothing(wiener=True).decode(wave.channel, _tally("wave"))
-    empty = Counts([np.zeros(40, dtype=np.int64)], [0], RANDOMIZERS["bits"].fingerprint)
+    empty = CountTally([np.zeros(40, dtype=np.int64)], [0], RANDOMIZERS["bits"].fingerprint)
     for decoder in (GaussianSmoothing(), BinomialSmoothing()):
         with pytest.raises(TallyError, match="nothing to decode"):
             decoder.decode(RANDOMIZERS["bits"].channel, empty)

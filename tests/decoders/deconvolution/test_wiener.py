@@ -16,11 +16,11 @@ import pytest
 from lapwing import (
     Block,
     Channel,
-    Counts,
+    CountTally,
     Distribution,
-    GeneralizedRandomizedResponse,
     Interval,
     LeastSquares,
+    RandomizedResponse,
     SquareWave,
     simulate,
 )
@@ -41,8 +41,8 @@ from lapwing.errors import (
 from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.stacked import dense
 from lapwing.linear.projections import simplex
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from tests.decoders.deconvolution.wiener_scripts import (
     ALL,
     CIRCLE,
@@ -236,7 +236,7 @@ def test_algorithm_1_as_printed_never_updates_its_spectrum() -> None:
 
 
 def test_a_known_signal_spectrum_beats_every_guess() -> None:
-    randomizer = GeneralizedRandomizedResponse(Interval(0, 1, bins=200), 2)
+    randomizer = RandomizedResponse(Interval(0, 1, bins=200), 2)
     channel = randomizer.channel
     for seed in range(20):
         truth = smooth_signal(200, seed=seed)
@@ -301,7 +301,7 @@ def test_same_seed_same_answer() -> None:
 def test_iterating_from_the_reports_warns_when_it_is_stuck(epsilon: int, ratio: str | None) -> None:
     """The paper's figures for d = 1000 and 2,834,264 people: 10.93, 2.95, .99 and .36."""
     domain = Interval(0, 1, bins=1000)
-    randomizer = GeneralizedRandomizedResponse(domain, epsilon)
+    randomizer = RandomizedResponse(domain, epsilon)
     people = np.random.default_rng(0).multinomial(2_834_264, smooth_signal(1000))
     held = people / people.sum()
     tally = simulate(randomizer, people, rng=1)
@@ -358,7 +358,7 @@ def test_turning_the_circle_turns_the_answer() -> None:
     """A kernel stored with its peak in the middle would turn every answer by half a circle."""
     randomizer = CIRCULAR["square wave on a circle"]
     tally = tally_of(randomizer)
-    turned = Counts([np.roll(tally.blocks[0], 7)], tally.reports, tally.fingerprint)
+    turned = CountTally([np.roll(tally.blocks[0], 7)], tally.reports, tally.fingerprint)
     mass = signed(Wiener(), randomizer.channel, tally)
     np.testing.assert_allclose(
         signed(Wiener(), randomizer.channel, turned), np.roll(mass, 7), atol=1e-14
@@ -367,9 +367,9 @@ def test_turning_the_circle_turns_the_answer() -> None:
     one[20] = 1_000_000
     peak = signed(Wiener(), randomizer.channel, simulate(randomizer, one, rng=1))
     assert int(np.argmax(peak)) == 20
-    centred = np.fft.fftshift(np.asarray(randomizer.channel.blocks[0].operator.kernel))
+    centered = np.fft.fftshift(np.asarray(randomizer.channel.blocks[0].operator.kernel))
     noise = noise_spectrum(randomizer.channel.blocks[0], tally.total)
-    moved = direct(simulate(randomizer, one, rng=1).blocks[0] / 1e6, centred, noise)
+    moved = direct(simulate(randomizer, one, rng=1).blocks[0] / 1e6, centered, noise)
     assert int(np.argmax(moved)) == (20 + SIZE // 2) % SIZE
 
 
@@ -385,7 +385,7 @@ def test_channels_that_are_not_circulant_are_refused() -> None:
         sizes = [np.zeros(block.outputs, dtype=np.int64) for block in channel.blocks]
         with pytest.raises(UnsupportedChannelError, match="one circulant block"):
             circulant(channel)
-        tally = Counts(sizes, [0] * len(sizes), channel.fingerprint)
+        tally = CountTally(sizes, [0] * len(sizes), channel.fingerprint)
         with pytest.raises(TallyError, match="nothing to decode"):
             Wiener().decode(channel, tally)
     reports = wave.tally(wave.randomize(np.linspace(0, 1, 100)))
@@ -404,7 +404,7 @@ def test_a_wave_with_blind_frequencies_gives_no_nan_and_no_band() -> None:
     operator = circular_window(SIZE, width=5, inside=inside, outside=outside)
     channel = Channel(CIRCLE, [Block(operator, Multinomial())], "box")
     counts = np.random.default_rng(0).multinomial(100_000, operator.matvec(smooth_signal()))
-    tally = Counts([counts], [100_000], "box")
+    tally = CountTally([counts], [100_000], "box")
     for decoder in (
         Wiener(method="direct"),
         Wiener(method="iterative"),

@@ -9,9 +9,9 @@ import pytest
 
 from lapwing import (
     Categories,
-    GeneralizedRandomizedResponse,
     LinearHashing,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SubsetSelection,
     Wiener,
     simulate,
@@ -30,7 +30,7 @@ def heavy_tail(people: int) -> np.ndarray:
     return np.random.default_rng(3).multinomial(people, mass / mass.sum())
 
 
-@pytest.mark.parametrize("make", [OptimizedUnaryEncoding, GeneralizedRandomizedResponse])
+@pytest.mark.parametrize("make", [OptimizedUnaryEncoding, RandomizedResponse])
 @pytest.mark.parametrize("method", ["direct", "permuted"])
 def test_unfiltered_largest_shares_repair_the_largest(make: type, method: Method) -> None:
     """DW and AMRP take away from the largest shares; kept, they err as the unbiased ones do."""

@@ -12,10 +12,10 @@ import pytest
 
 from lapwing import (
     Channel,
-    Counts,
-    GeneralizedRandomizedResponse,
+    CountTally,
     Interval,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SignedEstimate,
     SquareWave,
     UnaryEncoding,
@@ -23,16 +23,16 @@ from lapwing import (
 )
 from lapwing.decoders.deconvolution.wiener import Wiener
 from lapwing.linear.operators.stacked import dense
-from lapwing.local.categorical.subset_selection import SubsetSelection
-from lapwing.local.numerical.general_wave import GeneralWave
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.categorical.subset_selection import SubsetSelection
+from lapwing.randomizers.numerical.general_wave import GeneralWave
 
 SIZE = 50
 CIRCLE = Interval(0, 24, bins=SIZE, circular=True)
 LINE = Interval(0, 1, bins=SIZE)
 
 PURE: dict[str, Randomizer] = {
-    "response": GeneralizedRandomizedResponse(LINE, 3),
+    "response": RandomizedResponse(LINE, 3),
     "optimized bits": OptimizedUnaryEncoding(LINE, 3),
     "symmetric bits": UnaryEncoding(LINE, 3),
     "subsets": SubsetSelection(LINE, 3),
@@ -57,18 +57,18 @@ def smooth_signal(size: int = SIZE, *, seed: int = 0) -> np.ndarray:
     return signal / signal.sum()
 
 
-def tally_of(randomizer: Randomizer, *, people: int = 200_000, seed: int = 1) -> Counts:
+def tally_of(randomizer: Randomizer, *, people: int = 200_000, seed: int = 1) -> CountTally:
     counts = np.random.default_rng(seed).multinomial(people, smooth_signal(seed=seed))
     return simulate(randomizer, counts, rng=seed + 1)
 
 
-def unbiased(channel: Channel, tally: Counts) -> np.ndarray:
+def unbiased(channel: Channel, tally: CountTally) -> np.ndarray:
     """Return the unbiased estimate with total one, by a dense solve."""
     raw = np.linalg.solve(dense(channel.blocks[0].operator), tally.blocks[0] / tally.total)
     return np.asarray(raw + (1 - raw.sum()) / raw.size)
 
 
-def signed(decoder: Wiener, channel: Channel, tally: Counts) -> np.ndarray:
+def signed(decoder: Wiener, channel: Channel, tally: CountTally) -> np.ndarray:
     estimate = replace(decoder, simplex=False, band=False).decode(channel, tally)
     assert isinstance(estimate, SignedEstimate)
     return estimate.mass

@@ -52,8 +52,8 @@ def test_it_is_that_of_all_symbols_within_a_few_per_cent(
         ratio = (one.cdf_deviation("empirical") / two.cdf_deviation("empirical"))[inner]
         assert 0.9 < np.median(ratio) < 1.1
         assert ratio.min() > 0.6 and ratio.max() < 1.5
-        # The centres differ by what single symbols seem to hold, which a cell leaves out.
-        gap = (np.cumsum(one.centre) - np.cumsum(two.centre)) / two.cdf_deviation("empirical")
+        # The centers differ by what single symbols seem to hold, which a cell leaves out.
+        gap = (np.cumsum(one.center) - np.cumsum(two.center)) / two.cdf_deviation("empirical")
         assert np.sqrt(np.mean(gap[inner] ** 2)) < 0.6
         assert np.abs(gap[inner]).max() < 2.5
 

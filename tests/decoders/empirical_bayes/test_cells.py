@@ -54,7 +54,7 @@ def test_symbols_that_stand_apart_end_a_slope_and_a_circle_has_no_ends() -> None
     width[8] = 0
     line = np.arange(1.0, 26.0)
     cells = Cells.of(start, 25)
-    for alone in (500.0, 0.5):  # above and below both neighbours
+    for alone in (500.0, 0.5):  # above and below both neighbors
         line[8] = alone
         mass = cells.total(line)
         found = cells.following(mass, width).of_symbols(mass)

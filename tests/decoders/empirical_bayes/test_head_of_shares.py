@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from lapwing import Categories, Counts, OptimizedUnaryEncoding, simulate
+from lapwing import Categories, CountTally, OptimizedUnaryEncoding, simulate
 from lapwing.decoders.empirical_bayes.head_of_shares import (
     ALPHA,
     HEAD,
@@ -17,7 +17,7 @@ from lapwing.decoders.empirical_bayes.head_of_shares import (
     ShrunkShares,
     significant_steps,
 )
-from lapwing.decoders.empirical_bayes.learnt_mixture import LearntMixture
+from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.linear.projections import simplex
@@ -27,17 +27,17 @@ SIZE = 4000
 
 def tallied(counts: np.ndarray, *, epsilon: float, seed: int) -> UnbiasedShares:
     bits = OptimizedUnaryEncoding(Categories(counts.size), epsilon)
-    tally: Counts = simulate(bits, counts, rng=seed)
+    tally: CountTally = simulate(bits, counts, rng=seed)
     return unbiased_shares(bits.channel, tally).with_total()
 
 
-def learnt(found: UnbiasedShares) -> LearntMixture:
+def learned(found: UnbiasedShares) -> LearnedMixture:
     """Return the law of all shares, none of which is kept for certain."""
     symbols = np.arange(found.shares.size)
-    return LearntMixture.of(found, symbols, mean=1 / symbols.size, iterations=300)
+    return LearnedMixture.of(found, symbols, mean=1 / symbols.size, iterations=300)
 
 
-def head_of(mixture: LearntMixture, found: UnbiasedShares) -> Head:
+def head_of(mixture: LearnedMixture, found: UnbiasedShares) -> Head:
     return Head.of(mixture, symbols=found.shares.size, certain=0, tails=found.tails)
 
 
@@ -56,7 +56,7 @@ def test_a_head_that_is_seen_is_not_shrunk_much_and_all_pay_little() -> None:
     every: dict[str, list[float]] = {"ours": [], "plain": []}
     for seed in range(12):
         found = tallied(counts, epsilon=2, seed=seed)
-        mixture = learnt(found)
+        mixture = learned(found)
         free = np.empty(SIZE)
         mixture.read(mixture.posterior @ mixture.grid, found.shares, free)
         estimates = {"ours": shrunk(found).mass, "plain": simplex(free), "unbiased": found.shares}
@@ -72,7 +72,7 @@ def test_a_head_that_is_seen_is_not_shrunk_much_and_all_pay_little() -> None:
 
 
 def test_two_shares_far_from_all_others_stay_apart() -> None:
-    """A mixture that was learnt from few estimates puts them on one atom between them."""
+    """A mixture that was learned from few estimates puts them on one atom between them."""
     noise = NormalDist()
     quantiles = [noise.inv_cdf((i + 0.5) / SIZE) for i in range(SIZE)]
     unit = 1 / 60.0
@@ -81,7 +81,7 @@ def test_two_shares_far_from_all_others_stay_apart() -> None:
     )
     apart = shrunk(found).free[-2:] / unit
     np.testing.assert_allclose(apart, [6.4, 7.6], atol=0.1)
-    mixture = learnt(found)
+    mixture = learned(found)
     together = np.empty(SIZE + 2)
     mixture.read(mixture.posterior @ mixture.grid, found.shares, together)
     assert np.ptp(together[-2:]) < 0.8 * unit
@@ -104,7 +104,7 @@ def test_few_labels_have_no_head() -> None:
     squares: dict[str, float] = {"ours": 0.0, "plain": 0.0}
     for seed in range(10):
         found = tallied(counts, epsilon=0.5, seed=seed)
-        mixture = learnt(found)
+        mixture = learned(found)
         free = np.empty(24)
         mixture.read(mixture.posterior @ mixture.grid, found.shares, free)
         for name, mass in {"ours": shrunk(found).mass, "plain": simplex(free)}.items():
@@ -114,7 +114,7 @@ def test_few_labels_have_no_head() -> None:
 
 def test_the_price_is_what_all_pay_and_the_head_gains_by_it() -> None:
     found = tallied(heavy_tailed(60_000), epsilon=2, seed=5)
-    mixture = learnt(found)
+    mixture = learned(found)
     plain = mixture.posterior @ mixture.grid
     least = mixture.bins @ (mixture.posterior @ mixture.grid**2 - plain**2)
     reach = significant_steps(SIZE, "normal")
@@ -127,7 +127,7 @@ def test_the_price_is_what_all_pay_and_the_head_gains_by_it() -> None:
     assert (head.estimates[unsure] >= plain[unsure] - 1e-12).all()
     # Nobody is of the head where nothing is there, so nobody pays.
     nothing = tallied(np.full(SIZE, 20), epsilon=1, seed=1)
-    even = learnt(nothing)
+    even = learned(nothing)
     calm = even.steps < reach - 2
     flat = even.posterior @ even.grid
     np.testing.assert_allclose(head_of(even, nothing).estimates[calm], flat[calm], rtol=0.05)

@@ -7,12 +7,12 @@ import pytest
 
 from lapwing import (
     Distribution,
-    GeneralizedRandomizedResponse,
     HaarHadamard,
     Hierarchical,
     Interval,
     MultiscaleWave,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SpectralPrior,
     SquareWave,
     SubsetSelection,
@@ -22,7 +22,7 @@ from lapwing import (
     wasserstein,
 )
 from lapwing.decoders.empirical_bayes import spectral_prior
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from tests.decoders.band_choices import KINDS, TARGETS
 
 SIZE = 640
@@ -93,7 +93,7 @@ def test_atoms_are_found_in_their_bins() -> None:
     "make",
     [
         SquareWave,
-        GeneralizedRandomizedResponse,
+        RandomizedResponse,
         OptimizedUnaryEncoding,
         SubsetSelection,
         Hierarchical,
@@ -137,7 +137,7 @@ def test_on_a_circle_it_turns_with_the_data() -> None:
     decoder = SpectralPrior(band=False)
     one = decoder.decode(randomizer.channel, tally).mass
     # Blocks begin at multiples of 16 symbols, so a turn by 64 moves them onto themselves.
-    turned = Counts([np.roll(tally.blocks[0], 64)], tally.reports, tally.fingerprint)
+    turned = CountTally([np.roll(tally.blocks[0], 64)], tally.reports, tally.fingerprint)
     two = decoder.decode(randomizer.channel, turned).mass
     assert np.allclose(np.roll(one, 64), two, atol=1e-6)
 
@@ -163,7 +163,7 @@ def test_all_people_at_declared_atoms_leave_a_flat_density() -> None:
     domain = Interval(0, 1, bins=SIZE, atoms=(0.25,))
     people = np.zeros(domain.size, dtype=np.int64)
     people[domain.index([0.25])] = 10**9
-    randomizer = GeneralizedRandomizedResponse(domain, 8)
+    randomizer = RandomizedResponse(domain, 8)
     result = SpectralPrior().decode(randomizer.channel, simulate(randomizer, people, rng=1))
     assert result.share(0.25) > 0.999
     assert np.isfinite(result.mass).all()

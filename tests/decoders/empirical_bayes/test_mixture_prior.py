@@ -1,4 +1,4 @@
-"""The learnt mixture: its constrained maximum, posteriors against a slow script, small errors."""
+"""The learned mixture: its constrained maximum, posteriors against a slow script, small errors."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from scipy.optimize import minimize
 
 from lapwing import (
     Categories,
-    Counts,
-    GeneralizedRandomizedResponse,
+    CountTally,
     HadamardResponse,
     LeastSquares,
     MixturePrior,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SignedEstimate,
     UnaryEncoding,
     mean_squared_error,
     simulate,
 )
-from lapwing.decoders.empirical_bayes.learnt_mixture import (
-    learnt_weights,
+from lapwing.decoders.empirical_bayes.learned_mixture import (
+    learned_weights,
     share_at,
     steps_to,
     with_mean,
@@ -81,7 +81,7 @@ def test_the_prior_is_the_most_probable_one_with_that_mean() -> None:
         return -float(bins @ np.log(likelihood @ weights))
 
     for mean in (0.2, 0.36, 0.6):
-        found = learnt_weights(likelihood, bins, grid, mean, 3000)
+        found = learned_weights(likelihood, bins, grid, mean, 3000)
         best = minimize(
             loss,
             np.full(5, 0.2),
@@ -97,7 +97,7 @@ def test_the_prior_is_the_most_probable_one_with_that_mean() -> None:
         assert loss(found) == pytest.approx(best.fun, abs=1e-6)
         # The check can fail: the prior without the constraint is more probable.
         assert mean == 0.36 or loss(found) > loss(
-            learnt_weights(likelihood, bins, grid, 0.36, 3000)
+            learned_weights(likelihood, bins, grid, 0.36, 3000)
         )
 
 
@@ -126,15 +126,15 @@ def test_nearly_the_posterior_under_the_true_prior() -> None:
     bits = OptimizedUnaryEncoding(Categories(size), 1)
     counts = zipf(size, people)
     mass = counts / people
-    learnt, known, projected = [], [], []
+    learned, known, projected = [], [], []
     for seed in range(5):
         found = unbiased_shares(bits.channel, simulate(bits, counts, rng=seed))
         deviation = float(found.deviation[0])
         oracle = slow_posterior(found.shares, deviation, mass)
-        learnt.append(np.mean((shrunk(found.with_total()).mass - mass) ** 2))
+        learned.append(np.mean((shrunk(found.with_total()).mass - mass) ** 2))
         known.append(np.mean((oracle - mass) ** 2))
         projected.append(np.mean((simplex(found.shares) - mass) ** 2))
-    assert np.mean(known) < np.mean(learnt) < 1.35 * np.mean(known)
+    assert np.mean(known) < np.mean(learned) < 1.35 * np.mean(known)
     # The check can fail: the projection, which knows no prior, is far from it.
     assert np.mean(projected) > 1.6 * np.mean(known)
 
@@ -162,7 +162,7 @@ def test_better_than_the_projection_on_sparse_data(estimate: Literal["mean", "me
         UnaryEncoding(Categories(2000), 2),
         HadamardResponse(Categories(2000), 1),
         HadamardResponse(Categories(2000), 3),
-        GeneralizedRandomizedResponse(Categories(2000), 5),
+        RandomizedResponse(Categories(2000), 5),
     ):
         for people in (sparse(2000, 10, 50_000), zipf(2000, 50_000)):
             mass = people / people.sum()
@@ -192,7 +192,7 @@ def test_an_order_of_the_symbols_changes_nothing() -> None:
     bits = OptimizedUnaryEncoding(Categories(300), 1)
     tally = simulate(bits, zipf(300, 20_000), rng=2)
     order = np.random.default_rng(3).permutation(300)
-    moved = Counts([tally.blocks[0][order]], tally.reports, tally.fingerprint)
+    moved = CountTally([tally.blocks[0][order]], tally.reports, tally.fingerprint)
     one = MixturePrior().decode(bits.channel, tally).mass
     two = MixturePrior().decode(bits.channel, moved).mass
     np.testing.assert_allclose(two, one[order], atol=1e-9)
@@ -200,7 +200,7 @@ def test_an_order_of_the_symbols_changes_nothing() -> None:
 
 def test_dense_data_stay_as_they_are() -> None:
     """Where everything is far above the noise, it is least squares."""
-    response = GeneralizedRandomizedResponse(Categories(6), 3)
+    response = RandomizedResponse(Categories(6), 3)
     tally = simulate(response, np.array([10, 20, 30, 40, 50, 60]) * 10_000, rng=1)
     ours = MixturePrior().decode(response.channel, tally)
     theirs = LeastSquares().decode(response.channel, tally)

@@ -37,7 +37,7 @@ def test_the_covariance_is_the_inverse_of_summed_precisions() -> None:
     assert np.allclose(shrunk(information, prior), expected, rtol=1e-8, atol=1e-12)
 
 
-def test_the_mean_minimises_the_penalised_quadratic_on_the_plane_of_total_one() -> None:
+def test_the_mean_minimizes_the_penalized_quadratic_on_the_plane_of_total_one() -> None:
     information, score, mean, prior = _problem(6, 1)
     posterior = Posterior.of(information, score, mean, prior)
     # Lagrange: (H + S^-1) x - s - S^-1 mean is the same in all cells, and sum(x) = 1.
@@ -141,12 +141,12 @@ def test_the_spectrum_follows_the_amplitudes_that_made_the_data() -> None:
     frequency = np.arange(1.0, 64)
     information = np.diag(np.full(63, 1e5))
 
-    def learnt(slope: float) -> np.ndarray:
+    def learned(slope: float) -> np.ndarray:
         amplitude = 0.9 * frequency**-slope * rng.choice([-1, 1], 63)
         score = information @ (amplitude + rng.normal(size=63) / np.sqrt(1e5))
         variance = averaged_spectrum(information, score, frequency).variance
         return refined(variance, information, score, frequency)
 
-    rough, smooth = learnt(0.5), learnt(2.0)
+    rough, smooth = learned(0.5), learned(2.0)
     assert rough[40] > 30 * smooth[40]
     assert smooth[0] == pytest.approx(0.81, rel=0.9)

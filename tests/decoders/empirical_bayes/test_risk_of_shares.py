@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.decoders.empirical_bayes.learnt_mixture import LearntMixture, exponential
+from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.empirical_bayes.risk_of_shares import (
     belief_in,
@@ -23,13 +23,13 @@ def seen(shares: np.ndarray, deviation: float) -> UnbiasedShares:
     return UnbiasedShares(shares, np.full(shares.size, deviation**2), 0.0, 10_000)
 
 
-def learnt(found: UnbiasedShares, *, added: float = 1.0) -> LearntMixture:
+def learned(found: UnbiasedShares, *, added: float = 1.0) -> LearnedMixture:
     symbols = np.arange(found.shares.size)
-    return LearntMixture.of(found, symbols, mean=1 / symbols.size, iterations=300, added=added)
+    return LearnedMixture.of(found, symbols, mean=1 / symbols.size, iterations=300, added=added)
 
 
 def means(found: UnbiasedShares) -> np.ndarray:
-    mixture, free = learnt(found), np.empty(found.shares.size)
+    mixture, free = learned(found), np.empty(found.shares.size)
     mixture.read(mixture.posterior @ mixture.grid, found.shares, free)
     return free
 
@@ -39,8 +39,8 @@ def noisy(held: np.ndarray, deviation: float, rng: np.random.Generator) -> Unbia
 
 
 @pytest.mark.parametrize(("steps", "close"), [(0.0, 0.08), (1.0, 0.03), (2.0, 0.06)])
-def test_derivatives_are_those_of_the_learnt_means(steps: float, close: float) -> None:
-    """Also through what is learnt: under a prior that stays they would be far smaller.
+def test_derivatives_are_those_of_the_learned_means(steps: float, close: float) -> None:
+    """Also through what is learned: under a prior that stays they would be far smaller.
 
     Without the answer of the mean that is kept, the second sum is five per cent off.
     """
@@ -48,7 +48,7 @@ def test_derivatives_are_those_of_the_learnt_means(steps: float, close: float) -
     held = 1 / 8 + steps * deviation * (np.arange(8) - 3.5) / 2
     found = noisy(np.maximum(held, 0), deviation, np.random.default_rng(4))
     claimed = np.empty(8)
-    mixture = learnt(found)
+    mixture = learned(found)
     mixture.read(own_derivatives(mixture), found.shares, claimed)
     gap, measured = deviation / 2, []
     for label in range(8):
@@ -95,7 +95,7 @@ def errors_of(held: np.ndarray, deviation: float, *, repeats: int) -> dict[str, 
     for _ in range(repeats):
         found = noisy(held, deviation, rng)
         free = np.empty(held.size)
-        mixture = learnt(found, added=0.0)
+        mixture = learned(found, added=0.0)
         mixture.read(mixture.posterior @ mixture.grid, found.shares, free)
         estimates = (shrunk(found).mass, simplex(free), simplex(found.shares))
         for name, estimate in zip(sums, estimates, strict=True):
@@ -125,7 +125,7 @@ def test_the_belief_follows_the_risk_and_the_evidence() -> None:
     beliefs = []
     for held in (equal, uneven):
         found = noisy(held, 1 / 200, rng)
-        mixture, mass = learnt(found), simplex(means(found))
+        mixture, mass = learned(found), simplex(means(found))
         foretold = evidence(mixture)
         beliefs.append(belief_in(mixture, found, mass, foretold=foretold))
         # The better estimate of the two is believed, as the truth says which one is.
@@ -134,7 +134,7 @@ def test_the_belief_follows_the_risk_and_the_evidence() -> None:
     assert beliefs[0] > 0.99 and beliefs[1] < 0.45
     # Of four labels the risk alone is no witness: they must be foretold by one another.
     few = noisy(np.full(4, 0.25), 1 / 40, rng)
-    mixture, mass = learnt(few), simplex(means(few))
+    mixture, mass = learned(few), simplex(means(few))
     told = [belief_in(mixture, few, mass, foretold=evidence) for evidence in (-2.0, 2.0, 9.0)]
     assert told[0] < 0.05 < told[1] < told[2] and told[2] > 0.95
 
@@ -142,13 +142,13 @@ def test_the_belief_follows_the_risk_and_the_evidence() -> None:
 def test_the_evidence_is_of_labels_that_do_not_foretell_themselves() -> None:
     """Far apart none tells of another: the evidence is against atoms, which fit each by itself."""
     apart = seen(np.array([0.02, 0.14, 0.26, 0.58]), 1 / 60)
-    mixture = learnt(apart)
+    mixture = learned(apart)
     used = mixture.bins > 0
     likelihood = mixture.groups[0].likelihood(mixture.grid)[used]
     own = np.log(likelihood @ mixture.weights)
     unknown = np.log(likelihood @ exponential(mixture.grid, mixture.mean))
     assert evidence(mixture) < -1 < 1 < float((own - unknown).sum())
-    alike = learnt(seen(np.array([0.24, 0.26, 0.245, 0.255]), 1 / 60))
+    alike = learned(seen(np.array([0.24, 0.26, 0.245, 0.255]), 1 / 60))
     assert evidence(alike) > 3
     assert clearness(evidence(alike), 4) > 0.5 > clearness(evidence(mixture), 4)
 
@@ -168,10 +168,10 @@ def test_from_100_labels_on_and_of_laplace_noise_nothing_is_doubted() -> None:
 
 
 def test_medians_are_of_the_mixture_as_it_is() -> None:
-    """They are no means, of which Stein's risk is, and nothing is added to what is learnt."""
+    """They are no means, of which Stein's risk is, and nothing is added to what is learned."""
     found = noisy(np.full(12, 1 / 12), 1 / 40, np.random.default_rng(6))
-    mixture, free = learnt(found, added=0.0), np.empty(12)
+    mixture, free = learned(found, added=0.0), np.empty(12)
     mixture.read(mixture.medians(), found.shares, free)
-    doubted = learnt(found, added=1.0)
+    doubted = learned(found, added=1.0)
     np.testing.assert_array_equal(shrunk(found, estimate="median").free, free)
     assert np.abs(doubted.weights - mixture.weights).max() > 1e-3

@@ -16,7 +16,7 @@ from lapwing.decoders.empirical_bayes.smooth_prior import (
     averaged,
     baseline,
     heavy_atoms,
-    linearised,
+    linearized,
     log_density,
 )
 from lapwing.decoders.empirical_bayes.spectrum import averaged_spectrum, evidence_of
@@ -44,7 +44,7 @@ def test_the_tangent_touches_and_has_the_slope_of_the_masses(domain: Interval) -
     waves = scaled.basis.columns
     amplitudes = np.random.default_rng(3).normal(size=waves.shape[1]) / scaled.basis.frequency
     here = waves @ amplitudes
-    mean, columns = linearised(scaled, shape_of(here))
+    mean, columns = linearized(scaled, shape_of(here))
     assert mean.sum() == pytest.approx(1)
     assert np.abs(columns.sum(axis=0)).max() < 1e-12
     at_shape = (mean + columns @ amplitudes)[scaled.joined]
@@ -59,13 +59,13 @@ def test_the_tangent_touches_and_has_the_slope_of_the_masses(domain: Interval) -
 
 def test_at_the_uniform_shape_it_is_the_plain_prior() -> None:
     scaled = ScaledBasis(PLAIN)
-    mean, columns = linearised(scaled, np.ones(64))
+    mean, columns = linearized(scaled, np.ones(64))
     np.testing.assert_allclose(mean, 1 / 64)
     np.testing.assert_allclose(columns, scaled.columns(np.ones(64)), atol=1e-15)
 
 
 def likelihood(mass: np.ndarray, people: int, epsilon: float = 2) -> tuple:
-    """Information and score of simulated reports, linearised at the people's own masses."""
+    """Information and score of simulated reports, linearized at the people's own masses."""
     counts = np.random.default_rng(5).multinomial(people, mass)
     channel = MultiscaleWave(PLAIN, epsilon).channel
     tally = simulate(MultiscaleWave(PLAIN, epsilon), counts, rng=6)
@@ -97,7 +97,7 @@ def test_evidence_with_its_baseline_is_the_integral_over_the_prior() -> None:
     shapes = [np.ones(64), shape_of(0.3 * scaled.basis.columns[:, 1])]
     differences = []
     for shape in shapes:
-        mean, columns = linearised(scaled, shape)
+        mean, columns = linearized(scaled, shape)
         column, variance = columns[:, 0], 0.04
         top = baseline(information, score, np.full(64, 1 / 64))
 

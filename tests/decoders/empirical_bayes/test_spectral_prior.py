@@ -9,18 +9,18 @@ from lapwing import (
     Categories,
     Distribution,
     ExpectationMaximization,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SquareWave,
     simulate,
     wasserstein,
 )
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from tests.decoders.band_choices import KINDS, TARGETS
 from tests.mistaken import mistaken
 
@@ -59,7 +59,7 @@ def test_with_ever_more_reports_it_finds_the_truth(make: type, truth: np.ndarray
         if np.ptp(sums) < 1e-9:
             # Laws that fix the total of a report: put what rounding left on the first output.
             part[0] += round(reports[number] * float(sums[0])) - int(part.sum())
-    tally = Counts(counts, reports, channel.fingerprint)
+    tally = CountTally(counts, reports, channel.fingerprint)
     mass = SpectralPrior(band=False, passes=5).decode(channel, tally).mass
     assert np.abs(np.cumsum(mass) - np.cumsum(truth)).max() < 2e-4
 
@@ -149,7 +149,7 @@ def test_on_a_circle_it_turns_with_the_data() -> None:
     randomizer = SquareWave(domain, 2)
     people = _people(_smooth(), 100_000)
     tally = simulate(randomizer, people, rng=2)
-    turned = Counts([np.roll(tally.blocks[0], 10)], tally.reports, tally.fingerprint)
+    turned = CountTally([np.roll(tally.blocks[0], 10)], tally.reports, tally.fingerprint)
     decoder = SpectralPrior(band=False)
     one = decoder.decode(randomizer.channel, tally).mass
     two = decoder.decode(randomizer.channel, turned).mass
@@ -170,10 +170,10 @@ def test_a_handful_of_reports_gives_a_distribution(people: list[int]) -> None:
 
 
 def test_what_it_cannot_decode_is_refused() -> None:
-    labels = GeneralizedRandomizedResponse(Categories(5), 1)
+    labels = RandomizedResponse(Categories(5), 1)
     with pytest.raises(UnsupportedChannelError, match="order"):
         SpectralPrior().decode(labels.channel, simulate(labels, [5] * 5, rng=1))
-    many = GeneralizedRandomizedResponse(Categories(600), 1)
+    many = RandomizedResponse(Categories(600), 1)
     with pytest.raises(UnsupportedChannelError, match="order"):
         SpectralPrior().decode(many.channel, simulate(many, [5] * 600, rng=1))
     large = SquareWave(Interval(0, 1, bins=2**16 + 1), 1)

@@ -14,7 +14,7 @@ from lapwing.decoders.empirical_bayes.whole_prior import (
     _likely,
     _price,
     _with_spikes_and_steps,
-    learnt_answer,
+    learned_answer,
 )
 
 SIZE = 256
@@ -33,7 +33,7 @@ def _spikes(deviations: np.ndarray) -> np.ndarray:
     """Return the variances of single cells, as parts of what the reports leave open."""
     score = INFORMATION @ EVEN + np.sqrt(np.diag(INFORMATION)) * deviations
     covariance = _prior(score).covariance
-    # Twice a cell beside its neighbours: what they share, waves and steps and the total, is gone.
+    # Twice a cell beside its neighbors: what they share, waves and steps and the total, is gone.
     beside = np.diag(covariance)[1:-1] - covariance[np.arange(1, SIZE - 1), np.arange(SIZE - 2)]
     return np.append(0, beside) * INFORMATION[0, 0]
 
@@ -77,7 +77,7 @@ def _with_false_spikes(columns: int) -> int:
     for _ in range(columns):
         score = information @ even + 100 * np.sqrt(size) * rng.standard_normal(size)
         prior = _with_spikes_and_steps(known, np.zeros(size), information, score, scaled)
-        # A cell that may be anything on its own; what neighbours share is no spike.
+        # A cell that may be anything on its own; what neighbors share is no spike.
         beside = np.diag(prior.covariance)[:-1] - np.diag(prior.covariance, 1)
         found += beside.max() * information[0, 0] > 0.05
     return found
@@ -135,7 +135,7 @@ def test_a_spike_that_one_pass_saw_is_doubtful_after_the_next() -> None:
     deviations[40] = 3.2
     seen = INFORMATION @ EVEN + np.sqrt(np.diag(INFORMATION)) * deviations
     scores = iter([seen, INFORMATION @ EVEN])
-    found = learnt_answer(lambda _: (INFORMATION, next(scores)), SCALED, reports=10_000, passes=2)
+    found = learned_answer(lambda _: (INFORMATION, next(scores)), SCALED, reports=10_000, passes=2)
     assert found.prior.doubtful is not None
     assert found.prior.doubtful[40] * INFORMATION[0, 0] > 0.5
 

@@ -13,12 +13,12 @@ from scipy.optimize import minimize
 from lapwing import (
     Categories,
     Channel,
-    Counts,
+    CountTally,
     ExpectationMaximization,
-    GeneralizedRandomizedResponse,
     Guarantee,
     Interval,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SquareWave,
     UnaryEncoding,
 )
@@ -57,8 +57,8 @@ def binomial_smoothing(size: int) -> np.ndarray:
     matrix = np.zeros((size, size))
     for i in range(size):
         matrix[i, i] += 0.5
-        for neighbour in (i - 1, i + 1):
-            matrix[neighbour if 0 <= neighbour < size else i, i] += 0.25
+        for neighbor in (i - 1, i + 1):
+            matrix[neighbor if 0 <= neighbor < size else i, i] += 0.25
     return matrix
 
 
@@ -141,7 +141,7 @@ def test_conditions_of_the_maximum_at_the_end_of_em(channel: Channel) -> None:
 
 
 def maximum_by_descent(objective: Any, size: int, scale: float) -> np.ndarray:
-    """Return the maximiser over the simplex found by SciPy's general method (SLSQP)."""
+    """Return the maximizer over the simplex found by SciPy's general method (SLSQP)."""
     found = minimize(
         lambda x: -objective(x) / scale,
         np.full(size, 1 / size),
@@ -172,7 +172,7 @@ def test_bits_are_decoded_by_the_composite_likelihood(protocol: Any) -> None:
     assert composite(result.mass) == pytest.approx(composite(best), abs=1e-4)
 
 
-def test_a_mixed_channel_maximises_the_sum_of_its_likelihoods() -> None:
+def test_a_mixed_channel_maximizes_the_sum_of_its_likelihoods() -> None:
     channel = mixed_channel()
     tally = sampled(channel, truth(8), people=4000, seed=7)
     result = ExpectationMaximization(tolerance=1e-8, limit=200_000).decode(channel, tally)
@@ -189,7 +189,7 @@ def test_a_mixed_channel_maximises_the_sum_of_its_likelihoods() -> None:
 
 
 def test_the_default_tolerance_of_em_follows_epsilon() -> None:
-    channel = GeneralizedRandomizedResponse(Categories(5), 2).channel
+    channel = RandomizedResponse(Categories(5), 2).channel
     tally = sampled(channel, truth(5), people=10_000, seed=8)
     by_default = ExpectationMaximization().decode(channel, tally)
     given = ExpectationMaximization(tolerance=1e-3 * math.exp(2)).decode(channel, tally)
@@ -197,7 +197,7 @@ def test_the_default_tolerance_of_em_follows_epsilon() -> None:
 
 
 def test_without_a_guarantee_em_needs_a_tolerance() -> None:
-    made = GeneralizedRandomizedResponse(Categories(5), 2).channel
+    made = RandomizedResponse(Categories(5), 2).channel
     channel = Channel(made.domain, made.blocks, made.fingerprint)
     tally = sampled(channel, truth(5), people=1000, seed=9)
     with pytest.raises(UnsupportedChannelError, match="states no guarantee; pass tolerance"):
@@ -233,14 +233,14 @@ def test_large_domains_are_decoded_without_a_matrix_and_without_a_band() -> None
     result = ExpectationMaximization(smoothed=True).decode(wave.channel, tally)
     assert result.confidence_band() is None
     assert abs(result.quantile(0.5) - math.sqrt(0.5)) < 0.01
-    # Randomised response keeps its band at any size: its inverse has a closed form.
-    response = GeneralizedRandomizedResponse(Categories(5000), 8)
+    # Randomized response keeps its band at any size: its inverse has a closed form.
+    response = RandomizedResponse(Categories(5000), 8)
     tally = simulate(response, np.full(5000, 200), rng=12)
     assert ExpectationMaximization().decode(response.channel, tally).confidence_band() is not None
 
 
 def test_noise_that_em_follows_and_ems_does_not() -> None:
-    """Why the stopping rule of EM is a regulariser: run on, it leaves the truth."""
+    """Why the stopping rule of EM is a regularizer: run on, it leaves the truth."""
     wave = SquareWave(Interval(0, 1, bins=64), 1)
     mass = np.diff(np.linspace(0, 1, 65) ** 2)
     tally = simulate(wave, np.rint(1e5 * mass).astype(int), rng=13)
@@ -256,9 +256,9 @@ def test_noise_that_em_follows_and_ems_does_not() -> None:
 
 
 def test_noiseless_counts_of_a_few_people() -> None:
-    channel = GeneralizedRandomizedResponse(Categories(3), 1).channel
+    channel = RandomizedResponse(Categories(3), 1).channel
     mass = np.array([0.5, 0.3, 0.2])
     tally = noiseless(channel, mass, people=10**6)
-    assert isinstance(tally, Counts)
+    assert isinstance(tally, CountTally)
     found = ExpectationMaximization(tolerance=1e-9).decode(channel, tally).mass
     np.testing.assert_allclose(found, mass, atol=1e-4)

@@ -18,11 +18,13 @@ CHOSEN = lw.ExpectationMaximization(smoothed=True, band=False, strength="held-ou
 REPEATS = 8
 
 
-def tally_of(mass: np.ndarray, *, seed: int, people: int = 100_000) -> tuple[lw.Counts, np.ndarray]:
+def tally_of(
+    mass: np.ndarray, *, seed: int, people: int = 100_000
+) -> tuple[lw.CountTally, np.ndarray]:
     rng = np.random.default_rng([seed, 9])
     counts = rng.multinomial(people, mass)
     tally = lw.simulate(WAVE, counts, rng=rng)
-    assert isinstance(tally, lw.Counts)
+    assert isinstance(tally, lw.CountTally)
     return tally, counts
 
 

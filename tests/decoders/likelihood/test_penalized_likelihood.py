@@ -1,4 +1,4 @@
-"""The penalised likelihood against SciPy's general optimiser."""
+"""The penalized likelihood against SciPy's general optimizer."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from scipy.optimize import minimize
 
 from lapwing import (
     Channel,
-    Counts,
+    CountTally,
     ExpectationMaximization,
     Interval,
     PenalizedLikelihood,
     SquareWave,
 )
-from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
+from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.operators.stacked import dense
-from lapwing.local.categorical.unary_encoding import OptimizedUnaryEncoding
 from lapwing.planning.simulation import simulate
+from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
 from lapwing.testing.example_tallies import sampled, truth
 
 
-def objective(channel: Channel, tally: Counts, mass: np.ndarray, roughness: float) -> float:
+def objective(channel: Channel, tally: CountTally, mass: np.ndarray, roughness: float) -> float:
     """Return log-likelihood less the penalty, as the docstring of the decoder states them."""
     value = 0.0
     for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
@@ -34,7 +34,7 @@ def objective(channel: Channel, tally: Counts, mass: np.ndarray, roughness: floa
         value += float(counts @ np.log(mean))
         if abs(dense(block.operator).sum(axis=0) - 1).max() > 1e-9:
             value += float((reports - counts) @ np.log(1 - mean))
-    pairs = Neighbours.of(channel.domain)
+    pairs = Neighbors.of(channel.domain)
     # Relative to the uniform distribution, in which every symbol of full width has 1 / size.
     density = channel.domain.size * mass / pairs.width
     jumps = density[pairs.first] - density[pairs.second]
@@ -51,7 +51,7 @@ CHANNELS = {
 
 @pytest.mark.parametrize("channel", CHANNELS.values(), ids=CHANNELS.keys())
 @pytest.mark.parametrize("roughness", [0.5, 20.0, 1000.0])
-def test_the_maximum_is_that_of_a_general_optimiser(channel: Channel, roughness: float) -> None:
+def test_the_maximum_is_that_of_a_general_optimizer(channel: Channel, roughness: float) -> None:
     size = channel.domain.size
     tally = sampled(channel, truth(size), people=5000, seed=1)
     result = PenalizedLikelihood(roughness=roughness, tolerance=1e-7, limit=300_000).decode(
@@ -123,11 +123,11 @@ def test_a_smooth_column_is_found_better_than_by_em() -> None:
     wave = SquareWave(Interval(0, 1, bins=64), 1)
     mass = np.diff(np.linspace(0, 1, 65) ** 2)
     tally = simulate(wave, np.rint(1e5 * mass).astype(int), rng=5)
-    penalised, stopped = (
+    penalized, stopped = (
         np.abs(np.cumsum(decoder.decode(wave.channel, tally).mass - mass)).mean()
         for decoder in (PenalizedLikelihood(), ExpectationMaximization())
     )
-    assert penalised < stopped
+    assert penalized < stopped
 
 
 @pytest.mark.parametrize(

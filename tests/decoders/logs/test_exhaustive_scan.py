@@ -14,11 +14,11 @@ from lapwing import (
     Categories,
     Distribution,
     ExhaustiveScan,
-    HashedTexts,
+    HashedStrings,
     HeavyHitters,
     LinearHashing,
-    ReportLog,
     Survey,
+    TallyLog,
 )
 from lapwing.decoders.logs import exhaustive_scan
 from lapwing.errors import (
@@ -39,7 +39,7 @@ HEAVY = {5: 0.3, 2**19 + 7: 0.2, 2**20 - 1: 0.15}
 """Shares of three values; everybody else holds a value of their own."""
 
 
-def _log(hashing: LinearHashing, people: int, *, seed: int) -> ReportLog:
+def _log(hashing: LinearHashing, people: int, *, seed: int) -> TallyLog:
     rng = np.random.default_rng(seed)
     values = rng.integers(0, hashing.domain.size, people)
     start = 0
@@ -145,9 +145,9 @@ def test_a_stopped_scan_goes_on(small_tiles: int, tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["scan.json"]
 
 
-def log_of(survey: Survey, reports: Reports) -> ReportLog:
+def log_of(survey: Survey, reports: Reports) -> TallyLog:
     log = survey.tally(reports)
-    assert isinstance(log, ReportLog)
+    assert isinstance(log, TallyLog)
     return log
 
 
@@ -237,7 +237,7 @@ def test_candidates_are_scored_as_the_transform_does(number: int) -> None:
 
 
 def test_texts_are_found_in_the_analyst_s_words() -> None:
-    hashing = LinearHashing(HashedTexts(40), 2)
+    hashing = LinearHashing(HashedStrings(40), 2)
     words = ["lapwing"] * 4000 + ["curlew"] * 3000 + [f"word {n}" for n in range(3000)]
     log = hashing.tally(hashing.randomize(words, rng=seeded(1)))
     found = Candidates(["heron", "curlew", "lapwing", "Lapwing"]).decode(
@@ -260,7 +260,7 @@ def test_bad_lists_are_refused_before_any_work() -> None:
         Candidates([1, 2**BITS]).decode(channel, LOG)
     assert refused.value.position == 1 and str(2**BITS) not in str(refused.value)
     # Two texts with one hash cannot be told apart.
-    short = LinearHashing(HashedTexts(2), 2)
+    short = LinearHashing(HashedStrings(2), 2)
     log = short.tally(short.randomize(["a"], rng=seeded(1)))
     with pytest.raises(ArgumentError, match="one value of the domain"):
         Candidates([f"word {n}" for n in range(5)]).decode(short.linear_channel, log)
@@ -270,7 +270,7 @@ def test_bad_lists_are_refused_before_any_work() -> None:
 
 
 def test_a_survey_decodes_its_log() -> None:
-    survey = Survey("word", LinearHashing(HashedTexts(30), 2))
+    survey = Survey("word", LinearHashing(HashedStrings(30), 2))
     log = log_of(survey, survey.randomize(["lapwing"] * 3000, rng=seeded(1)))
     found = survey.decode(log, decoder=Candidates(["lapwing", "heron"]))
     assert isinstance(found, HeavyHitters)
@@ -280,6 +280,6 @@ def test_a_survey_decodes_its_log() -> None:
     result = small.decode(log)
     assert isinstance(result, Distribution)
     assert result.mass == pytest.approx([0.6, 0.4, 0], abs=0.1)
-    huge = Survey("word", LinearHashing(HashedTexts(40), 2))
+    huge = Survey("word", LinearHashing(HashedStrings(40), 2))
     with pytest.raises(ArgumentError, match="takes long"):
         huge.decode(log_of(huge, huge.randomize(["a"], rng=seeded(1))))

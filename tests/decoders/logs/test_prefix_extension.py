@@ -11,14 +11,14 @@ from lapwing import (
     Candidates,
     Categories,
     ExhaustiveScan,
-    HashedTexts,
+    HashedStrings,
     HeavyHitters,
     Integers,
     LinearHashing,
     PrefixExtension,
     PrefixHashing,
-    ReportLog,
     Survey,
+    TallyLog,
 )
 from lapwing.errors import (
     ArgumentError,
@@ -28,9 +28,9 @@ from lapwing.errors import (
     TallyError,
     UnsupportedChannelError,
 )
-from lapwing.local.categorical.prefix_hashing import default_prefixes
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
+from lapwing.randomizers.categorical.prefix_hashing import default_prefixes
 from tests.mistaken import mistaken
 
 HASHING = PrefixHashing(Categories(2**20), 2, prefixes=(8, 14, 20))
@@ -100,13 +100,13 @@ def test_prefixes_of_values() -> None:
 
 
 def test_through_a_survey_and_the_documents() -> None:
-    survey = Survey("word", PrefixHashing(HashedTexts(40), 4, prefixes=(10, 20, 30, 40)))
+    survey = Survey("word", PrefixHashing(HashedStrings(40), 4, prefixes=(10, 20, 30, 40)))
     words = ["lapwing"] * 6000 + [f"word {n}" for n in range(2000)]
     tally = survey.tally(survey.randomize(words, rng=seeded(1)))
-    assert isinstance(tally, ReportLog)
+    assert isinstance(tally, TallyLog)
     found = survey.decode(tally)
     assert isinstance(found, HeavyHitters)
-    assert found.values == HashedTexts(40).index(["lapwing"]).tolist()
+    assert found.values == HashedStrings(40).index(["lapwing"]).tolist()
     assert Survey.from_json(survey.to_json()) == survey
 
 
@@ -115,10 +115,10 @@ def test_foreign_damaged_or_empty_logs_are_refused() -> None:
     decoder = PrefixExtension()
     with pytest.raises(MismatchError, match="decode it with the survey"):
         decoder.decode(other.prefix_channel, LOG)
-    beyond = ReportLog([np.array([3], dtype=np.uint64)], LOG.width, LOG.fingerprint)
+    beyond = TallyLog([np.array([3], dtype=np.uint64)], LOG.width, LOG.fingerprint)
     with pytest.raises(TallyError, match="group that does not exist"):
         decoder.decode(HASHING.prefix_channel, beyond)
-    one_group = ReportLog([np.array([0], dtype=np.uint64)], LOG.width, LOG.fingerprint)
+    one_group = TallyLog([np.array([0], dtype=np.uint64)], LOG.width, LOG.fingerprint)
     with pytest.raises(TallyError, match="at least one report"):
         decoder.decode(HASHING.prefix_channel, one_group)
     linear = LinearHashing(Categories(2**20), 2)

@@ -6,16 +6,16 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.central.histogram_query import HistogramQuery
-from lapwing.central.matching_pursuit import MatchingPursuit
-from lapwing.central.polynomial_projection import PolynomialProjection
 from lapwing.decoders.releases.allowed_band import allowed_band
 from lapwing.errors import ArgumentError
+from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.mechanisms.histogram_query import HistogramQuery
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit
+from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
 DOMAIN = Interval(0, 1, bins=32, missing="bin")
 PEOPLE = 2_000
@@ -28,7 +28,7 @@ def released(mechanism, *, seed=0, promise=PROMISE):
     mass = np.zeros(33)
     mass[rng.integers(0, 32, 3)] = 0.2
     mass[:32] += 0.4 / 32
-    held = Summary(DOMAIN, rng.multinomial(PEOPLE, mass / mass.sum()))
+    held = ExactCounts(DOMAIN, rng.multinomial(PEOPLE, mass / mass.sum()))
     return held, mechanism.release(held, promise, rng=seeded(seed))
 
 

@@ -32,7 +32,7 @@ def counts(labels: int, people: int = 20_000) -> np.ndarray:
 
 def released(held: np.ndarray, promise: Any, seed: int, **knobs: Any) -> lw.Distribution:
     domain = lw.Categories(held.size - 1, missing="category")
-    release = lw.LabelCounts().release(lw.Summary(domain, held), promise, rng=lw.seeded(seed))
+    release = lw.LabelCounts().release(lw.ExactCounts(domain, held), promise, rng=lw.seeded(seed))
     found: lw.Distribution = lw.LabelShares(**knobs).decode(release.channel, release)
     return found
 
@@ -60,14 +60,16 @@ def test_all_shares_are_in_the_band_as_often_as_it_says(promise: Any, labels: in
 def test_the_covariance_is_that_of_the_estimates(promise: Any) -> None:
     held = counts(5, 4000)
     domain = lw.Categories(4, missing="category")
-    centres = []
+    centers = []
     for seed in range(600):
-        release = lw.LabelCounts().release(lw.Summary(domain, held), promise, rng=lw.seeded(seed))
+        release = lw.LabelCounts().release(
+            lw.ExactCounts(domain, held), promise, rng=lw.seeded(seed)
+        )
         known = release.people is not None
         shares = CountedShares.of(release.answers, release.total, release.variance, known=known)
-        centres.append(shares.centre)
+        centers.append(shares.center)
     exact = CountedShares(held / held.sum(), np.sqrt(release.variance) / 4000, known)
-    errors = (np.array(centres) - held / held.sum())[:, :4]
+    errors = (np.array(centers) - held / held.sum())[:, :4]
     covariance = exact.noise.dense()[:4, :4]
     assert accepts(moments_tail(errors, np.zeros(4), covariance))
     many = np.tile(errors, (8, 1))
@@ -120,7 +122,7 @@ def test_critical_values_are_those_of_drawn_errors(part: float, count: int) -> N
 
 
 def test_other_releases_are_refused() -> None:
-    summary = lw.Summary.of_values([0.5], lw.Interval(0, 1, bins=8))
+    summary = lw.ExactCounts.of_values([0.5], lw.Interval(0, 1, bins=8))
     for mechanism in (lw.PrefixSums(), lw.HistogramQuery(4)):
         release = mechanism.release(summary, NORMAL, rng=lw.seeded(1))
         with pytest.raises(UnsupportedChannelError, match="label counts"):
@@ -129,10 +131,10 @@ def test_other_releases_are_refused() -> None:
 
 def test_what_the_counts_miss_the_people_by_is_taken_from_all_alike() -> None:
     shares = CountedShares.of([60, 30, 0], 100, 4.0, known=True)
-    assert shares.centre == pytest.approx([190 / 300, 100 / 300, 10 / 300])
+    assert shares.center == pytest.approx([190 / 300, 100 / 300, 10 / 300])
     assert shares.deviation == 0.02
     hidden = CountedShares.of([60, 30, 0], 90, 4.0, known=False)
-    assert hidden.centre == pytest.approx([2 / 3, 1 / 3, 0])
+    assert hidden.center == pytest.approx([2 / 3, 1 / 3, 0])
 
 
 def test_the_sum_of_all_counts_must_be_known_to_divide_by_it() -> None:
@@ -144,7 +146,7 @@ def test_the_sum_of_all_counts_must_be_known_to_divide_by_it() -> None:
 
 
 def test_one_site_with_laplace_noise_makes_tails_of_the_sum() -> None:
-    summary = lw.Summary(lw.Categories(5, missing="category"), counts(6))
+    summary = lw.ExactCounts(lw.Categories(5, missing="category"), counts(6))
     one, two = (
         lw.LabelCounts().release(summary, promise, rng=lw.seeded(seed))
         for seed, promise in enumerate((NORMAL, PURE))

@@ -5,11 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lapwing.central.prefix_sums import PrefixSums
 from lapwing.decoders.empirical_bayes.smooth_prior import Candidate, averaged, smooth_part
 from lapwing.decoders.empirical_bayes.spectrum import Spectrum
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import learnt_answer
+from lapwing.decoders.empirical_bayes.whole_prior import learned_answer
 from lapwing.decoders.releases.equal_runs import equal_runs
 from lapwing.decoders.releases.polynomial_prior import (
     AHEAD,
@@ -24,10 +23,11 @@ from lapwing.decoders.releases.polynomial_prior import (
 from lapwing.decoders.releases.released_masses import ReleasedMasses
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
 
 BINS = 64
 NOISY = Promise("replace-one", epsilon="0.1", delta="1e-6")
@@ -40,7 +40,7 @@ COMB = np.where(np.arange(BINS) % 12 == 5, 1.0, 0.02)
 def released(density, *, seed, people=10_000):
     """A release, what it says of masses, the waves, and where the decoder begins."""
     counts = np.random.default_rng(seed).multinomial(people, density / density.sum())
-    held = Summary(DOMAIN, np.append(counts, 0))
+    held = ExactCounts(DOMAIN, np.append(counts, 0))
     made = PrefixSums(smooth=50).release(held, NOISY, rng=seeded(seed))
     start = StepPursuit(band=False).decode(made.channel, made).mass
     basis, cells = equal_runs(DOMAIN, start, most=BINS)
@@ -138,11 +138,11 @@ def test_the_answer_is_nearer_with_them_and_the_default_has_them() -> None:
         made, said, basis, start = released(FALLING, seed=seed)
         found = {}
         for name, further in (("with", polynomials), ("without", None)):
-            learnt = learnt_answer(
+            learned = learned_answer(
                 said.near, basis, reports=10_000, passes=2, start=start, further=further
             )
-            found[name] = learnt.mass
-            misplaced[name] += np.abs(learnt.mass[:BINS] - law).sum()
+            found[name] = learned.mass
+            misplaced[name] += np.abs(learned.mass[:BINS] - law).sum()
         if seed == 0:
             decoder = SpectralPursuit(target="population", band=False)
             answer = decoder.decode(made.channel, made)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.special import erf
 
-from lapwing.central.prefix_sums import PrefixSums
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.band import normal_critical_value
 
 PROMISES = {
@@ -26,7 +26,7 @@ def law_and_truth(bins, promise, *, missing):
     """Return the decoded error law, shares of people and their exact standard deviations."""
     values = np.random.default_rng(0).beta(5, 2, PEOPLE)
     values[:missing] = np.nan
-    held = Summary.of_values(values, Interval(0, 1, bins=bins, missing="bin"))
+    held = ExactCounts.of_values(values, Interval(0, 1, bins=bins, missing="bin"))
     release = PrefixSums().release(held, promise, rng=seeded(1))
     result = StepPursuit(smooth=False).decode(release.channel, release)
     estimate = prefix_estimate(release.channel, release)
@@ -73,7 +73,7 @@ def test_real_releases_lie_in_it_as_often():
     bins, inside = 256, []
     values = np.random.default_rng(0).beta(5, 2, 2_000)
     values[:400] = np.nan
-    held = Summary.of_values(values, Interval(0, 1, bins=bins, missing="bin"))
+    held = ExactCounts.of_values(values, Interval(0, 1, bins=bins, missing="bin"))
     heights = np.cumsum(held.counts[:bins]) / held.counts[:bins].sum()
     used = (heights > 0.02) & (heights < 0.98)
     forgotten = []
@@ -88,6 +88,6 @@ def test_real_releases_lie_in_it_as_often():
             ),
         ):
             reach = normal_critical_value(0.95) * law.cdf_deviation("empirical")
-            found.append((np.abs(np.cumsum(law.centre) - heights) <= reach)[used].mean())
+            found.append((np.abs(np.cumsum(law.center) - heights) <= reach)[used].mean())
     assert 0.94 <= np.mean(inside) <= 0.96
     assert np.mean(forgotten) < np.mean(inside) - 0.002

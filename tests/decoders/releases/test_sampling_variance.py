@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
-from lapwing.central.histogram_query import HistogramQuery
-from lapwing.central.prefix_sums import PrefixSums
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.linear.projections import simplex
+from lapwing.mechanisms.histogram_query import HistogramQuery
+from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
 BINS, PEOPLE, RELEASES = 256, 2_000, 10
 HEIGHTS = ndtr(10 * np.arange(1, BINS + 1) / BINS - 5)
@@ -37,10 +37,10 @@ def ratios(mechanism, decoder, epsilon):
     domain = Interval(-1, 1, bins=BINS, missing="bin")
     for seed in range(RELEASES):
         counts = np.random.default_rng([seed, 23]).multinomial(PEOPLE, masses)
-        release = mechanism.release(Summary(domain, counts), promise, rng=seeded(seed))
+        release = mechanism.release(ExactCounts(domain, counts), promise, rng=seeded(seed))
         law = decoder.decode(release.channel, release).uncertainty
         found.append(stated(law))
-        broken.append(stated(replace(law, plug_in=simplex(law.centre))))
+        broken.append(stated(replace(law, plug_in=simplex(law.center))))
     return np.mean(found, axis=0), np.mean(broken, axis=0)
 
 

@@ -5,9 +5,6 @@ import warnings
 import numpy as np
 import pytest
 
-from lapwing.central.continual_prefix_sums import RunningPrefixSums
-from lapwing.central.prefix_sums import PrefixSums
-from lapwing.central.sum_tree import SumTree
 from lapwing.decoders.releases.equal_runs import equal_runs
 from lapwing.decoders.releases.released_masses import (
     ReleasedMasses,
@@ -19,11 +16,14 @@ from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.stacked import dense
+from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
+from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.planning.reference_columns import reference_column
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
 PROMISES = {
     "public": Promise("replace-one", epsilon=1, delta="1e-6"),
@@ -36,7 +36,7 @@ DOMAIN = Interval(0, 1, bins=64, missing="bin")
 def summary(*, bins=64, kind="smooth", people=PEOPLE, missing=0, number=7):
     column = reference_column(kind, size=bins, number=number)
     counts = np.random.default_rng(number).multinomial(people - missing, column)
-    return Summary(Interval(0, 1, bins=bins, missing="bin"), np.append(counts, missing))
+    return ExactCounts(Interval(0, 1, bins=bins, missing="bin"), np.append(counts, missing))
 
 
 def released(promise, mechanism=None, **given):

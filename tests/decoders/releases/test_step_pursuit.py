@@ -3,23 +3,23 @@
 import numpy as np
 import pytest
 
-from lapwing.central.histogram_query import HistogramQuery
-from lapwing.central.prefix_sums import PrefixSums
-from lapwing.central.sum_tree import SumTree
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
-from lapwing.local.numerical.square_wave import SquareWave
+from lapwing.mechanisms.histogram_query import HistogramQuery
+from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
+from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distances import kolmogorov_smirnov
 from lapwing.results.distribution import Distribution
 from tests.false_alarms import (
@@ -38,7 +38,7 @@ LINEAR = [PrefixSums(), SumTree(4), SumTree(strategy="haar")]
 def summary(people=20_000, seed=0, missing=0):
     values = np.random.default_rng(seed).beta(5, 2, people)
     values[:missing] = np.nan
-    return Summary.of_values(values, DOMAIN)
+    return ExactCounts.of_values(values, DOMAIN)
 
 
 def without_noise(mechanism, held, promise=APPROXIMATE):
@@ -100,7 +100,7 @@ class TestDecoding:
 
     def test_atoms_of_whole_numbers_are_kept(self):
         values = np.repeat([3, 30, 31, 77], [4000, 3000, 2000, 1000])
-        held = Summary.of_values(values, Integers(0, 99))
+        held = ExactCounts.of_values(values, Integers(0, 99))
         found = PrefixSums().release(held, APPROXIMATE, rng=seeded(1))
         result = StepPursuit().decode(found.channel, found)
         assert set(result.made["jumps"]) >= {3, 30, 31, 77}
@@ -121,7 +121,7 @@ class TestDecoding:
         assert kolmogorov_smirnov(result, truth) < 0.02
 
     def test_nobody_at_all_is_answered(self):
-        empty = Summary(DOMAIN, np.zeros(25, dtype=np.int64))
+        empty = ExactCounts(DOMAIN, np.zeros(25, dtype=np.int64))
         found = PrefixSums().release(empty, HIDDEN, rng=seeded(1))
         result = StepPursuit().decode(found.channel, found)
         assert np.isfinite(result.mass).all()
@@ -184,7 +184,7 @@ def coverage(mechanism, promise, draws, *, kind, target, shrink=1.0):
     inside, whole = [], []
     for seed in range(draws):
         counts = np.append(rng.multinomial(3_000, density), 0)
-        held = Summary(DOMAIN, counts)
+        held = ExactCounts(DOMAIN, counts)
         found = mechanism.release(held, promise, rng=seeded(seed))
         result = StepPursuit(smooth=False).decode(found.channel, found)
         band = result.confidence_band(0.95, kind=kind, target=target)

@@ -12,7 +12,7 @@ from lapwing import (
     Categories,
     CompressiveEstimate,
     CompressivePrivatization,
-    Counts,
+    CountTally,
     OptimizedUnaryEncoding,
     simulate,
 )
@@ -52,7 +52,9 @@ def printed_terms(
     return y, B, m * (2 - 1 / e) * d, gain / math.sqrt(m)
 
 
-def literal(randomizer: CompressivePrivatization, regime: str, tally: Counts, s: int) -> np.ndarray:
+def literal(
+    randomizer: CompressivePrivatization, regime: str, tally: CountTally, s: int
+) -> np.ndarray:
     """Return p' of algorithm 1 with OMP."""
     rates = tally.blocks[0] / tally.total
     y, B, weights, _ = printed_terms(randomizer, regime, rates)
@@ -101,13 +103,13 @@ def test_it_is_the_printed_algorithm(regime: Any, epsilon: float) -> None:
         decoder.last_step: decoder.decode(randomizer.channel, tally)
         for decoder in (
             CompressiveEstimate(sparsity=6, regime=regime, last_step="project"),
-            CompressiveEstimate(sparsity=6, regime=regime, last_step="normalise"),
+            CompressiveEstimate(sparsity=6, regime=regime, last_step="normalize"),
         )
     }
     np.testing.assert_allclose(decode["project"].mass, onto_simplex(expected), atol=1e-9)
     positive = np.maximum(expected, 0)
-    np.testing.assert_allclose(decode["normalise"].mass, positive / positive.sum(), atol=1e-9)
-    assert (decode["normalise"].mass > 0).sum() <= 6
+    np.testing.assert_allclose(decode["normalize"].mass, positive / positive.sum(), atol=1e-9)
+    assert (decode["normalize"].mass > 0).sum() <= 6
     assert np.abs(decode["project"].mass - counts / 100_000).sum() < 0.5
 
 
@@ -139,10 +141,10 @@ def test_with_balanced_columns_there_is_no_model_error() -> None:
 
 def test_a_tally_that_says_nothing_gives_a_distribution() -> None:
     randomizer = randomizer_of("high", 1)
-    tally = Counts([np.full(OUTPUTS, 10)], [10 * OUTPUTS], randomizer.fingerprint)
+    tally = CountTally([np.full(OUTPUTS, 10)], [10 * OUTPUTS], randomizer.fingerprint)
     for decoder in (
         CompressiveEstimate(sparsity=3, last_step="project"),
-        CompressiveEstimate(sparsity=3, last_step="normalise"),
+        CompressiveEstimate(sparsity=3, last_step="normalize"),
     ):
         mass = decoder.decode(randomizer.channel, tally).mass
         assert mass.sum() == pytest.approx(1) and mass.min() >= 0

@@ -28,16 +28,16 @@ from lapwing.errors import (
 )
 from lapwing.linear.operators.stacked import dense
 from lapwing.linear.projections import simplex
-from lapwing.local.categorical.unary_encoding import OptimizedUnaryEncoding
-from lapwing.local.numerical.haar_hadamard import HaarHadamard
-from lapwing.local.numerical.hierarchical import Hierarchical
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
-from lapwing.local.numerical.square_wave import SquareWave
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
+from lapwing.randomizers.numerical.haar_hadamard import HaarHadamard
+from lapwing.randomizers.numerical.hierarchical import Hierarchical
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from tests.false_alarms import DECODES, accepts
@@ -51,13 +51,13 @@ def hierarchy(size: int, branching: int, epsilon: float = 1) -> Hierarchical:
     return Hierarchical(Interval(0, 1, bins=size), epsilon, branching=branching)
 
 
-def tally_of(randomizer: Randomizer, reports: int, *, seed: int) -> Counts:
+def tally_of(randomizer: Randomizer, reports: int, *, seed: int) -> CountTally:
     rng = np.random.default_rng(seed)
     law = rng.dirichlet(np.full(randomizer.domain.size, 0.3))
     return simulate(randomizer, rng.multinomial(reports, law), rng=rng)
 
 
-def noiseless(randomizer: Randomizer, mass: np.ndarray) -> Counts:
+def noiseless(randomizer: Randomizer, mass: np.ndarray) -> CountTally:
     """Return the expected counts of 10^14 reports of each group, rounded."""
     reports = 10**14
     blocks = []
@@ -67,18 +67,18 @@ def noiseless(randomizer: Randomizer, mass: np.ndarray) -> Counts:
         if multinomial:
             counts[0] += reports - counts.sum()
         blocks.append(counts)
-    return Counts(blocks, [reports] * len(blocks), randomizer.fingerprint)
+    return CountTally(blocks, [reports] * len(blocks), randomizer.fingerprint)
 
 
 def estimates_by_hand(
-    randomizer: Hierarchical, tally: Counts, *, weighted: bool
+    randomizer: Hierarchical, tally: CountTally, *, weighted: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the matrix from symbols to nodes, the estimates of the nodes and their weights."""
     size, exp = randomizer.domain.size, math.exp(randomizer.epsilon)
     rows, estimates, weights = [], [], []
     for part, counts, reports in zip(randomizer.groups, tally.blocks, tally.reports, strict=True):
         cells = part.randomizer.domain.size
-        if part.randomizer.name == "generalized-randomized-response":
+        if part.randomizer.name == "randomized-response":
             p, q = exp / (exp + cells - 1), 1 / (exp + cells - 1)
         else:
             p, q = 1 / 2, 1 / (exp + 1)
@@ -121,7 +121,7 @@ def test_weighted_average_is_the_unbiased_inverse(size: int, branching: int) -> 
     other = LeastSquares(simplex=False).decode(randomizer.channel, tally)
     np.testing.assert_allclose(result.mass, other.mass, atol=1e-10)
     assert result.uncertainty is not None
-    np.testing.assert_allclose(result.uncertainty.centre, result.mass, atol=1e-10)
+    np.testing.assert_allclose(result.uncertainty.center, result.mass, atol=1e-10)
 
 
 def test_signed_answer_is_no_density() -> None:
@@ -149,7 +149,7 @@ def test_ranges_of_the_signed_tree_have_mean_error_zero() -> None:
     for _ in range(DECODES):
         result = decoder.decode(randomizer.channel, simulate(randomizer, people, rng=rng))
         signed.append([result.probability(a / 16, b / 16) for a, b in ends])
-        clipped = result.project("clip-and-normalise")
+        clipped = result.project("clip-and-normalize")
         projected.append([clipped.probability(a / 16, b / 16) for a, b in ends])
 
     def tail(answers: list[list[float]]) -> float:
@@ -301,7 +301,7 @@ def test_levels_may_come_from_subset_selection() -> None:
         fixed = counts.copy()
         fixed[0] += members * 10**14 - total
         blocks.append(fixed)
-    tally = Counts(blocks, tally.reports, randomizer.fingerprint)
+    tally = CountTally(blocks, tally.reports, randomizer.fingerprint)
     for method in METHODS:
         decoder = TreeConsistency(method=method, band=False)
         np.testing.assert_allclose(decoder.decode(randomizer.channel, tally).mass, mass, atol=1e-5)
@@ -349,7 +349,7 @@ def test_level_with_only_negative_estimates() -> None:
     tally = simulate(randomizer, two_atoms(64, 10_000), rng=12)
     assert randomizer.groups[-1].randomizer.name == OptimizedUnaryEncoding.name
     blocks = [*tally.blocks[:-1], np.zeros(64, dtype=np.int64)]
-    hard = Counts(blocks, tally.reports, tally.fingerprint)
+    hard = CountTally(blocks, tally.reports, tally.fingerprint)
     assert tree_estimate(randomizer.channel, hard).share[-64:].max() < 0
     result = ADMM.decode(randomizer.channel, hard)
     assert np.isfinite(result.mass).all()
@@ -373,7 +373,7 @@ def test_what_an_empty_level_alone_knows_is_split_evenly(method: Method) -> None
     randomizer = hierarchy(16, 4)
     mass = np.random.default_rng(14).dirichlet(np.ones(16))
     tally = noiseless(randomizer, mass)
-    silent = Counts(
+    silent = CountTally(
         [tally.blocks[0], np.zeros(16, dtype=np.int64)], [tally.reports[0], 0], tally.fingerprint
     )
     decoder = TreeConsistency(method=method)
@@ -382,7 +382,7 @@ def test_what_an_empty_level_alone_knows_is_split_evenly(method: Method) -> None
     groups = mass.reshape(4, 4).sum(axis=1)
     np.testing.assert_allclose(result.mass, np.repeat(groups / 4, 4), atol=1e-4)
     # An empty level above is made up for by the one below.
-    silent = Counts(
+    silent = CountTally(
         [np.zeros(4, dtype=np.int64), tally.blocks[1]], [0, tally.reports[1]], tally.fingerprint
     )
     with pytest.warns(WeakAnswerWarning, match="1 of the 2 levels"):
@@ -448,10 +448,10 @@ def test_estimates_say_what_part_is_noise() -> None:
     randomizer = hierarchy(16, 4, 2)
     target = tree_estimate(randomizer.channel, tally_of(randomizer, 4_000, seed=19))
     assert isinstance(target, TreeEstimate)
-    # A rare node's noise under optimised unary encoding, and under randomised response.
+    # A rare node's noise under optimized unary encoding, and under randomized response.
     exp = math.exp(2)
     levels = [part.randomizer.name for part in randomizer.groups]
-    assert levels == ["generalized-randomized-response"] * 2
+    assert levels == ["randomized-response"] * 2
     for cells, part in ((4, slice(1, 5)), (16, slice(5, 21))):
         reports = tally_of(randomizer, 4_000, seed=19).reports[int(cells == 16)]
         p, q = exp / (exp + cells - 1), 1 / (exp + cells - 1)
@@ -464,6 +464,6 @@ def test_two_blocks_of_one_level_are_refused() -> None:
     (block,) = OptimizedUnaryEncoding(domain, 1).channel.blocks
     half = Block(block.operator, block.law, 0.5)
     channel = Channel(domain, [half, half], "twice")
-    tally = Counts([np.ones(8, dtype=np.int64)] * 2, [4, 4], "twice")
+    tally = CountTally([np.ones(8, dtype=np.int64)] * 2, [4, 4], "twice")
     with pytest.raises(UnsupportedChannelError, match="different numbers"):
         TreeConsistency(band=False).decode(channel, tally)

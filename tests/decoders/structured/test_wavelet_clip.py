@@ -20,13 +20,13 @@ from lapwing.errors import (
     TallyError,
     UnsupportedChannelError,
 )
-from lapwing.local.numerical.signed_subset_selection import SignedSubsetSelection
-from lapwing.local.numerical.square_wave import SquareWave
-from lapwing.local.numerical.wavelet import Wavelet, coefficient_variance
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.randomizers.numerical.signed_subset_selection import SignedSubsetSelection
+from lapwing.randomizers.numerical.square_wave import SquareWave
+from lapwing.randomizers.numerical.wavelet import Wavelet, coefficient_variance
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from tests.false_alarms import COVERAGE_WINDOW, DECODES, accepts
@@ -39,7 +39,7 @@ def uneven(size: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).dirichlet(np.full(size, 0.3))
 
 
-def levels_of(wavelet: Wavelet, tally: Counts) -> list:
+def levels_of(wavelet: Wavelet, tally: CountTally) -> list:
     return [
         (block.law, counts, reports)
         for block, counts, reports in zip(
@@ -48,7 +48,7 @@ def levels_of(wavelet: Wavelet, tally: Counts) -> list:
     ]
 
 
-def noiseless(wavelet: Wavelet, mass: np.ndarray, people: int = 10**13) -> Counts:
+def noiseless(wavelet: Wavelet, mass: np.ndarray, people: int = 10**13) -> CountTally:
     """A tally whose counts are their means, as well as whole numbers can be."""
     blocks, reports = [], []
     for block in wavelet.channel.blocks:
@@ -63,7 +63,7 @@ def noiseless(wavelet: Wavelet, mass: np.ndarray, people: int = 10**13) -> Count
             counts[int(np.argmin(seen)) * 2] += short
         blocks.append(counts)
         reports.append(number)
-    return Counts(blocks, reports, wavelet.fingerprint)
+    return CountTally(blocks, reports, wavelet.fingerprint)
 
 
 def test_the_noiseless_expansion_meets_the_cdf_at_every_knot() -> None:
@@ -172,7 +172,7 @@ def test_the_clip_by_hand() -> None:
     differences = [np.array([1.5]), np.array([-2.0, 0.3]), np.array([0.1, 0.2, -0.3, 0.4])]
     # All mass goes left, then right within it; level 2 splits the only cell that has any.
     assert expand(differences, clip=True).tolist() == [0, 0, 0.6, 0.4, 0, 0, 0, 0]
-    # With the next cell read: a cell whose right neighbour is empty can only be split evenly.
+    # With the next cell read: a cell whose right neighbor is empty can only be split evenly.
     printed = expand(differences, literal=True)
     assert printed.tolist() == [0.3, 0.2, 0.25, 0.25, 0, 0, 0, 0]
     # No limit is needed where nothing would go negative.
@@ -280,16 +280,16 @@ def test_a_level_without_reports_has_even_halves() -> None:
     for mass_sums in (True, False):
         blocks, reports = list(full.blocks), list(full.reports)
         blocks[2], reports[2] = np.zeros_like(blocks[2]), 0
-        tally = Counts(blocks, reports, full.fingerprint)
+        tally = CountTally(blocks, reports, full.fingerprint)
         answer = WaveletClip(mass_sums=mass_sums).decode(wavelet.channel, tally)
         assert np.isfinite(answer.mass).all() and answer.mass.min() >= 0
         assert np.abs(answer.mass[0::2] - answer.mass[1::2]).max() < 1e-15
         assert answer.mass[:2].sum() > 0.3 and answer.confidence_band() is None
         only_first = [blocks[0], *(np.zeros_like(counts) for counts in blocks[1:])]
-        alone = Counts(only_first, [reports[0], 0, 0], full.fingerprint)
+        alone = CountTally(only_first, [reports[0], 0, 0], full.fingerprint)
         coarse = WaveletClip(mass_sums=mass_sums).decode(wavelet.channel, alone)
         assert np.ptp(coarse.mass[:4]) < 1e-15
-    nobody = Counts([np.zeros_like(counts) for counts in blocks], [0, 0, 0], full.fingerprint)
+    nobody = CountTally([np.zeros_like(counts) for counts in blocks], [0, 0, 0], full.fingerprint)
     with pytest.raises(TallyError, match="no reports"):
         WaveletClip().decode(wavelet.channel, nobody)
 

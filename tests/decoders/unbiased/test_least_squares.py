@@ -13,11 +13,11 @@ from lapwing import (
     Block,
     Categories,
     Channel,
-    Counts,
-    GeneralizedRandomizedResponse,
+    CountTally,
     Interval,
     LeastSquares,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SignedEstimate,
     SquareWave,
     UnaryEncoding,
@@ -28,9 +28,9 @@ from lapwing.errors import ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.stacked import dense
 from lapwing.linear.projections import simplex
-from lapwing.local.two_level import TwoLevel
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.randomizers.two_level import TwoLevel
 from lapwing.testing.example_tallies import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import DECODES, accepts, moments_tail
@@ -38,7 +38,7 @@ from tests.false_alarms import DECODES, accepts, moments_tail
 TWELVE = Interval(0, 1, bins=12)
 
 
-def _by_nnls(channel: Channel, tally: Counts, *, weighted: bool) -> np.ndarray:
+def _by_nnls(channel: Channel, tally: CountTally, *, weighted: bool) -> np.ndarray:
     """Return the best distribution by SciPy's nnls, with the total as a heavy row."""
     size = channel.domain.size
     uniform = np.full(size, 1 / size)
@@ -79,8 +79,8 @@ def test_twelve_bins_of_a_wave(epsilon: float) -> None:
     assert result.made["converged"] and result.made["iterations"] > 1
 
 
-@pytest.mark.parametrize("protocol", [GeneralizedRandomizedResponse, UnaryEncoding])
-def test_on_pure_protocols_it_is_norm_sub(protocol: type[GeneralizedRandomizedResponse]) -> None:
+@pytest.mark.parametrize("protocol", [RandomizedResponse, UnaryEncoding])
+def test_on_pure_protocols_it_is_norm_sub(protocol: type[RandomizedResponse]) -> None:
     randomizer = protocol(Categories(40), 1)
     tally = simulate(randomizer, np.rint(3000 * truth(40)).astype(int), rng=3)
     unbiased = LeastSquares(simplex=False).decode(randomizer.channel, tally)
@@ -96,9 +96,9 @@ def _decodes(randomizer: TwoLevel | UnaryEncoding, people: np.ndarray) -> np.nda
     found = []
     for draw in range(DECODES):
         tally = simulate(randomizer, people, rng=rng)
-        # The decoder's answer is this centre; looking for a plug-in of its own takes most of its
+        # The decoder's answer is this center; looking for a plug-in of its own takes most of its
         # time and changes nothing but the band.
-        found.append(linear_estimate(channel, tally, plug_in=plug_in).centre)
+        found.append(linear_estimate(channel, tally, plug_in=plug_in).center)
         if draw < 50:
             np.testing.assert_array_equal(decoder.decode(channel, tally).mass, found[-1])
     return np.array(found)
@@ -110,7 +110,7 @@ SHARES = np.array([0.4, 0.0, 0.25, 0.05, 0.2, 0.1])
 @pytest.mark.parametrize(
     "randomizer",
     [
-        GeneralizedRandomizedResponse(Categories(6), 1),
+        RandomizedResponse(Categories(6), 1),
         UnaryEncoding(Categories(6), 1),
         OptimizedUnaryEncoding(Categories(6), 1),
         SquareWave(Interval(0, 1, bins=6), 2, width=0.2),
@@ -153,7 +153,7 @@ LARGE, PEOPLE = 100, 100_000
     ("protocol", "approximate"),
     [
         # Equations 4 and 5 of the convolution paper, for a symbol that hardly anybody holds.
-        (GeneralizedRandomizedResponse, lambda e, d: (e + d - 2) / (PEOPLE * (e - 1) ** 2)),
+        (RandomizedResponse, lambda e, d: (e + d - 2) / (PEOPLE * (e - 1) ** 2)),
         (OptimizedUnaryEncoding, lambda e, d: 4 * e / (PEOPLE * (e - 1) ** 2)),
     ],
 )
@@ -179,7 +179,7 @@ def test_variance_formulas_of_the_convolution_paper(
     assert variance[4:].mean() == pytest.approx(exact[4:].mean(), rel=0.03)
     assert exact[4:].mean() == pytest.approx(approximate(math.e, LARGE), rel=0.03)
     assert variance[0] == pytest.approx(exact[0], rel=0.22)
-    if protocol is GeneralizedRandomizedResponse:
+    if protocol is RandomizedResponse:
         # One output a person: estimates sum to one without being told.
         np.testing.assert_allclose(estimates.sum(axis=1), 1, atol=1e-12)
         np.testing.assert_allclose(np.array(decoded), estimates, atol=1e-13)
@@ -206,7 +206,7 @@ def test_a_channel_that_mixes_up_symbols_cannot_be_inverted() -> None:
     domain = Interval(0, 1, bins=9, circular=True)
     window = circular_window(9, width=3, inside=0.2, outside=0.4 / 6)
     channel = Channel(domain, [Block(window, Multinomial())], "lost")
-    tally = Counts([np.arange(100, 109)], [936], "lost")
+    tally = CountTally([np.arange(100, 109)], [936], "lost")
     with pytest.raises(UnsupportedChannelError, match="some distributions give the same reports"):
         LeastSquares(simplex=False).decode(channel, tally)
     # A randomizer does not choose such a window: its length shares no divisor with the circle.

@@ -11,14 +11,14 @@ import pytest
 
 from lapwing import (
     Channel,
-    Counts,
+    CountTally,
     Distribution,
     ExpectationMaximization,
-    GeneralizedRandomizedResponse,
     Integers,
     Interval,
     LeastSquares,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SquareWave,
     simulate,
 )
@@ -40,7 +40,9 @@ from tests.mistaken import mistaken
 every = pytest.mark.parametrize("name", CHANNELS)
 
 
-def _by_hand(channel: Channel, tally: Counts, mass: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _by_hand(
+    channel: Channel, tally: CountTally, mass: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return weighted least squares with a total of one, and its covariance, by matrices."""
     size = channel.domain.size
     uniform = np.full(size, 1 / size)
@@ -56,24 +58,24 @@ def _by_hand(channel: Channel, tally: Counts, mass: np.ndarray) -> tuple[np.ndar
         score += reduced.T @ (weights * residual)
         parts.append((block, reports, reduced.T * weights))
     inverse = contrasts @ np.linalg.inv(information)
-    centre = uniform + inverse @ score
+    center = uniform + inverse @ score
     covariance = np.zeros((size, size))
     for block, reports, rows in parts:
         linear = inverse @ rows
         covariance += linear @ block.covariance(mass).dense() @ linear.T / reports
     covariance -= (np.diag(mass) - np.outer(mass, mass)) / tally.total
-    return centre, covariance
+    return center, covariance
 
 
 @every
-def test_centre_and_covariance_by_hand(name: str) -> None:
+def test_center_and_covariance_by_hand(name: str) -> None:
     channel = CHANNELS[name]()
     mass = truth(channel.domain.size)
     tally = sampled(channel, mass, people=20_000, seed=1)
     estimate = linear_estimate(channel, tally, plug_in=mass)
-    centre, covariance = _by_hand(channel, tally, mass)
+    center, covariance = _by_hand(channel, tally, mass)
     scale = np.abs(covariance).max()
-    np.testing.assert_allclose(estimate.centre, centre, atol=1e-10)
+    np.testing.assert_allclose(estimate.center, center, atol=1e-10)
     sampling = (np.diag(mass) - np.outer(mass, mass)) / tally.total
     for target, exact in zip(TARGETS, (covariance, covariance + sampling), strict=True):
         kept = estimate.covariance(target).dense()
@@ -108,7 +110,7 @@ def test_without_a_plug_in_it_finds_its_own(name: str) -> None:
     mass = truth(channel.domain.size)
     tally = sampled(channel, mass, people=200_000, seed=2)
     own, given = linear_estimate(channel, tally), linear_estimate(channel, tally, plug_in=mass)
-    np.testing.assert_array_equal(own.centre, given.centre)
+    np.testing.assert_array_equal(own.center, given.center)
     np.testing.assert_allclose(
         own.cdf_deviation("empirical"), given.cdf_deviation("empirical"), rtol=0.05, atol=1e-6
     )
@@ -123,8 +125,8 @@ def test_a_group_without_reports_is_left_out() -> None:
     )
     (wave, _) = channel.blocks
     alone = Channel(channel.domain, [replace(wave, share=1.0)], "mixed", channel.guarantee)
-    expected = linear_estimate(alone, Counts([one.blocks[0]], [one.reports[0]], "mixed"))
-    np.testing.assert_allclose(linear_estimate(channel, one).centre, expected.centre, atol=1e-10)
+    expected = linear_estimate(alone, CountTally([one.blocks[0]], [one.reports[0]], "mixed"))
+    np.testing.assert_allclose(linear_estimate(channel, one).center, expected.center, atol=1e-10)
 
 
 def test_two_groups_say_more_than_one() -> None:
@@ -133,7 +135,7 @@ def test_two_groups_say_more_than_one() -> None:
     both = linear_estimate(channel, tally, plug_in=truth(8)).cdf_deviation("population")[:-1]
     for index, block in enumerate(channel.blocks):
         alone = Channel(channel.domain, [replace(block, share=1.0)], "mixed", channel.guarantee)
-        part = Counts([tally.blocks[index]], [tally.reports[index]], "mixed")
+        part = CountTally([tally.blocks[index]], [tally.reports[index]], "mixed")
         single = linear_estimate(alone, part, plug_in=truth(8)).cdf_deviation("population")[:-1]
         assert both.mean() < single.mean()
 
@@ -175,7 +177,7 @@ def coverage(
 ) -> tuple[float, float]:
     """Return pointwise coverage, averaged over bins with .02 < F < .98, and simultaneous coverage.
 
-    Every draw is a new sample of the population, randomised and decoded; `change` may spoil what
+    Every draw is a new sample of the population, randomized and decoded; `change` may spoil what
     was decoded.
     """
     size = randomizer.domain.size - (randomizer.domain.missing_index is not None)
@@ -230,7 +232,7 @@ QUICK = {
         "population",
     ),
     "response, unbiased": (
-        GeneralizedRandomizedResponse(THIRTY_TWO, 2),
+        RandomizedResponse(THIRTY_TWO, 2),
         LeastSquares(simplex=False),
         "empirical",
     ),
@@ -310,7 +312,7 @@ SOAK = {
     "integers": (SquareWave(Integers(17, 90), 2), EMS),
     "missing": (SquareWave(Interval(0, 1, bins=64, missing="bin"), 2), EMS),
     "bits": (OptimizedUnaryEncoding(SIXTY_FOUR, 1), LeastSquares()),
-    "response": (GeneralizedRandomizedResponse(SIXTY_FOUR, 4), ExpectationMaximization()),
+    "response": (RandomizedResponse(SIXTY_FOUR, 4), ExpectationMaximization()),
 }
 
 

@@ -1,4 +1,4 @@
-"""The papers' three normalisations, against textbook loops and vectors worked out by hand."""
+"""The papers' three normalizations, against textbook loops and vectors worked out by hand."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def textbook_cut(shares: np.ndarray) -> np.ndarray:
     return left
 
 
-def test_clip_and_normalise_of_a_known_vector() -> None:
+def test_clip_and_normalize_of_a_known_vector() -> None:
     assert clipped(np.array([0.5, -0.25, 0.75])).tolist() == [0.4, 0.0, 0.6]
     assert clipped(np.array([-0.5, -0.25, 0.0, -1.0])).tolist() == [0.25] * 4
 

@@ -12,10 +12,10 @@ from scipy import stats
 from lapwing import (
     Categories,
     Distribution,
-    GeneralizedRandomizedResponse,
     HadamardResponse,
     HeavyHitterSelection,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SignedEstimate,
     Threshold,
     simulate,
@@ -55,7 +55,7 @@ def benjamini_hochberg(scores: np.ndarray, alpha: float) -> np.ndarray:
 
 def test_the_threshold_is_equation_6() -> None:
     """The paper's example: 1,000 values, 2,834,264 people, epsilon 4."""
-    for make, wanted in ((OptimizedUnaryEncoding, 1806), (GeneralizedRandomizedResponse, 3965)):
+    for make, wanted in ((OptimizedUnaryEncoding, 1806), (RandomizedResponse, 3965)):
         randomizer = make(Categories(1000), 4)
         people = np.full(1000, 2834)
         people[0] += 2_834_264 - people.sum()
@@ -79,7 +79,7 @@ def test_false_discovery_is_the_textbook_procedure() -> None:
     "make",
     [
         OptimizedUnaryEncoding,
-        GeneralizedRandomizedResponse,
+        RandomizedResponse,
         lambda domain, epsilon: HadamardResponse(domain, epsilon, blocks=4),
     ],
 )

@@ -11,9 +11,9 @@ import pytest
 from lapwing import (
     Categories,
     Channel,
-    GeneralizedRandomizedResponse,
     HadamardResponse,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     SubsetSelection,
     UnaryEncoding,
     simulate,
@@ -22,7 +22,7 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import MismatchError, UnsupportedChannelError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.local.categorical.linear_hashing import LinearHashing
+from lapwing.randomizers.categorical.linear_hashing import LinearHashing
 from lapwing.testing.example_tallies import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import DECODES, accepts, moments_tail
@@ -30,7 +30,7 @@ from tests.false_alarms import DECODES, accepts, moments_tail
 SIZE = 12
 
 RANDOMIZERS: dict[str, Any] = {
-    "response": lambda epsilon: GeneralizedRandomizedResponse(Categories(SIZE), epsilon),
+    "response": lambda epsilon: RandomizedResponse(Categories(SIZE), epsilon),
     "symmetric bits": lambda epsilon: UnaryEncoding(Categories(SIZE), epsilon),
     "optimized bits": lambda epsilon: OptimizedUnaryEncoding(Categories(SIZE), epsilon),
     "subsets": lambda epsilon: SubsetSelection(Categories(SIZE), epsilon),
@@ -50,7 +50,7 @@ def test_without_noise_they_are_the_shares(name: str) -> None:
 
 @each
 def test_their_errors_have_the_stated_variances(name: str) -> None:
-    """About the people who reported: the same people randomise again and again."""
+    """About the people who reported: the same people randomize again and again."""
     randomizer = RANDOMIZERS[name](2)
     people = np.round(1000 * truth(SIZE)).astype(np.int64)
     people[5] = 0
@@ -90,7 +90,7 @@ def test_the_known_total_is_given_to_the_noisiest(name: str) -> None:
     np.testing.assert_allclose(moved / found.empty, moved[0] / found.empty[0], atol=1e-9)
     if isinstance(randomizer.channel.blocks[0].operator, CompoundSymmetric):
         unbiased = linear_estimate(randomizer.channel, tally)
-        np.testing.assert_allclose(whole.shares, unbiased.centre, atol=1e-12)
+        np.testing.assert_allclose(whole.shares, unbiased.center, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["wave", "mixed", "hierarchy", "multiscale"])

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from lapwing import Categories, HashedTexts, Integers, Interval
+from lapwing import Categories, HashedStrings, Integers, Interval
 from lapwing.engines.arrow.arrow_values import labels_of, values_of
 from lapwing.engines.arrow.text_columns import NULL_TEXTS
 from lapwing.errors import DomainError
@@ -22,7 +22,7 @@ DATE = Interval("2019-01-01", "2020-01-01", bins=365, unit="date", missing="bin"
 DATETIME = Interval("2019-01-01", "2020-01-01", bins=365 * 24, unit="datetime", missing="bin")
 TIME = Interval("00:00", "24:00", bins=1440, unit="time-of-day", circular=True, missing="bin")
 WHOLE = Integers(0, 100, missing="bin")
-COLOURS = Categories(["red", "green", "NA"], missing="category")
+COLORS = Categories(["red", "green", "NA"], missing="category")
 NUMBERED = Categories(100, missing="category")
 DOMAINS = {
     "number": NUMBER,
@@ -30,7 +30,7 @@ DOMAINS = {
     "datetime": DATETIME,
     "time-of-day": TIME,
     "whole": WHOLE,
-    "colours": COLOURS,
+    "colors": COLORS,
     "numbered": NUMBERED,
 }
 
@@ -78,10 +78,10 @@ FITTING: dict[str, tuple[Any, list[str]]] = {
     ),
     "string dates": (array_of([str(day) for day in _DAYS], pa.string()), ["date", "datetime"]),
     "string times": (array_of([str(time) for time in _TIMES], pa.large_string()), ["time-of-day"]),
-    "string labels": (array_of(["red", "NA", "green"] * 20, pa.string()), ["colours"]),
+    "string labels": (array_of(["red", "NA", "green"] * 20, pa.string()), ["colors"]),
     "dictionary": (
         array_of(["red", "NA", "green"] * 20, pa.string()).dictionary_encode(),
-        ["colours"],
+        ["colors"],
     ),
     "nothing but nulls": (pa.nulls(9), list(DOMAINS)),
 }
@@ -129,7 +129,7 @@ def test_the_time_of_day_is_the_one_on_the_wall() -> None:
         ("time64", "date"),
         ("time64", "datetime"),
         ("date32", "whole"),
-        ("timestamp us", "colours"),
+        ("timestamp us", "colors"),
         ("time64", "numbered"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_column_of_another_kind_is_refused(kind: str, domain: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.struct({"a": pa.int64()})])
-@pytest.mark.parametrize("domain", ["number", "colours"])
+@pytest.mark.parametrize("domain", ["number", "colors"])
 def test_a_nested_column_is_refused(kind: Any, domain: str) -> None:
     with pytest.raises(DomainError, match="it holds values of type"):
         values_of(pa.nulls(3, kind), DOMAINS[domain], column="c", typed=True)
@@ -186,7 +186,7 @@ def test_whole_numbers_match_labels_that_are_texts_or_numbers() -> None:
             assert domain.index(values).tolist() == [1, 0, 2]
 
 
-@pytest.mark.parametrize("domain", [COLOURS, Categories(["red"]), Categories([1, 2]), NUMBERED])
+@pytest.mark.parametrize("domain", [COLORS, Categories(["red"]), Categories([1, 2]), NUMBERED])
 def test_what_is_no_label_is_refused_with_its_position(domain: Categories) -> None:
     known = "1" if isinstance(domain.listed[0], int) else "red"
     array = pa.array([known, known, "purple", "blue"])
@@ -228,7 +228,7 @@ def test_texts_that_mean_missing_are_missing() -> None:
 
 
 def test_a_label_that_looks_missing_is_a_label() -> None:
-    assert read_texts(["NA", "null", " red "], COLOURS) == [2, 3, 0]
+    assert read_texts(["NA", "null", " red "], COLORS) == [2, 3, 0]
 
 
 @pytest.mark.parametrize(
@@ -289,11 +289,11 @@ def test_a_text_that_is_none_of_it_is_missing_or_refused_by_position(
 
 @pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
 @pytest.mark.parametrize(
-    "domain", [NUMBER, DATE, COLOURS, NUMBERED, HashedTexts(8, missing="category")]
+    "domain", [NUMBER, DATE, COLORS, NUMBERED, HashedStrings(8, missing="category")]
 )
 def test_a_text_that_is_no_utf8_is_a_matter_of_its_row(domain: Any, kind: Any) -> None:
     array = pa.array([b"red", b"\xff\xfe", None], kind)
-    known = domain is COLOURS or isinstance(domain, HashedTexts)
+    known = domain is COLORS or isinstance(domain, HashedStrings)
     part = array if known else array.slice(1)
     symbols = domain.index(values_of(part, domain, column="c", typed=False))
     assert symbols[-2:].tolist() == [domain.size - 1] * 2

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from tests.engines.page import example
 
 
@@ -26,4 +26,4 @@ def test_the_example_of_the_page_runs(tmp_path: Path, monkeypatch: pytest.Monkey
     exec(compile("\n".join([*lines, f"summary = {last}"]), "engines.md", "exec"), names)
     counted, summary = names["counted"], names["summary"]
     assert counted.tally.total == 60 and counted.refused == 0 and len(counted.files) == 2
-    assert isinstance(summary, Summary) and summary.people == 60 and "(0, 400_000" in last
+    assert isinstance(summary, ExactCounts) and summary.people == 60 and "(0, 400_000" in last

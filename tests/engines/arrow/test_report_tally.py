@@ -35,7 +35,7 @@ def _codes(people: int = 1000) -> np.ndarray[Any, Any]:
     return SURVEY.randomize(np.arange(people) % 100, rng=lw.seeded(3)).data.ravel()
 
 
-def _whole(codes: np.ndarray[Any, Any]) -> lw.Counts:
+def _whole(codes: np.ndarray[Any, Any]) -> lw.CountTally:
     return SURVEY.tally(Reports(codes.reshape(-1, 1), SURVEY.randomizer.fingerprint))
 
 
@@ -50,7 +50,7 @@ def _files(folder: Path, *, number: int = 6) -> list[Path]:
     return paths
 
 
-def _of_files(number: int = 6) -> lw.Counts:
+def _of_files(number: int = 6) -> lw.CountTally:
     codes = _codes(2000)
     return _whole(np.concatenate([codes[200 * n :][: 100 + n] for n in range(number)]))
 
@@ -243,7 +243,7 @@ def test_a_killed_summary_goes_on(tmp_path: Path) -> None:
     rows: list[int] = []
     found = summarize(paths, DOMAIN, column="v", progress=tmp_path / "p", advance=rows.append)
     whole = [number for place in range(5) for number in (np.arange(50.0) + place) % 100]
-    assert np.array_equal(found.counts, lw.Summary.of_values(whole, DOMAIN).counts)
+    assert np.array_equal(found.counts, lw.ExactCounts.of_values(whole, DOMAIN).counts)
     assert 0 < len(rows) < 5
 
 
@@ -255,7 +255,7 @@ def test_a_killed_randomization_keeps_what_is_published(tmp_path: Path) -> None:
     assert 1 <= len(first) < 5
     assert randomize(paths, SURVEY, column="v", output=output) == 250
     for name, content in first.items():
-        assert (output / name).read_bytes() == content, "values were randomised twice"
+        assert (output / name).read_bytes() == content, "values were randomized twice"
     assert tally(output, SURVEY).total == 250
     assert not list(output.glob(".*"))
     with pytest.raises(ArgumentError, match="is there already"):
@@ -270,7 +270,7 @@ def test_randomized_and_summarized_from_anywhere(tmp_path: Path) -> None:
         file.write_table(table, max_chunksize=77)
     (tmp_path / "v.csv").write_text("v\n" + "".join(f"{value}\n" for value in values))
     frame = pl.DataFrame({"v": values})
-    wanted = lw.Summary.of_values(values, DOMAIN).counts
+    wanted = lw.ExactCounts.of_values(values, DOMAIN).counts
     given: list[Any] = [tmp_path / f"v.{kind}" for kind in ("parquet", "arrow", "csv")]
     given += [table, table.to_reader(max_chunksize=64), frame, frame.lazy(), frame.to_pandas()]
     reports = SURVEY.randomize(values, rng=lw.seeded(9))
@@ -323,7 +323,7 @@ def test_columns_of_others_are_values_and_their_frames_are_not() -> None:
     columns: list[Any] = [frame["v"], frame.to_pandas()["v"], pa.array(values), halves]
     for column in columns:
         assert np.array_equal(SURVEY.randomize(column, rng=lw.seeded(1)).data, wanted)
-        assert lw.Summary.of_values(column, DOMAIN).counts.sum() == 50
+        assert lw.ExactCounts.of_values(column, DOMAIN).counts.sum() == 50
     frames: list[Any] = [frame, frame.lazy(), frame.to_arrow(), frame.to_arrow().to_batches()[0]]
     for table in frames:
         with pytest.raises(DomainError, match="one-dimensional"):

@@ -18,8 +18,8 @@ from lapwing.documents import canonical
 from lapwing.engines.arrow import ReportCount, count, tally
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
-    LABELLED_ENDINGS,
-    write_labelled_reports,
+    LABELED_ENDINGS,
+    write_labeled_reports,
     write_reports,
 )
 from lapwing.errors import ReportError
@@ -125,11 +125,11 @@ def test_groups(case: RandomizerCase, tmp_path: Path) -> None:
     assert list(wanted) == ["south", "other"]
     table = _table(reports)
     _stored(tmp_path, survey, reports, table)
-    for ending in LABELLED_ENDINGS:
-        with (tmp_path / f"labelled{ending}").open("wb") as stream:
+    for ending in LABELED_ENDINGS:
+        with (tmp_path / f"labeled{ending}").open("wb") as stream:
             parts = [(reports[a:b], _labels()[a:b]) for a, b in ((0, 9), (9, PEOPLE))]
-            write_labelled_reports(stream, survey, parts, ending=ending, by="place")
-    given: list[Any] = [tmp_path / f"labelled{ending}" for ending in LABELLED_ENDINGS]
+            write_labeled_reports(stream, survey, parts, ending=ending, by="place")
+    given: list[Any] = [tmp_path / f"labeled{ending}" for ending in LABELED_ENDINGS]
     for data in (*given, table, table.to_reader(max_chunksize=5), tmp_path / "groups.arrow"):
         column = "report" if data == tmp_path / "groups.arrow" else None
         found = tally(data, survey, column=column, by="place", threads=2).by_group(minimum=80)

@@ -234,7 +234,7 @@ def test_summaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 # A lie has a chance of 20 e^-24 = 8e-10 a report.
-SURE = lw.Survey("sure", lw.GeneralizedRandomizedResponse(lw.Categories(20), 24))
+SURE = lw.Survey("sure", lw.RandomizedResponse(lw.Categories(20), 24))
 
 
 @pytest.mark.parametrize("options", [None, AGAIN, RETRIED], ids=str)
@@ -334,13 +334,13 @@ def test_the_command_line(
     assert told_by("randomize", "s.json", "in", "-o", "out")["reports"] == 200
     assert told_by("tally", "s.json", "out", "-o", "t.json")["reports"] == 200
     assert (
-        lw.Counts.from_document(json.loads(Path("t.json").read_text()))
+        lw.CountTally.from_document(json.loads(Path("t.json").read_text()))
         == arrow.tally("out", SURE).tally
     )
     domain = ("--low", "0", "--high", "20", "--bins", "5", "--allow-equal")
     told_by("summarize", "in", "-o", "s.bin", "-c", "v", *domain)
-    wanted = lw.Summary.of_values(list(range(20)) * 10, lw.Interval(0, 20, bins=5))
-    assert lw.Summary.read("s.bin") == wanted
+    wanted = lw.ExactCounts.of_values(list(range(20)) * 10, lw.Interval(0, 20, bins=5))
+    assert lw.ExactCounts.read("s.bin") == wanted
     assert "must be a folder that is not there" in told_by(
         "randomize", "s.json", "in", "-o", "out", code=2
     )

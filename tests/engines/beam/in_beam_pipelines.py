@@ -267,8 +267,8 @@ def test_summaries() -> None:
         }
         whole = [arrow.summarize(rows, domain, column="v")]
         # A value alone is read as in a list: a text is no whole number.
-        alone = [lw.Summary.of_values(values, domain)]
-        halves = [(key, lw.Summary.of_values(values[key::2], domain)) for key in (0, 1)]
+        alone = [lw.ExactCounts.of_values(values, domain)]
+        halves = [(key, lw.ExactCounts.of_values(values[key::2], domain)) for key in (0, 1)]
         kinds = {"small": whole, "large": whole, "values": alone, "rows": alone, "keys": halves}
         wanted |= {(name, kind): found for kind, found in kinds.items()}
     assert wanted["labels", "small"] != wanted["labels", "rows"]
@@ -307,9 +307,9 @@ def test_a_value_has_one_report_in_whatever_is_behind(safe: bool, tmp_path: Path
     assert len(set(lines)) == (40 if safe else 120)
 
 
-def test_randomized_values_are_read_and_labelled(tmp_path: Path) -> None:
+def test_randomized_values_are_read_and_labeled(tmp_path: Path) -> None:
     # A lie has a chance of 20 e^-24 = 8e-10 a report.
-    survey = lw.Survey("sure", lw.GeneralizedRandomizedResponse(lw.Categories(20), 24))
+    survey = lw.Survey("sure", lw.RandomizedResponse(lw.Categories(20), 24))
     values = pa.table({"v": [k % 20 for k in range(200)], "who": [f"p{k % 5}" for k in range(200)]})
     step = RandomizeValues(survey, column="v", by="who")
     batches = only(step, in_batches(values, 33), RETRIED)
@@ -390,7 +390,7 @@ def test_accumulators_add_in_any_order_and_shape() -> None:
     for _ in range(20):
         assert told(merged(CountReports(survey, by="place"), listed, rng)) == wanted
         found = merged(CountValues(domain, column="v"), numbers, rng)
-        assert found == lw.Summary.of_values(values * 2, domain)
+        assert found == lw.ExactCounts.of_values(values * 2, domain)
         total = merged(AddOutcomes(), outcomes, rng)
         assert total.total == sum(range(20)) - 3 and total.failure == outcomes[4].failure
     function = CountReports(survey)

@@ -12,7 +12,7 @@ from lapwing.engines.arrow import ReportCount, count
 from lapwing.engines.spark import partial_counts
 from lapwing.engines.spark.partial_counts import added, rows_of
 from lapwing.engines.spark.worker_jobs import add_counts
-from lapwing.protocol.messages.tally import ReportLog
+from lapwing.protocol.messages.tally import TallyLog
 from tests.contracts.registered import RandomizerCase
 from tests.engines.arrow.test_same_tallies import _one_of_each, _survey, _table
 
@@ -46,5 +46,5 @@ def test_of_every_randomizer(case: RandomizerCase, monkeypatch: pytest.MonkeyPat
         given = {"survey": survey.to_json(), "most_groups": 5}
         twice = [*add_counts(given, iter(rows[:2])), *add_counts(given, iter(rows[2:]))]
         assert _told(added(twice, survey)) == wanted
-        if isinstance(parts[0].tally, ReportLog):
+        if isinstance(parts[0].tally, TallyLog):
             assert len(rows) > np.ceil(len(reports) / 3)

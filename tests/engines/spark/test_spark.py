@@ -31,9 +31,9 @@ from lapwing.errors import (
     ReportError,
 )
 from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.summary import Summary
-from lapwing.protocol.messages.tally import ReportLog
+from lapwing.protocol.messages.tally import TallyLog
 from tests.engines.arrow.test_same_tallies import _labels, _one_of_each, _survey, _table
 from tests.engines.page import example
 from tests.engines.spark.local_spark import failing_once, python_without_lapwing, start
@@ -92,7 +92,7 @@ def _shapes() -> list[Any]:
     made: dict[Any, Any] = {}
     for survey, reports in map(_survey, CASES):
         tally = survey.tally(reports)
-        blocks = 0 if isinstance(tally, ReportLog) else len(tally.blocks)
+        blocks = 0 if isinstance(tally, TallyLog) else len(tally.blocks)
         made.setdefault((blocks, reports.width), (survey, reports))
     return list(made.values())
 
@@ -116,7 +116,7 @@ def test_every_kind_of_tally_is_that_of_arrow(read: Callable[..., Any]) -> None:
 def _three() -> list[Any]:
     """A count, a mixture and a log."""
     made = [_survey(case) for case in CASES]
-    logs = [one for one in made if isinstance(one[0].tally(one[1]), ReportLog)]
+    logs = [one for one in made if isinstance(one[0].tally(one[1]), TallyLog)]
     mixtures = [one for one in made if len(one[0].tally(one[1]).blocks) > 1]
     return [made[0], mixtures[0], logs[0]]
 
@@ -266,7 +266,7 @@ def test_what_is_wrong_is_said_before_a_job_starts(
     assert len(jobs()) == then <= before + 3  # one tally, and the schemas of what was read
 
 
-def test_a_value_is_randomised_once(
+def test_a_value_is_randomized_once(
     session: Any,
     read: Callable[..., Any],
     survey: Survey,
@@ -469,8 +469,8 @@ def test_the_command_line(
     domain = ("--low", "0", "--high", "100", "--bins", "10", "-c", "age")
     assert run("summarize", "in", "-o", "s.bin", *domain) == (0, "")
     assert run("summarize", "ages.csv", "-o", "c.bin", *domain) == (0, "")
-    wanted = Summary.of_values(ages, Interval(0, 100, bins=10))
-    assert Summary.read("s.bin") == Summary.read("c.bin") == wanted
+    wanted = ExactCounts.of_values(ages, Interval(0, 100, bins=10))
+    assert ExactCounts.read("s.bin") == ExactCounts.read("c.bin") == wanted
     Path("short.csv").write_text("age,place\n1,a\n2\n")
     Path("x.lwr").write_bytes(b"")
     for words, code, part in (

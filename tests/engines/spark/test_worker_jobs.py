@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lapwing
-from lapwing import Categories, GeneralizedRandomizedResponse, Interval, SquareWave, Survey, seeded
+from lapwing import Categories, Interval, RandomizedResponse, SquareWave, Survey, seeded
 from lapwing.engines import arrow
 from lapwing.engines.spark import worker_entry, worker_jobs
 from lapwing.engines.spark.partial_counts import added
@@ -23,7 +23,7 @@ pytest.importorskip("pyspark")
 PEOPLE = 500
 SURVEY = Survey("age", SquareWave(Interval(0, 100, bins=16), epsilon=1))
 # A lie has a chance of 20 e^-24 = 8e-10 a report.
-SURE = Survey("sure", GeneralizedRandomizedResponse(Categories(20), 24))
+SURE = Survey("sure", RandomizedResponse(Categories(20), 24))
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import pytest
 
 from lapwing import (
     Categories,
-    GeneralizedRandomizedResponse,
     OptimizedUnaryEncoding,
+    RandomizedResponse,
     UnaryEncoding,
 )
 from lapwing.linear.operators.circulant import Circulant, circular_window
@@ -25,7 +25,7 @@ def test_entries_are_the_shifted_kernel() -> None:
 
 
 @pytest.mark.parametrize(("size", "width"), [(10, 3), (10, 1), (9, 9), (8, 7), (2, 1)])
-def test_circular_window_is_centred(size: int, width: int) -> None:
+def test_circular_window_is_centered(size: int, width: int) -> None:
     matrix = dense(circular_window(size, width=width, inside=0.3, outside=0.02))
     for j in range(size):
         for i in range(size):
@@ -33,12 +33,10 @@ def test_circular_window_is_centred(size: int, width: int) -> None:
             assert matrix[j, i] == pytest.approx(0.3 if distance <= width // 2 else 0.02)
 
 
-@pytest.mark.parametrize(
-    "protocol", [GeneralizedRandomizedResponse, UnaryEncoding, OptimizedUnaryEncoding]
-)
+@pytest.mark.parametrize("protocol", [RandomizedResponse, UnaryEncoding, OptimizedUnaryEncoding])
 @pytest.mark.parametrize("size", [5, 50])
 def test_reports_of_a_pure_protocol_are_a_circular_convolution(
-    protocol: type[GeneralizedRandomizedResponse], size: int
+    protocol: type[RandomizedResponse], size: int
 ) -> None:
     operator = protocol(Categories(size), 1).channel.blocks[0].operator
     assert isinstance(operator, CompoundSymmetric)

@@ -18,7 +18,7 @@ from lapwing.linear.operators.regridding import Coarsened, Repeated
 from lapwing.linear.operators.stacked import dense
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.operators.toeplitz import SlidingTable
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 
 LAGS = 7
 

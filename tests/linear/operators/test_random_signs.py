@@ -52,7 +52,7 @@ def _tail_of_sets(held: np.ndarray, ones: int) -> float:
 def test_balanced_columns_are_uniformly_random_sets() -> None:
     numbers = column_numbers(3, 0, 20_000, 5)
     assert accepts(_tail_of_sets(smallest(numbers, 2), 2))
-    # With two bits of each number there are many ties, which favour the lower rows.
+    # With two bits of each number there are many ties, which favor the lower rows.
     assert not accepts(_tail_of_sets(smallest(numbers >> 30, 2), 2))
 
 

@@ -81,7 +81,7 @@ class TestLaw:
             assert not accepts(tail_of(drawn.astype(np.int64), scale)), name
 
     def test_dropping_interrupted_words_would_be_noticed(self):
-        # Short supplies favour draws of few words, which are small numbers.
+        # Short supplies favor draws of few words, which are small numbers.
         drawn = []
         source = seeded(3)
         while len(drawn) < 40_000:

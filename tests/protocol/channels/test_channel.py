@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lapwing import Block, Categories, Channel, Counts, GeneralizedRandomizedResponse
+from lapwing import Block, Categories, Channel, CountTally, RandomizedResponse
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
@@ -23,7 +23,7 @@ def two_groups() -> Channel:
 
 
 def test_a_block_offers_what_decoders_ask_for() -> None:
-    block = GeneralizedRandomizedResponse(DOMAIN, 1).channel.blocks[0]
+    block = RandomizedResponse(DOMAIN, 1).channel.blocks[0]
     mass = np.array([0.4, 0.3, 0.2, 0.1])
     assert block.outputs == 4 and block.share == 1
     assert block.mean(mass).sum() == pytest.approx(1)
@@ -61,16 +61,18 @@ def test_blocks_must_fit_the_domain_and_each_other() -> None:
 
 def test_a_channel_meets_its_own_tallies_only() -> None:
     channel = two_groups()
-    tally = Counts([np.array([1, 2, 0, 1]), np.array([3, 0, 0, 1])], [4, 3], "two groups")
+    tally = CountTally([np.array([1, 2, 0, 1]), np.array([3, 0, 0, 1])], [4, 3], "two groups")
     channel.check(tally)
     with pytest.raises(MismatchError, match="decode it with the survey that collected it"):
         channel.check(replace(tally, fingerprint="other"))
     with pytest.raises(MismatchError, match=r"sizes \[4, 4\], got \[4\]"):
-        channel.check(Counts([np.array([1, 2, 0, 1])], [4], "two groups"))
+        channel.check(CountTally([np.array([1, 2, 0, 1])], [4], "two groups"))
     with pytest.raises(MismatchError, match=r"got \[4, 3\]"):
-        channel.check(Counts([np.array([1, 2, 0, 1]), np.array([1, 1, 1])], [4, 3], "two groups"))
+        channel.check(
+            CountTally([np.array([1, 2, 0, 1]), np.array([1, 1, 1])], [4, 3], "two groups")
+        )
     with pytest.raises(TallyError, match="nothing to decode"):
-        channel.check(Counts([np.zeros(4, int), np.zeros(4, int)], [0, 0], "two groups"))
+        channel.check(CountTally([np.zeros(4, int), np.zeros(4, int)], [0, 0], "two groups"))
     with pytest.raises(TallyError, match="must sum to the 5 reports"):
         channel.check(replace(tally, reports=[5, 3]))
     with pytest.raises(TallyError, match="more than all 2 reports"):
@@ -78,4 +80,4 @@ def test_a_channel_meets_its_own_tallies_only() -> None:
 
 
 def test_a_group_that_nobody_joined_is_no_error() -> None:
-    two_groups().check(Counts([np.array([1, 2, 0, 1]), np.zeros(4, int)], [4, 0], "two groups"))
+    two_groups().check(CountTally([np.array([1, 2, 0, 1]), np.zeros(4, int)], [4, 0], "two groups"))

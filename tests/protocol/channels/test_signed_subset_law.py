@@ -17,7 +17,7 @@ from lapwing.linear.operators.stacked import dense
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from tests.false_alarms import (
     PEOPLE,
     REPEATS,
@@ -25,7 +25,7 @@ from tests.false_alarms import (
     moments_tail,
     multinomial_tail,
 )
-from tests.local.numerical.signed_sets import (
+from tests.randomizers.numerical.signed_sets import (
     SMALL,
     memberships,
     sent,
@@ -183,7 +183,7 @@ def test_expectation_maximization_climbs_to_the_truth(m: int) -> None:
     counts = np.rint(reports * block.mean(truth)).astype(np.int64)
     counts[0] += reports * m - counts.sum()
     rows = likelihood_rows(
-        randomizer.channel, Counts([counts], [reports], randomizer.channel.fingerprint)
+        randomizer.channel, CountTally([counts], [reports], randomizer.channel.fingerprint)
     )
     assert len(rows) == (1 if m == 1 else 2)
     mass, previous = np.full(8, 1 / 8), -math.inf

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing import Candidates, Categories, HashedTexts, Interval
+from lapwing import Candidates, Categories, HashedStrings, Interval
 from lapwing.documents import canonical
 from lapwing.errors import DomainError
 from lapwing.protocol.domains.domain_documents import build_domain
@@ -193,7 +193,7 @@ def test_what_has_an_order_is_a_list() -> None:
     ],
 )
 def test_what_is_no_list_of_values_is_said(values: Any, what: str) -> None:
-    for domain in (Categories(["a", "b"]), Interval(0, 1, bins=1), HashedTexts(8)):
+    for domain in (Categories(["a", "b"]), Interval(0, 1, bins=1), HashedStrings(8)):
         with pytest.raises(DomainError, match=f"must be a list or an array, got {what}"):
             domain.index(values)
 

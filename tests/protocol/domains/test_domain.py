@@ -240,7 +240,7 @@ def test_what_is_no_list_of_numbers_is_refused(domain: Any, values: Any) -> None
 def test_large_whole_numbers() -> None:
     domain = Interval(0, 2**60, bins=2**10, closed="left")
     values = np.array([0, 2**50 - 1, 2**50, 2**53 + 1, 2**60], dtype=np.int64)
-    # Below 2^53 float64 is exact; above, an edge's neighbours may be rounded on to the edge ...
+    # Below 2^53 float64 is exact; above, an edge's neighbors may be rounded on to the edge ...
     assert domain.index(values).tolist() == [0, 0, 1, 8, 1023]
     assert domain.index(values.astype(np.uint64)).tolist() == [0, 0, 1, 8, 1023]
     right = dataclasses.replace(domain, closed="right")

@@ -25,7 +25,7 @@ DOMAINS: dict[str, Any] = {
     "look-alike": lw.Categories(["1", 1, "2", 3, "b"], missing="category"),
     "other": lw.Categories(["b", "a", "rest", 7], other="rest"),
     "counted": lw.Categories(4, missing="category"),
-    "hashed": lw.HashedTexts(20, missing="category"),
+    "hashed": lw.HashedStrings(20, missing="category"),
 }
 TEXTS: list[list[Any]] = [
     ["a", "b", "a", "1", "b"],
@@ -160,12 +160,12 @@ def test_what_is_broken_is_left_to_the_loop() -> None:
 
 def test_surveys_and_summaries_take_them() -> None:
     domain = lw.Categories(["a", "b", "c"], missing="category")
-    survey = lw.Survey("x", lw.GeneralizedRandomizedResponse(domain, 1))
+    survey = lw.Survey("x", lw.RandomizedResponse(domain, 1))
     cells = ["a", "c", None, "b"] * 30
     series = pl.Series(cells)
     for values in (series, series.cast(pl.Categorical), pd.Series(cells, dtype="category")):
         made = survey.randomize(values, rng=lw.seeded(3))
         assert (made.data == survey.randomize(cells, rng=lw.seeded(3)).data).all()
-        assert lw.Summary.of_values(values, domain) == lw.Summary.of_values(cells, domain)
+        assert lw.ExactCounts.of_values(values, domain) == lw.ExactCounts.of_values(cells, domain)
     query = pl.LazyFrame({"v": cells}).select("v").collect()["v"]
-    assert lw.Summary.of_values(query, domain) == lw.Summary.of_values(cells, domain)
+    assert lw.ExactCounts.of_values(query, domain) == lw.ExactCounts.of_values(cells, domain)

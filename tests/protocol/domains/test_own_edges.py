@@ -161,7 +161,7 @@ def test_bins_of_ones_own_are_not_cut_anew() -> None:
 
 RANDOMIZERS = [
     lw.SquareWave, lw.MultiscaleWave, lw.Hierarchical, lw.HaarHadamard, lw.Wavelet,
-    lw.SubsetSelection, lw.OptimizedUnaryEncoding, lw.GeneralizedRandomizedResponse,
+    lw.SubsetSelection, lw.OptimizedUnaryEncoding, lw.RandomizedResponse,
 ]  # fmt: skip
 
 
@@ -189,7 +189,7 @@ def test_a_curators_bins_of_ones_own(mechanism: Any) -> None:
     domain = Interval(edges=[*AGES, 130])
     chosen = {} if mechanism is None else {"mechanism": mechanism}
     release = lw.release(
-        ages, domain, epsilon=4, delta="1e-6", neighbours="replace-one", rng=lw.seeded(1), **chosen
+        ages, domain, epsilon=4, delta="1e-6", neighbors="replace-one", rng=lw.seeded(1), **chosen
     )
     result = release.distribution
     for edge in AGES[1:]:

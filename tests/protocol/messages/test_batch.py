@@ -18,7 +18,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.batch import LARGEST_BATCH, MOST_BYTES, MOST_REPORTS, Batch
 from lapwing.protocol.messages.problems import Problem
 
-SURVEY = lw.Survey("x", lw.GeneralizedRandomizedResponse(lw.Categories(1000), 1), segments=["DE"])
+SURVEY = lw.Survey("x", lw.RandomizedResponse(lw.Categories(1000), 1), segments=["DE"])
 FP = SURVEY.fingerprint
 SEGMENTS = SURVEY.segments
 REPORTS = SURVEY.randomize([0, 1, 2], rng=seeded(1))

@@ -10,7 +10,7 @@ import lapwing as lw
 from lapwing.protocol.messages.reports import Reports
 
 UNIT = lw.Interval(0, 1, bins=4)
-RESPONSE = lw.GeneralizedRandomizedResponse(UNIT, 1)
+RESPONSE = lw.RandomizedResponse(UNIT, 1)
 
 
 def test_reports() -> None:
@@ -23,18 +23,18 @@ def test_reports() -> None:
 
 
 def test_summaries() -> None:
-    made = lw.Summary.of_values([0.1, 0.6], UNIT)
+    made = lw.ExactCounts.of_values([0.1, 0.6], UNIT)
     again = pickle.loads(pickle.dumps(made))
     assert made == again and hash(made) == hash(again)
-    other = lw.Summary.of_values([0.1, 0.1], UNIT)
+    other = lw.ExactCounts.of_values([0.1, 0.1], UNIT)
     # The hash of what is secret must not tell two counts apart.
     assert made != other and hash(made) == hash(other)
-    assert made != lw.Summary.of_values([0.1, 0.6], lw.Interval(0, 2, bins=4)) and made != 1
+    assert made != lw.ExactCounts.of_values([0.1, 0.6], lw.Interval(0, 2, bins=4)) and made != 1
 
 
 def test_releases() -> None:
-    made = lw.release([0.1] * 50, UNIT, neighbours="replace-one", epsilon=1).release
+    made = lw.release([0.1] * 50, UNIT, neighbors="replace-one", epsilon=1).release
     again = pickle.loads(pickle.dumps(made))
     assert made == again and hash(made) == hash(again)
-    other = lw.release([0.1] * 50, UNIT, neighbours="replace-one", epsilon=1).release
+    other = lw.release([0.1] * 50, UNIT, neighbors="replace-one", epsilon=1).release
     assert made != other and made != 1  # another identifier, other noise

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lapwing import Categories, Counts, LinearHashing, OptimizedUnaryEncoding, ReportLog, Survey
+from lapwing import Categories, CountTally, LinearHashing, OptimizedUnaryEncoding, Survey, TallyLog
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.privacy.sampling.randomness import seeded
@@ -43,27 +43,27 @@ def test_records_are_the_reports_sorted_as_numbers() -> None:
 def test_json_both_ways() -> None:
     marked = replace(LOG, survey="s" * 64)
     again = tally_from_document(json.loads(canonical(marked.to_document())))
-    assert isinstance(again, ReportLog)
+    assert isinstance(again, TallyLog)
     assert again == marked and hash(again) == hash(marked) and again.survey == marked.survey
     assert again + again == marked + marked
     empty = HASHING.tally(REPORTS[:0])
-    assert ReportLog.from_document(empty.to_document()) == empty and empty + LOG == LOG
+    assert TallyLog.from_document(empty.to_document()) == empty and empty + LOG == LOG
 
 
 def test_documents_of_both_kinds_are_told_apart() -> None:
-    counts = Counts([np.array([1, 2])], [3], "f")
-    assert isinstance(tally_from_document(counts.to_document()), Counts)
+    counts = CountTally([np.array([1, 2])], [3], "f")
+    assert isinstance(tally_from_document(counts.to_document()), CountTally)
     with pytest.raises(FormatError):
-        ReportLog.from_document(counts.to_document())
+        TallyLog.from_document(counts.to_document())
     with pytest.raises(FormatError):
-        Counts.from_document(LOG.to_document())
+        CountTally.from_document(LOG.to_document())
     with pytest.raises(FormatError, match="lapwing-tally"):
         tally_from_document({"format": "lapwing-survey"})
 
 
 def test_damaged_documents_are_refused() -> None:
     document = LOG.to_document()
-    unsorted = ReportLog([LOG.codes[::-1].copy()], LOG.width, LOG.fingerprint).to_document()
+    unsorted = TallyLog([LOG.codes[::-1].copy()], LOG.width, LOG.fingerprint).to_document()
     assert unsorted == document, "writing sorts"
     records = LOG.records()
     swapped = records[LOG.width :] + records[: LOG.width]
@@ -84,7 +84,7 @@ def test_damaged_documents_are_refused() -> None:
         {"randomizer": None},
         {"survey": 1},
     ]
-    refuses(ReportLog.from_document, document, changes)
+    refuses(TallyLog.from_document, document, changes)
 
 
 def test_foreign_logs_are_not_merged() -> None:
@@ -95,7 +95,7 @@ def test_foreign_logs_are_not_merged() -> None:
         LOG + replace(LOG, survey="another survey")
     with pytest.raises(MismatchError, match="one width"):
         LOG + replace(LOG, width=LOG.width + 1)
-    counts = Counts([np.array([1])], [1], LOG.fingerprint)
+    counts = CountTally([np.array([1])], [1], LOG.fingerprint)
     for mixed in (lambda: LOG + counts, lambda: counts + LOG):
         with pytest.raises(MismatchError, match="log of reports"):
             mixed()
@@ -116,7 +116,7 @@ def test_what_is_no_log_is_refused() -> None:
         ([np.array([256], dtype=np.uint64)], 1),
     ):
         with pytest.raises(TallyError):
-            ReportLog(mistaken(runs), width, "f")
+            TallyLog(mistaken(runs), width, "f")
 
 
 def test_frozen() -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing import Counts, LapwingError
+from lapwing import CountTally, LapwingError
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.protocol.messages.tally import LARGEST_COUNT
@@ -24,8 +24,8 @@ STEADY = settings(deadline=None, max_examples=200, derandomize=True)
 small_counts = st.lists(st.integers(0, 2**50), min_size=3, max_size=3)
 
 
-def counts(numbers: list[int], *, survey: str | None = "s", fingerprint: str = "f") -> Counts:
-    return Counts([np.array(numbers[:2]), np.array(numbers[2:])], [3, 4], fingerprint, survey)
+def counts(numbers: list[int], *, survey: str | None = "s", fingerprint: str = "f") -> CountTally:
+    return CountTally([np.array(numbers[:2]), np.array(numbers[2:])], [3, 4], fingerprint, survey)
 
 
 @STEADY
@@ -43,7 +43,7 @@ def test_any_order_gives_identical_bytes(parts: list[list[int]], random: Any) ->
 def test_documents_and_back() -> None:
     for survey in ("s", None):
         tally = counts([0, 5, LARGEST_COUNT], survey=survey)
-        again = Counts.from_document(json.loads(json.dumps(tally.to_document())))
+        again = CountTally.from_document(json.loads(json.dumps(tally.to_document())))
         assert again == tally and hash(again) == hash(tally)
         assert canonical(again.to_document()) == canonical(tally.to_document())
 
@@ -54,13 +54,13 @@ def test_equality_looks_at_everything() -> None:
     assert tally != counts([1, 2, 4])
     assert tally != counts([1, 2, 3], survey=None)
     assert tally != counts([1, 2, 3], fingerprint="g")
-    assert tally != Counts(tally.blocks, [3, 5], "f", "s")
+    assert tally != CountTally(tally.blocks, [3, 5], "f", "s")
     assert tally != "tally" and tally.__eq__("tally") is NotImplemented
 
 
 def test_nothing_can_be_changed() -> None:
     numbers = np.array([1, 2])
-    tally = Counts([numbers], [3], "f")
+    tally = CountTally([numbers], [3], "f")
     numbers[0] = 99
     assert tally.blocks[0].tolist() == [1, 2]
     with pytest.raises(ValueError, match="read-only"):
@@ -73,12 +73,12 @@ def test_nothing_can_be_changed() -> None:
         counts([1, 2, 3], survey="t"),
         counts([1, 2, 3], survey=None),
         counts([1, 2, 3], fingerprint="g"),
-        Counts([np.array([1, 2, 3])], [7], "f", "s"),
-        Counts([np.array([1, 2]), np.array([3, 4])], [3, 4], "f", "s"),
-        Counts([np.array([1]), np.array([3])], [3, 4], "f", "s"),
+        CountTally([np.array([1, 2, 3])], [7], "f", "s"),
+        CountTally([np.array([1, 2]), np.array([3, 4])], [3, 4], "f", "s"),
+        CountTally([np.array([1]), np.array([3])], [3, 4], "f", "s"),
     ],
 )
-def test_what_does_not_belong_is_not_merged(other: Counts) -> None:
+def test_what_does_not_belong_is_not_merged(other: CountTally) -> None:
     with pytest.raises(MismatchError):
         counts([1, 2, 3]) + other
 
@@ -112,11 +112,11 @@ def test_only_tallies_are_added() -> None:
 )
 def test_counts_that_no_reports_can_give(blocks: Any, reports: Any) -> None:
     with pytest.raises(TallyError):
-        Counts([np.array(block) for block in blocks], reports, "f")
+        CountTally([np.array(block) for block in blocks], reports, "f")
 
 
 def test_a_sum_that_json_cannot_hold_is_refused() -> None:
-    tally = Counts([np.array([LARGEST_COUNT])], [1], "f")
+    tally = CountTally([np.array([LARGEST_COUNT])], [1], "f")
     with pytest.raises(TallyError, match="2\\^53"):
         tally + tally
 
@@ -150,25 +150,25 @@ VALID = counts([1, 2, 3]).to_document()
 )
 def test_wrong_content_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(FormatError):
-        Counts.from_document({**VALID, **change})
+        CountTally.from_document({**VALID, **change})
 
 
 @pytest.mark.parametrize("key", VALID)
 def test_no_key_may_be_absent(key: str) -> None:
     with pytest.raises(FormatError):
-        Counts.from_document({k: v for k, v in VALID.items() if k != key})
+        CountTally.from_document({k: v for k, v in VALID.items() if k != key})
 
 
 @STEADY
 @given(junk)
 def test_junk_is_refused(document: Any) -> None:
     with pytest.raises(FormatError):
-        Counts.from_document(document)
+        CountTally.from_document(document)
 
 
 @STEADY
 @given(damaged(VALID))
 def test_a_damaged_tally_loads_or_is_refused(document: dict[str, Any]) -> None:
     with contextlib.suppress(LapwingError):
-        again = Counts.from_document(copy.deepcopy(document))
+        again = CountTally.from_document(copy.deepcopy(document))
         assert again.to_document() == document

@@ -30,9 +30,7 @@ INCOME = lw.Survey(
     segments=["north", "south"],
     segment_minimum=100,
 )
-BIRDS = lw.Survey(
-    "Birds", lw.GeneralizedRandomizedResponse(lw.Categories(["lapwing", "snipe", "curlew"]), 2)
-)
+BIRDS = lw.Survey("Birds", lw.RandomizedResponse(lw.Categories(["lapwing", "snipe", "curlew"]), 2))
 DAYS = lw.Survey(
     "Days", lw.SquareWave(lw.Interval("2026-01-01", "2026-12-31", bins=52, unit="date"), 2)
 )
@@ -108,7 +106,7 @@ def opened(place: Place, *, analyst: bool = True, **options: Any) -> Iterator[An
 
 def settled(page: Any) -> None:
     """Wait until all that is fetched is in the page."""
-    page.wait_for_selector("#result [aria-labelledby]", state="attached")
+    page.wait_for_selector("#result [aria-labeledby]", state="attached")
     page.wait_for_selector("[data-load], [aria-busy]", state="detached")
 
 
@@ -309,11 +307,11 @@ def test_a_visitor_sees_the_bytes_before_they_are_sent_and_answers_once(place: P
         )
         page.goto(address)
         page.wait_for_selector("[data-ready]")
-        page.click("#randomise")
+        page.click("#randomize")
         page.wait_for_selector("#wrong:not([hidden])")
         assert page.inner_text("#wrong") == "Give an answer first."
         page.get_by_label("curlew").check()
-        page.click("#randomise")
+        page.click("#randomize")
         page.wait_for_selector("#report:not([hidden])")
         assert page.evaluate("document.activeElement.id") == "h-report"
         shown = bytes.fromhex(page.inner_text("#bytes"))
@@ -328,7 +326,7 @@ def test_a_visitor_sees_the_bytes_before_they_are_sent_and_answers_once(place: P
         assert [sent for _, sent in uploads] == [shown]
         page.reload()
         page.wait_for_selector("#status:has-text('Sent and stored')")
-        assert page.is_disabled("#randomise") and not page.is_visible("#send")
+        assert page.is_disabled("#randomize") and not page.is_visible("#send")
         assert page.inner_text("#spent") == "1 answer, an epsilon of 2 of 20 in all."
 
 
@@ -348,7 +346,7 @@ def test_a_report_that_is_not_to_be_sent_never_is(place: Place) -> None:
         other.goto(f"{place.address}/take-part/{BIRDS.fingerprint}")
         other.wait_for_selector("[data-ready]")
         other.get_by_label("snipe").check()
-        other.click("#randomise")
+        other.click("#randomize")
         other.wait_for_selector("#others:not([hidden])")
         assert "One earlier report" in other.inner_text("#others")
         other.close()
@@ -364,14 +362,14 @@ def test_a_visitor_who_allows_less_is_asked_for_nothing(place: Place) -> None:
         page.click("summary")
         page.fill("#most", "1")
         page.get_by_label("snipe").check()
-        page.click("#randomise")
+        page.click("#randomize")
         page.wait_for_selector("#wrong:not([hidden])")
         assert "epsilon" in page.inner_text("#wrong") and not page.is_visible("#report")
         page.fill("#most", "much")
-        page.click("#randomise")
+        page.click("#randomize")
         page.wait_for_selector("#wrong:has-text('mostEpsilon')")
         page.fill("#most", "4")
-        page.click("#randomise")
+        page.click("#randomize")
         page.wait_for_selector("#report:not([hidden])")
 
 
@@ -382,11 +380,11 @@ def test_an_answer_from_outside_costs_nothing_until_it_is_meant(place: Place) ->
             page.goto(f"{place.address}/take-part/{survey.fingerprint}")
             page.wait_for_selector("[data-ready]")
             page.fill("#value", answer)
-            page.click("#randomise")
+            page.click("#randomize")
             page.wait_for_selector("#wrong:not([hidden])")
             assert said in page.inner_text("#wrong")
             assert not page.is_visible("#report") and not page.is_visible("#ledger")
-            page.click("#randomise")
+            page.click("#randomize")
             page.wait_for_selector("#report:not([hidden])")
             assert page.inner_text("#spent") == f"1 answer, an epsilon of {cost} of 20 in all."
 
@@ -402,7 +400,7 @@ def test_nothing_is_spent_on_an_epoch_that_has_ended(place: Place) -> None:
             page.select_option("#epoch", "short")
             desk.post(f"{path}/close").raise_for_status()
         page.get_by_label("snipe").check()
-        page.click("#randomise")
+        page.click("#randomize")
         page.wait_for_selector("#wrong:not([hidden])")
         assert "takes no reports now" in page.inner_text("#wrong")
         assert not page.is_visible("#report") and not page.is_visible("#ledger")

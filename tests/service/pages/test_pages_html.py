@@ -17,7 +17,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.batch import Batch
-from lapwing.service.pages.plain_words import learnt_at_most
+from lapwing.service.pages.plain_words import learned_at_most
 from lapwing.service.security import COOKIE
 from lapwing.service.settings import Settings
 from tests.service.one_collector import ADMIN, ANALYST, Site, batch_of, labels_survey, site
@@ -26,7 +26,7 @@ NASTY = "<script>alert(1)</script>\"' & co"
 NUMBERS = lw.Survey(NASTY, lw.SquareWave(lw.Interval(0, 80, bins=32, atoms=[0]), epsilon=3))
 LABELS = lw.Survey(
     "birds",
-    lw.GeneralizedRandomizedResponse(lw.Categories([NASTY, "snipe", "curlew"]), 3),
+    lw.RandomizedResponse(lw.Categories([NASTY, "snipe", "curlew"]), 3),
     segments=[f"north {NASTY}", "south"],
     segment_minimum=50,
 )
@@ -81,18 +81,18 @@ def check_page(answer: httpx.Response) -> Elements:
         for name in ("src", "href", "action"):
             assert (attributes.get(name) or "/")[0] in "/#", "nothing comes from elsewhere"
     assert elements.all("html")[0]["lang"] == "en"
-    labelled = {label["for"] for label in elements.all("label")}
+    labeled = {label["for"] for label in elements.all("label")}
     for tag in ("input", "select"):
         for field in elements.all(tag):
             if field.get("type") != "hidden" and "hidden" not in field:
-                assert field["id"] in labelled
+                assert field["id"] in labeled
     heights = [int(tag[1]) for tag, _ in elements.found if re.fullmatch("h[1-6]", tag)]
     assert heights[0] == 1 and heights.count(1) == 1
     assert all(below - above <= 1 for above, below in pairwise(heights))
     ids = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
     assert len(ids) == len(set(ids))
     for _, attributes in elements.found:
-        for name in ("aria-labelledby", "aria-describedby"):
+        for name in ("aria-labeledby", "aria-describedby"):
             assert name not in attributes or attributes[name] in ids
     return elements
 
@@ -446,7 +446,7 @@ def test_take_part_has_an_input_that_fits(tmp_path: Path) -> None:
 
 
 def test_what_an_observer_learns_is_the_bound_of_the_odds() -> None:
-    half = learnt_at_most(
+    half = learned_at_most(
         lw.Survey("a", lw.SquareWave(lw.Interval(0, 1, bins=4), 1)).guarantee.epsilon
     )
     assert half[-1] == {"before": "50 %", "most": "73.1 %", "least": "26.9 %"}

@@ -12,9 +12,9 @@ from benchmarks.verdicts import Cell, Claim
 Row = Mapping[str, Any]
 
 BASELINES = ("RR", "RAPPOR", "SS", "HR")
-STEPS = {"norm": "clip-and-normalise", "proj": "simplex"}
+STEPS = {"norm": "clip-and-normalize", "proj": "simplex"}
 
-PUBLISHED, NORMALISED = "CP as printed", "CP, normalised"
+PUBLISHED, NORMALIZED = "CP as printed", "CP, normalized"
 SAME = ("SS, s known", "HR, s known", "CP published matrix, s known", "CP balanced, s known")
 UNKNOWN = ("SS, s unknown", "CP balanced, s unknown")
 
@@ -76,11 +76,11 @@ def _second(rows: Sequence[Row]) -> list[Claim]:
         for key in BASELINES
     }
     improved = "; ".join(f"{key} {min(r):.2f} to {max(r):.2f}" for key, r in better.items())
-    steps = [mean(row, NORMALISED) / mean(row, PUBLISHED) for row in rows]
+    steps = [mean(row, NORMALIZED) / mean(row, PUBLISHED) for row in rows]
     return [
         Claim(
             "In the default setting the error of our method is 2-10 times lower than all baseline "
-            "methods [with their own normalisation].",
+            "methods [with their own normalization].",
             [beats(row, PUBLISHED, named("norm"), factor=0.5) for row in rows],
             f"Counted where it is at least 2 times lower than the best: {_span(own)}, at least 2 "
             f"in {sum(gain >= 2 for gain in own)} of {len(rows)}.",
@@ -104,13 +104,13 @@ def _second(rows: Sequence[Row]) -> list[Claim]:
                 if key != "RR"
                 for row in rows
             ],
-            f"Projected over normalised: {improved}.",
+            f"Projected over normalized: {improved}.",
             where="figure 2",
         ),
         Claim(
             "For our method, the simple normalization decoder has already achieved similar "
             "accuracy.",
-            [alike(row, NORMALISED, PUBLISHED, LITTLE) for row in rows],
+            [alike(row, NORMALIZED, PUBLISHED, LITTLE) for row in rows],
             f"{_last(steps)}",
             where="figure 2",
         ),
@@ -120,15 +120,15 @@ def _second(rows: Sequence[Row]) -> list[Claim]:
 def _last(steps: Sequence[float]) -> str:
     close = sum(abs(step - 1) <= 0.1 for step in steps)
     return (
-        f"Counted within a factor of {LITTLE}: normalised over projected {min(steps):.2f} to "
+        f"Counted within a factor of {LITTLE}: normalized over projected {min(steps):.2f} to "
         f"{max(steps):.2f}, within 10 % in {close} of {len(steps)}. Where it is below 1, the "
         "projection on the whole simplex has spread what was missing over all symbols."
     )
 
 
 def _third(rows: Sequence[Row]) -> list[Claim]:
-    steps = [mean(row, NORMALISED) / mean(row, PUBLISHED) for row in rows]
-    own = gains(rows, NORMALISED, named("norm"))
+    steps = [mean(row, NORMALIZED) / mean(row, PUBLISHED) for row in rows]
+    own = gains(rows, NORMALIZED, named("norm"))
     projected = gains(rows, PUBLISHED, named("proj"))
     by_epsilon = {
         epsilon: [
@@ -142,15 +142,15 @@ def _third(rows: Sequence[Row]) -> list[Claim]:
     return [
         Claim(
             "The type of decoder has little effect on the performance of our estimation algorithm.",
-            [alike(row, NORMALISED, PUBLISHED, LITTLE) for row in rows],
+            [alike(row, NORMALIZED, PUBLISHED, LITTLE) for row in rows],
             _last(steps),
             where="figure 3",
         ),
         Claim(
             "Our method can always achieve good performance for different ε regardless of the "
             "decoder.",
-            [beats(row, one, named("norm")) for row in rows for one in (NORMALISED, PUBLISHED)],
-            "Counted against the baselines with their own normalisation, which normalised CP is "
+            [beats(row, one, named("norm")) for row in rows for one in (NORMALIZED, PUBLISHED)],
+            "Counted against the baselines with their own normalization, which normalized CP is "
             f"{_span(own)} below. Against projected ones, of which the sentence does not speak, CP "
             f"as printed has the smaller error in {told}.",
             where="figure 3",
@@ -158,7 +158,7 @@ def _third(rows: Sequence[Row]) -> list[Claim]:
         Claim(
             "The improvement mainly comes from compressive privatization, rather than the choice "
             "of decoder.",
-            [beats(row, NORMALISED, named("norm"), factor=0.5) for row in rows],
+            [beats(row, NORMALIZED, named("norm"), factor=0.5) for row in rows],
             "With the decoder of the baselines' own code on both sides; counted below half of "
             "their error. What s known does for everybody is shown below.",
             where="figure 3",

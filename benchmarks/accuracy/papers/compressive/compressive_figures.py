@@ -12,7 +12,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.papers.compressive.compressive_claims import (
     BASELINES,
-    NORMALISED,
+    NORMALIZED,
     PUBLISHED,
     SAME,
     STEPS,
@@ -28,7 +28,7 @@ from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure, table
 from lapwing.decoders.structured.compressive_estimate import CompressiveEstimate
 from lapwing.decoders.unbiased.normalization import clipped
-from lapwing.local.categorical.hadamard_response import published_blocks
+from lapwing.randomizers.categorical.hadamard_response import published_blocks
 
 __all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 
@@ -76,7 +76,7 @@ def randomizers(symbols: int, outputs: int, epsilon: Any, seed: int) -> dict[str
     domain = lw.Categories(symbols)
     matrix = "rademacher" if epsilon <= 1 else "medium"
     return {
-        "RR": lw.GeneralizedRandomizedResponse(domain, epsilon),
+        "RR": lw.RandomizedResponse(domain, epsilon),
         "RAPPOR": lw.UnaryEncoding(domain, epsilon),
         "SS": lw.SubsetSelection(domain, epsilon),
         "HR": lw.HadamardResponse(domain, epsilon, blocks=published_blocks(symbols, epsilon)),
@@ -106,7 +106,7 @@ def printed(sparsity: int, epsilon: float) -> Callable[..., dict[str, Any]]:
 
     def decode(channel: Any, tally: Any) -> dict[str, Any]:
         answer = Both(sparsity=sparsity, regime=regime).decode(channel, tally)
-        return {PUBLISHED: answer, NORMALISED: _Shares(clipped(found[-1]))}
+        return {PUBLISHED: answer, NORMALIZED: _Shares(clipped(found[-1]))}
 
     return decode
 
@@ -253,7 +253,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         said.setdefault(one.where, []).append(one.line())
     second, third = measured["figure_2"], measured["figure_3"]
     same = [row for row in second if SAME[0] in row["methods"]]
-    names = [*named("norm"), *named("proj"), PUBLISHED, NORMALISED]
+    names = [*named("norm"), *named("proj"), PUBLISHED, NORMALIZED]
     return "\n\n".join(
         [
             f"Xiong et al. 2021, section 5. {settings['symbols']:,} symbols, m = "

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.accuracy.papers.compressive.compressive_claims import (
     BASELINES,
-    NORMALISED,
+    NORMALIZED,
     PUBLISHED,
     SAME,
 )
@@ -18,8 +18,8 @@ from benchmarks.accuracy.papers.drawing import Picture, along, curves, legend, p
 
 Measured = Mapping[str, Any]
 
-KNOWN = [*BASELINES, PUBLISHED, NORMALISED, SAME[0]]
-"""A method has one colour, whatever the last step of its panel is."""
+KNOWN = [*BASELINES, PUBLISHED, NORMALIZED, SAME[0]]
+"""A method has one color, whatever the last step of its panel is."""
 
 
 def structure(_: Measured) -> Any:
@@ -38,8 +38,8 @@ def structure(_: Measured) -> Any:
         ax.annotate(
             "", (right - 0.055, y), (left + 0.055, y), arrowprops={"arrowstyle": "->"}, zorder=0
         )
-    for x, y, text, colour in steps:
-        box = {"boxstyle": "round,pad=0.5", "facecolor": colour, "edgecolor": "#1f4e5f"}
+    for x, y, text, color in steps:
+        box = {"boxstyle": "round,pad=0.5", "facecolor": color, "edgecolor": "#1f4e5f"}
         ax.text(x, y, text, ha="center", va="center", fontsize=8.5, bbox=box)
     box = {"boxstyle": "round,pad=0.5", "facecolor": "#f7ecd2", "edgecolor": "#e0a030"}
     public = "public: ε and the signs A (m × k), column x is the set C_x, from a seed"
@@ -67,7 +67,7 @@ def _panels(rows: Sequence[Measured], key: str, number: int, label: str) -> Any:
                 for key_ in BASELINES
             }
             # CP with its own two last steps stands in both rows, as in the paper.
-            found |= along(here, key, [PUBLISHED, NORMALISED], "l1")
+            found |= along(here, key, [PUBLISHED, NORMALIZED], "l1")
             having = [row for row in here if SAME[0] in row["methods"]]
             if line:
                 found |= along(having, key, [SAME[0]], "l1")
@@ -88,7 +88,7 @@ def _l1(row: Measured) -> dict[str, Any]:
 
 
 def by_people(measured: Measured) -> Any:
-    """Return figure 2: L1 errors by number of people, for baselines normalised and projected."""
+    """Return figure 2: L1 errors by number of people, for baselines normalized and projected."""
     return _panels(measured["figure_2"], "people", 2, "people, millions")
 
 

@@ -23,8 +23,8 @@ from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.sparse_populations import POPULATIONS, drawn, errors, even
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure, table
-from lapwing.local.categorical.compressive_matrix import recommended_outputs
-from lapwing.local.categorical.hadamard_response import published_blocks
+from lapwing.randomizers.categorical.compressive_matrix import recommended_outputs
+from lapwing.randomizers.categorical.hadamard_response import published_blocks
 
 __all__ = ["FULL", "INDEX", "QUICK", "TITLE", "claims", "measure", "section"]
 

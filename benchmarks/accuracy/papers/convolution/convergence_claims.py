@@ -62,7 +62,7 @@ def _data(data: Mapping[str, Any]) -> list[Claim]:
         Claim(
             "The Taxi dataset is relatively smooth, while the RP Taxi dataset and Kosarak are not.",
             [verdicts.certain(bool(10 * moved < shuffled))],
-            f"Neighbours differ by {moved:.3g} in all on {SMOOTH}, and by {shuffled:.3g} on "
+            f"Neighbors differ by {moved:.3g} in all on {SMOOTH}, and by {shuffled:.3g} on "
             f"{PERMUTED}. The most frequent value of {ITEMS} has {falls:.1f} times the tenth's "
             f"people; the paper's counts give {PRINTED_CLICKS:.1f}.",
             where="figure 2",

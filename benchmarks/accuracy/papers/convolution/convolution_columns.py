@@ -14,7 +14,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
 from benchmarks.accuracy.papers.figure_columns import (
-    Counts,
+    CountTally,
     Population,
     Vector,
     beta52,
@@ -37,7 +37,7 @@ TRIPS, CLICKS = 2_834_264, 8_019_015
 """Values in the paper's taxi and Kosarak columns."""
 
 OWN_TRIPS, OWN_CLICKS = "taxi_2021_06", "kosarak_fimi"
-"""The paper's files by their names in the data catalogue."""
+"""The paper's files by their names in the data catalog."""
 
 SMOOTH, ROUGH, PERMUTED, ITEMS = "taxi", "taxi, rows as they are", "taxi, permuted", "kosarak"
 MINUTES = 5
@@ -55,7 +55,7 @@ PRINTED = {"OUE": 763, "KRR": 1676}
 """Significance thresholds as section V-E prints them."""
 
 ORACLES: dict[str, Callable[..., Randomizer]] = {
-    "KRR": lw.GeneralizedRandomizedResponse,
+    "KRR": lw.RandomizedResponse,
     "OUE": lw.OptimizedUnaryEncoding,
 }
 
@@ -65,11 +65,11 @@ class Known:
     """Shares of the people by value, the values by falling share, and how many people there are."""
 
     shares: Vector
-    order: Counts
+    order: CountTally
     people: int
 
     @classmethod
-    def of(cls, counts: Counts) -> Known:
+    def of(cls, counts: CountTally) -> Known:
         """Return what is known from counts."""
         people = int(counts.sum())
         return cls(counts / people, np.argsort(-counts, kind="stable"), people)

@@ -330,11 +330,11 @@ def _blind(one: Population, bins: int, epsilon: float, repeats: int, seed: int) 
         found["support"].append(over(guessed, bits.channel, tally))
         probe = np.zeros(bins, dtype=np.int64)
         probe[0] = OF_ONE_INPUT
-        learnt = channel_from_one_input(
+        learned = channel_from_one_input(
             domain, lw.simulate(response, probe, rng=rng), value=domain.low
         )
         found["one_input"].append(
-            over(learnt, response.channel, lw.simulate(response, counts, rng=rng))
+            over(learned, response.channel, lw.simulate(response, counts, rng=rng))
         )
     return {"epsilon": epsilon, **kept_figures({"blind": found})["blind"]}
 

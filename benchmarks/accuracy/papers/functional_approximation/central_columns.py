@@ -18,14 +18,14 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
     laws,
 )
 from benchmarks.datasets import Column, load, load_own
-from lapwing.central.adaptive_quantiles import AdaptiveQuantiles, noisy_answers
-from lapwing.central.histogram_query import HistogramQuery
-from lapwing.central.matching_pursuit import MatchingPursuit, pursue
-from lapwing.central.polynomial_projection import PolynomialProjection
+from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles, noisy_answers
+from lapwing.mechanisms.histogram_query import HistogramQuery
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit, pursue
+from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
 from lapwing.protocol.release import Release
 
 SMOOTH = ("normal", "lognormal", "beta")
@@ -98,15 +98,15 @@ class People:
         assert self.column is not None and self.column.values is not None
         return rng.choice(self.column.values, people, replace=False)
 
-    def summarized(self, people: int, *, seed: Sequence[int]) -> Summary:
+    def summarized(self, people: int, *, seed: Sequence[int]) -> ExactCounts:
         """Return the summary of so many people."""
-        return Summary.of_values(self.draw(people, seed=seed), self.domain)
+        return ExactCounts.of_values(self.draw(people, seed=seed), self.domain)
 
-    def own_cdf(self, summary: Summary) -> Vector:
+    def own_cdf(self, summary: ExactCounts) -> Vector:
         """Return the distribution function of the people themselves."""
         return empirical(summary)
 
-    def cdf(self, summary: Summary) -> Vector:
+    def cdf(self, summary: ExactCounts) -> Vector:
         """Return what distances are taken to: the law, or the people themselves."""
         if self.law is None:
             return empirical(summary)
@@ -131,7 +131,7 @@ def _real(name: str) -> Column:
     return load_own(own) or load(instead)
 
 
-def without_noise(release: Release, summary: Summary) -> Release:
+def without_noise(release: Release, summary: ExactCounts) -> Release:
     """Return a release's mechanism run without noise, for reference curves: no privacy at all."""
     mechanism = release.mechanism
     if isinstance(mechanism, MatchingPursuit):

@@ -212,7 +212,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
 
     return "\n\n".join(
         [
-            f"Replace-one neighbours, δ = n^-1.5, s = {settings['terms']} terms, "
+            f"Replace-one neighbors, δ = n^-1.5, s = {settings['terms']} terms, "
             f"{settings['repeats']} repeats as in the paper, {settings['bins']} symbols (366 days "
             f"of a year), distances on [-1, 1], ± standard error; n = {PEOPLE:,} of a law. Of a "
             "real column different rows, with distances to themselves. *Nested*: 109 B-splines of "

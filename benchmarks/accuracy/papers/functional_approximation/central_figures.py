@@ -177,7 +177,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             central_index.index(),
-            f"{settings['people']:,} people, replace-one neighbours, δ = "
+            f"{settings['people']:,} people, replace-one neighbors, δ = "
             f"{measured['delta']:.1e}, {settings['repeats']} paired repeats as in the paper, "
             "distances to the law the people were drawn from, on [-1, 1]: N(0, 1) / 5, "
             "Lognormal(0, 0.5) / 4 - 1, 2 Beta(10, 2) - 1 (the paper does not say its scaling), "

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.central.histogram_query import HistogramQuery
-from lapwing.central.matching_pursuit import MatchingPursuit
-from lapwing.central.polynomial_projection import PolynomialProjection
-from lapwing.central.prefix_sums import PrefixSums
-from lapwing.central.sum_tree import SumTree
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.mechanisms.histogram_query import HistogramQuery
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit
+from lapwing.mechanisms.polynomial_projection import PolynomialProjection
+from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.distribution import Distribution
 
@@ -130,7 +130,7 @@ class Method:
             epsilon = epsilon / self.mechanism.claimed_epsilon(domain, one)
         return Promise("replace-one", epsilon=epsilon, delta=Fraction(0) if self.pure else delta)
 
-    def release(self, summary: Summary, epsilon: float, delta: float, *, seed: int) -> Release:
+    def release(self, summary: ExactCounts, epsilon: float, delta: float, *, seed: int) -> Release:
         """Return a seeded release."""
         promise = self.promise(summary.domain, Fraction(str(epsilon)), Fraction(str(float(delta))))
         return self.mechanism.release(summary, promise, rng=seeded(seed))
@@ -163,7 +163,7 @@ METHODS: dict[str, Method] = {
 }
 PAPER = ("HQ 40, steps", "AQ 80", "AQ 80, Laplace", "PP 6, moments", "MP 6, its true cost")
 """The paper's four with a budget that is what it says; AQ in both ways of adding up; PP with
-the tight sensitivity, which favours it."""
+the tight sensitivity, which favors it."""
 
 
 def distances(result: Distribution, cdf: Vector) -> dict[str, float]:
@@ -186,12 +186,12 @@ def of_gap(gap: Vector) -> dict[str, float]:
     }
 
 
-def summarized(law: Law, people: int, *, seed: Sequence[int]) -> Summary:
+def summarized(law: Law, people: int, *, seed: Sequence[int]) -> ExactCounts:
     """Return the summary of people drawn from a law."""
-    return Summary.of_values(law.draw(people, np.random.default_rng(list(seed))), DOMAIN)
+    return ExactCounts.of_values(law.draw(people, np.random.default_rng(list(seed))), DOMAIN)
 
 
-def empirical(summary: Summary) -> Vector:
+def empirical(summary: ExactCounts) -> Vector:
     """Return the distribution function of the people themselves."""
     held = summary.domain.left.size
     cdf: Vector = np.cumsum(summary.counts[:held]) / summary.people

@@ -43,16 +43,16 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
 from benchmarks.markdown import figure, listed, table, uncertain
 from benchmarks.summaries import mean_and_error
 from benchmarks.verdicts import Cell, Claim, certain, less
-from lapwing.central.polynomial_projection import (
+from lapwing.decoders.releases.prefix_estimate import prefix_estimate
+from lapwing.linear.function_families import fourier, legendre, orthonormal, splines
+from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.mechanisms.polynomial_projection import (
     UNIT,
     PolynomialProjection,
     Shape,
     lemma_6,
 )
-from lapwing.decoders.releases.prefix_estimate import prefix_estimate
-from lapwing.linear.function_families import fourier, legendre, orthonormal, splines
-from lapwing.linear.operators.curve_answers import CurveAnswers
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 
 TITLE = "The functional-approximation paper: projection (figures 2, 10-12)"
@@ -246,7 +246,7 @@ def projected(name: str, count: int, cdf: Vector) -> Vector:
 def _bases(column: People, seed: int) -> list[dict[str, Any]]:
     """Return errors of projecting one empirical distribution function, without privacy."""
     summary = column.summarized(PEOPLE, seed=[number("bases", seed)])
-    cdf = centred(summary)
+    cdf = centered(summary)
     return [
         {
             "basis": name,
@@ -261,7 +261,7 @@ def _bases(column: People, seed: int) -> list[dict[str, Any]]:
     ]
 
 
-def centred(summary: Summary) -> Vector:
+def centered(summary: ExactCounts) -> Vector:
     """Return the empirical distribution function at the middles of the symbols."""
     held = summary.domain.left.size
     counts = summary.counts[:held]
@@ -372,7 +372,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the sweeps, the noise, the isotonic step and the bases."""
     return "\n\n".join(
         [
-            f"Replace-one neighbours, ε = {settings['epsilon']:g}, δ = n^-1.5, "
+            f"Replace-one neighbors, ε = {settings['epsilon']:g}, δ = n^-1.5, "
             f"{settings['repeats']} repeats as in the paper, distances to the law on [-1, 1], ± "
             "standard error, isotonic step last. *Algorithm 1*: Gaussian noise on raw moments, "
             "calibrated to lemma 6. *Tight moments*: the same with their exact sensitivity. "

@@ -17,19 +17,19 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
     Method,
 )
 from benchmarks.accuracy.papers.functional_approximation.central_sweeps import number
-from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.central.continual_prefix_sums import RunningPrefixSums
-from lapwing.central.matching_pursuit import MatchingPursuit
-from lapwing.central.polynomial_projection import PolynomialProjection
-from lapwing.central.prefix_sums import PrefixSums
-from lapwing.central.pursuit_site import PursuitSite, pursuit_of_sites
-from lapwing.central.quantile_site import QuantileSite, quantiles_of_sites
-from lapwing.central.repeated_promise import promise_of_each
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit
+from lapwing.mechanisms.polynomial_projection import PolynomialProjection
+from lapwing.mechanisms.prefix_sums import PrefixSums
+from lapwing.mechanisms.pursuit_site import PursuitSite, pursuit_of_sites
+from lapwing.mechanisms.quantile_site import QuantileSite, quantiles_of_sites
+from lapwing.mechanisms.repeated_promise import promise_of_each
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, seeded
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 
 RUNNING = "prefix sums, running"
@@ -71,7 +71,7 @@ class Traffic:
 
 
 def from_sites(
-    method: Method, sites: Sequence[Summary], promise: Promise, *, seed: int
+    method: Method, sites: Sequence[ExactCounts], promise: Promise, *, seed: int
 ) -> tuple[Release, Traffic]:
     """Return the release of all sites, each with noise of its own for the whole promise.
 
@@ -98,12 +98,12 @@ def from_sites(
     return total, Traffic(1, total.answers.size, 0)
 
 
-def _sources(sites: Sequence[Summary], seed: int) -> list[RandomSource]:
+def _sources(sites: Sequence[ExactCounts], seed: int) -> list[RandomSource]:
     return [seeded(number(seed, place)) for place in range(len(sites))]
 
 
 def after_rounds(
-    method: Method, rounds: Sequence[Summary], promise: Promise, *, seed: int
+    method: Method, rounds: Sequence[ExactCounts], promise: Promise, *, seed: int
 ) -> Release:
     """Return what is published after the last round of newly collected people.
 
@@ -117,14 +117,14 @@ def after_rounds(
         return _running(mechanism, rounds, promise, _sources(rounds, seed))
     if mechanism.linear:
         return from_sites(method, rounds, promise, seed=seed)[0]
-    everyone: Summary = sum(rounds[1:], rounds[0])
+    everyone: ExactCounts = sum(rounds[1:], rounds[0])
     share = promise_of_each(mechanism, everyone.domain, promise, releases=len(rounds))
     return mechanism.release(everyone, share, rng=seeded(seed))
 
 
 def _running(
     mechanism: RunningPrefixSums,
-    rounds: Sequence[Summary],
+    rounds: Sequence[ExactCounts],
     promise: Promise,
     sources: Sequence[RandomSource],
 ) -> Release:
@@ -155,7 +155,7 @@ def running(rounds: int) -> Method:
     return Method(RunningPrefixSums(rounds), decoder=StepPursuit(band=False))
 
 
-def multiplier(summaries: Sequence[Summary], promise: Promise) -> dict[str, float]:
+def multiplier(summaries: Sequence[ExactCounts], promise: Promise) -> dict[str, float]:
     """Return the noise after all rounds, in those of one release: running, and added."""
     once = PrefixSums().release(summaries[0], promise, rng=seeded(1))
     last = after_rounds(running(len(summaries)), summaries, promise, seed=1)

@@ -26,7 +26,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
 )
 from benchmarks.markdown import listed
 from benchmarks.verdicts import Claim
-from lapwing.central.matching_pursuit import MatchingPursuit
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 
 TITLE = "The functional-approximation paper: matching pursuit (figures 3, 13-15)"
 FULL: dict[str, Any] = {
@@ -149,7 +149,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the sweeps."""
     return "\n\n".join(
         [
-            f"Replace-one neighbours, δ = n^-1.5, ε = {settings['epsilon']:g}, "
+            f"Replace-one neighbors, δ = n^-1.5, ε = {settings['epsilon']:g}, "
             f"{settings['repeats']} repeats as in the paper, {settings['bins']} symbols, distances "
             "to the law on [-1, 1], ± standard error, isotonic step last. *As printed*, starred: "
             "Algorithm 2 with the budget of theorem 4, which is not what it costs; a function may "

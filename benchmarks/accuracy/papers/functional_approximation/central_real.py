@@ -35,10 +35,10 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
 from benchmarks.markdown import table
 from benchmarks.summaries import ratio_of_means
 from benchmarks.verdicts import Claim, certain
-from lapwing.central.adaptive_quantiles import AdaptiveQuantiles
-from lapwing.central.histogram_query import HistogramQuery
-from lapwing.central.matching_pursuit import MatchingPursuit
-from lapwing.central.polynomial_projection import PolynomialProjection
+from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
+from lapwing.mechanisms.histogram_query import HistogramQuery
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit
+from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 
 TITLE = "The functional-approximation paper: curves and real columns (figures 4, 16, 17, 19)"
 FULL: dict[str, Any] = {
@@ -190,7 +190,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             "KS ×10³ without noise, to the people themselves (30 bins, 50 steps, the paper's "
             "functions and terms):\n\n" + table(["", "HQ", "AQ", "PP", "MP"], exact, texts=1),
             *central_index.shown("figure-4", "figure-16", "figure-17"),
-            f"Figure 19: replace-one neighbours, δ = n^-1.5, {settings['repeats']} repeats as in "
+            f"Figure 19: replace-one neighbors, δ = n^-1.5, {settings['repeats']} repeats as in "
             "the paper, each of other rows; distances to the people themselves, the domain taken "
             "as [-1, 1]. The starred method spends the budget of theorem 4, which is not what it "
             "costs.",

@@ -38,7 +38,7 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import (
 from benchmarks.markdown import listed, table
 from benchmarks.verdicts import Claim, certain
 from lapwing.privacy.promise import Promise
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
 TITLE = "The functional-approximation paper: sites and rounds (figures 6, 7, 20-23)"
 FULL: dict[str, Any] = {
@@ -115,11 +115,11 @@ def _delta(people: int) -> Fraction:
     return Fraction(str(float(people) ** -1.5))
 
 
-def _groups(column: People, people: int, groups: int, *, seed: int) -> list[Summary]:
+def _groups(column: People, people: int, groups: int, *, seed: int) -> list[ExactCounts]:
     """Return the people of each site or round; no row of a real column is in two."""
     values = column.draw(people * groups, seed=[seed])
     return [
-        Summary.of_values(values[people * group : people * (group + 1)], column.domain)
+        ExactCounts.of_values(values[people * group : people * (group + 1)], column.domain)
         for group in range(groups)
     ]
 
@@ -236,7 +236,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
 
     return "\n\n".join(
         [
-            f"Replace-one neighbours, δ = n^-1.5 with n of a site or a round, "
+            f"Replace-one neighbors, δ = n^-1.5 with n of a site or a round, "
             f"{settings['repeats']} repeats as in the paper, distances on [-1, 1] to the law; of a "
             "real column to the people themselves, different rows at each site: "
             f"{listed([f'{n} {size:,}' for n, size in REAL_PEOPLE.items()])} each. PP has 6 "

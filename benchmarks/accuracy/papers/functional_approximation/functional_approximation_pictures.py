@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.papers.drawing import COLOURS, Picture, curves, legend, panels
+from benchmarks.accuracy.papers.drawing import COLORS, Picture, curves, legend, panels
 from benchmarks.accuracy.papers.functional_approximation.central_columns import (
     REAL,
     People,
@@ -33,13 +33,13 @@ from benchmarks.accuracy.papers.functional_approximation.central_methods import 
 from benchmarks.accuracy.papers.functional_approximation.central_projection import (
     BASES,
     COUNTS,
-    centred,
+    centered,
     projected,
 )
 from benchmarks.accuracy.papers.functional_approximation.central_pursuit import forms
 from benchmarks.accuracy.papers.functional_approximation.central_real import examples
 from benchmarks.accuracy.papers.functional_approximation.central_sweeps import KEYS, NONE, number
-from lapwing.central.polynomial_projection import PolynomialProjection
+from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.results.distribution import Distribution
 
 NORMAL, TWO = ("normal",), ("lognormal", "beta")
@@ -91,7 +91,7 @@ def stages(column: People, *, people: int = PEOPLE, epsilon: float = 0.1) -> Any
     ):
         _draw(ax, own, color=TRUE, label="the people")
         ends = 2 * np.arange(1, curve.size + 1) / curve.size - 1
-        ax.plot(ends, curve, color=COLOURS[0], linewidth=1.2, label="the stage")
+        ax.plot(ends, curve, color=COLORS[0], linewidth=1.2, label="the stage")
         ax.set_title(title, fontsize=9)
     legend(figure, columns=2)
     return figure
@@ -116,12 +116,12 @@ def releases(
                 _draw(
                     ax,
                     _curve(exact, truth.size),
-                    color=COLOURS[0],
+                    color=COLORS[0],
                     alpha=0.7,
                     label="no noise, no privacy",
                 )
             private = _curve(method.decode(release), truth.size)
-            _draw(ax, private, color=COLOURS[1], linestyle="--", label="released")
+            _draw(ax, private, color=COLORS[1], linestyle="--", label="released")
             ax.set_title(f"{column.name}, n = {size:,}: {name}", fontsize=7)
     legend(figure, columns=3)
     return figure
@@ -150,12 +150,12 @@ def dictionaries(
                 _draw(
                     ax,
                     _curve(methods[form].decode(release), truth.size),
-                    color=COLOURS[1 - place],
+                    color=COLORS[1 - place],
                     linestyle="--",
                     label=form,
                 )
             exact = methods[form].decode(without_noise(release, summary))
-            _draw(ax, _curve(exact, truth.size), color=COLOURS[2], alpha=0.7, label="without noise")
+            _draw(ax, _curve(exact, truth.size), color=COLORS[2], alpha=0.7, label="without noise")
             ax.set_title(f"{column.name}: {name}", fontsize=8)
     legend(figure, columns=4)
     return figure
@@ -164,7 +164,7 @@ def dictionaries(
 def bases(column: People, *, people: int = PEOPLE) -> Any:
     """Return figure 10: the people's curve projected on four bases, without privacy."""
     summary = column.summarized(people, seed=[number("figure 10")])
-    cdf = centred(summary)
+    cdf = centered(summary)
     points = (2 * np.arange(cdf.size) + 1) / cdf.size - 1
     title = f"Figure 10: four bases, {column.name}, no privacy"
     figure, axes = _grid(len(BASES), len(COUNTS), title)
@@ -175,7 +175,7 @@ def bases(column: People, *, people: int = PEOPLE) -> Any:
             ax.plot(
                 points,
                 projected(name, count, cdf),
-                color=COLOURS[1],
+                color=COLORS[1],
                 linewidth=1.0,
                 label="projected",
             )
@@ -192,7 +192,7 @@ def sweeps(measured: Mapping[str, Any], parts: Sequence[Part], title: str) -> An
     """Return a line of panels for every part, KS, W1 and energy beside each other."""
     figure, axes = panels(len(parts), len(KEYS), wide=2.9, high=2.2)
     forms_ = [name for sweep, _, law in parts for name in measured[sweep][0]["columns"][law]]
-    # What has no noise is the last, so that a form has one colour in all lines.
+    # What has no noise is the last, so that a form has one color in all lines.
     known = sorted(dict.fromkeys(forms_), key=lambda name: name == NONE)
     for line, (sweep, short, law) in zip(axes, parts, strict=True):
         points = measured[sweep]

@@ -1,4 +1,4 @@
-"""The square wave as the paper's experiments run it: randomise first, then put into buckets.
+"""The square wave as the paper's experiments run it: randomize first, then put into buckets.
 
 Section 5.4: a person reports a real number in [-b, 1 + b]; the aggregator puts the reports into as
 many buckets as the estimate has bins ("we set d~ = d for simplicity") and takes a value to be
@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 import lapwing as lw
-from benchmarks.accuracy.papers.figure_columns import Counts, Vector, interval
+from benchmarks.accuracy.papers.figure_columns import CountVector, Vector, interval
 from lapwing.decoders.decoder import Decoder
 from lapwing.linear.compiled_kernel import compiled
 from lapwing.linear.operators.banded import SlidingBox, SlidingWindow
@@ -54,7 +54,7 @@ def half_width(wave: SlidingWindow) -> float:
     return wave.width / (2 * wave.size)
 
 
-def bucket_counts(tally: Counts, wave: SlidingWindow, buckets: int) -> Counts:
+def bucket_counts(tally: CountVector, wave: SlidingWindow, buckets: int) -> CountVector:
     """Return reports per bucket: int64 [buckets], equal parts of [-b, 1 + b].
 
     The reports of a cell that reaches into two buckets are shared between them by its parts.
@@ -91,7 +91,7 @@ class InBuckets:
     name: ClassVar[str] = "in-buckets"
     reads: ClassVar[Kind] = "counts"
 
-    def decode(self, channel: Channel, tally: lw.Counts) -> Any:
+    def decode(self, channel: Channel, tally: lw.CountTally) -> Any:
         """Return the decoder's answer at these bins."""
         wave = channel.blocks[0].operator
         assert isinstance(wave, SlidingWindow)
@@ -99,7 +99,7 @@ class InBuckets:
         block = Block(bucket_matrix(wave, self.bins), Multinomial())
         return self.decoder.decode(
             Channel(interval(self.bins), [block], channel.fingerprint, channel.guarantee),
-            lw.Counts([counts], [int(counts.sum())], tally.fingerprint),
+            lw.CountTally([counts], [int(counts.sum())], tally.fingerprint),
         )
 
 

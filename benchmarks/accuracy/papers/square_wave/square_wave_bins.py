@@ -10,7 +10,7 @@ import numpy as np
 
 import lapwing as lw
 from benchmarks.accuracy.local.methods import EMS, Method
-from benchmarks.accuracy.papers.figure_columns import Counts, coarser, truth
+from benchmarks.accuracy.papers.figure_columns import CountVector, coarser, truth
 from benchmarks.accuracy.papers.figure_runs import Judge, cell, compare, kept_figures
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.square_wave.randomize_first import InBuckets
@@ -55,12 +55,12 @@ BUCKETS = "section 5.4, number of buckets"
 INDEX = (Entry("figure 7", HEADING, "figure-7"), Entry(BUCKETS, HEADING, "figure-7"))
 
 
-def _to_people(answer: Any, people: Counts) -> float:
+def _to_people(answer: Any, people: CountVector) -> float:
     """Return W1 to the people's CDF on the fine grid: wide bins pay for what they cannot show."""
     return lw.wasserstein(answer, truth(people))
 
 
-def _to_histogram(answer: Any, people: Counts) -> float:
+def _to_histogram(answer: Any, people: CountVector) -> float:
     """Return W1 to the people's histogram of as many bins as the answer has."""
     return lw.wasserstein(answer, truth(coarser(people, answer.mass.size)))
 
@@ -207,7 +207,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
         [
             f"### {HEADING}",
             f"Li et al. 2020, section 6.4, {repeats_told(settings)}. As "
-            "there, the wave randomises first, and its reports are put into as many buckets as the "
+            "there, the wave randomizes first, and its reports are put into as many buckets as the "
             f"estimate has bins; people are known to {settings['grid']:,} bins. W1 ×10⁴ ± standard "
             "error, first to the people themselves, so that wide bins pay for what they cannot "
             "show, then (own) to their histogram of as many bins: the paper does not say which. It "

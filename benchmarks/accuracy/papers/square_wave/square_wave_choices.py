@@ -1,7 +1,7 @@
 """What the square-wave paper decides in a sentence: branching, people or budget, which comes first.
 
 Section 4.2 takes a branching of 4 and splits the people instead of the budget; section 5.4 finds
-randomising before and after the values are put into bins "very similar", without a figure.
+randomizing before and after the values are put into bins "very similar", without a figure.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import numpy as np
 
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
-from benchmarks.accuracy.papers.figure_columns import Counts, Population, coarser, interval, truth
+from benchmarks.accuracy.papers.figure_columns import (
+    CountVector,
+    Population,
+    coarser,
+    interval,
+    truth,
+)
 from benchmarks.accuracy.papers.figure_runs import Judge, Samples, cell, compare, kept_figures
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.square_wave.randomize_first import FINER, InBuckets
@@ -90,12 +96,12 @@ PRIOR_ON, PRIOR_AT = ("beta52", "acs_income"), (1, 4)
 """Where the slow one runs: on a smooth and a heaped column, at two epsilons."""
 
 FIRST, LAST = "R-B", "B-R"
-"""Randomise before bucketise, and bucketise before randomise: the paper's abbreviations."""
+"""Randomize before bucketize, and bucketize before randomize: the paper's abbreviations."""
 
 INDEX = (
     Entry("section 4.2, branching", "Branching of trees", "branching"),
     Entry("section 4.2, budget", "People split against budget split", "budgets"),
-    Entry("section 5.4", "Randomise or bucketise first", "orders"),
+    Entry("section 5.4", "Randomize or bucketize first", "orders"),
 )
 
 
@@ -179,11 +185,11 @@ def branching(
     )
 
 
-def everybody(randomizer: Any, counts: Counts, rng: np.random.Generator) -> lw.Counts:
+def everybody(randomizer: Any, counts: CountVector, rng: np.random.Generator) -> lw.CountTally:
     """Return the tally when each person reports in every group of a mixture, not in one."""
     blocks = randomizer.channel.blocks
     sampled = [block.sample(counts, rng) for block in blocks]
-    return lw.Counts(sampled, [int(counts.sum())] * len(blocks), randomizer.fingerprint)
+    return lw.CountTally(sampled, [int(counts.sum())] * len(blocks), randomizer.fingerprint)
 
 
 def budgets(one: Population, bins: int, epsilon: float, repeats: int, seed: int) -> Samples:
@@ -343,10 +349,10 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             _table(measured["budgets"], 1e4),
             "![Splitting people and splitting the budget](figures/budgets.png)",
             f"### {order.heading}",
-            f"R-B, as in the paper's experiments: the value is randomised on a grid {FINER} times "
+            f"R-B, as in the paper's experiments: the value is randomized on a grid {FINER} times "
             "as fine, its report put into as many buckets as the estimate has bins, and the value "
             "taken to be even within its bin. B-R: the value is put into a bin and that is "
-            "randomised, which is what the library does.",
+            "randomized, which is what the library does.",
             lines[order.where],
             f"{PRIOR} is the library's own decoder, not the paper's.",
             _orders_table(measured["orders"]),

@@ -11,7 +11,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
 from benchmarks.accuracy.papers.figure_columns import (
-    Counts,
+    CountTally,
     Population,
     beta52,
     coarser,
@@ -38,8 +38,8 @@ from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import table
 from benchmarks.verdicts import Claim
 from lapwing.decoders.decoder import Decoder
-from lapwing.local.numerical.binning import binned
-from lapwing.local.numerical.two_rounds import SquaredDeviation
+from lapwing.randomizers.numerical.binning import binned
+from lapwing.randomizers.numerical.two_rounds import SquaredDeviation
 
 TITLE = "The square-wave paper: figures 2 to 4"
 FULL: dict[str, Any] = {
@@ -65,7 +65,7 @@ FILES = {
     "acs_income": "acs_income_2017",
     "sf_retirement": "sf_retirement_city",
 }
-"""The papers' own files of these columns, by their names in the catalogue."""
+"""The papers' own files of these columns, by their names in the catalog."""
 
 BINS = {"beta52": 256}
 """Of the paper; 1024 for all other columns."""
@@ -87,7 +87,7 @@ LEAST = lw.LeastSquares()
 
 
 def methods(bins: int) -> list[Method]:
-    """Return what the paper compares at so many bins; the wave randomises on a finer grid."""
+    """Return what the paper compares at so many bins; the wave randomizes on a finer grid."""
     plain, smooth = (lw.ExpectationMaximization(smoothed=s, band=False) for s in (False, True))
     others: list[tuple[str, Callable[..., Any], Decoder]] = [
         (ADMM, TREE, lw.TreeConsistency(method="admm", weighted=False, band=False)),
@@ -183,7 +183,7 @@ def _samples(
     return samples | {name: _means(name, one, bins, epsilon, repeats, seed) for name in MEANS}
 
 
-def _at(bins: int, counts: Counts) -> lw.Cumulative:
+def _at(bins: int, counts: CountTally) -> lw.Cumulative:
     """Return the people's CDF as the paper has it: that of their histogram of so many bins."""
     return truth(coarser(counts, bins))
 
@@ -244,7 +244,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     rows, judged = measured["rows"], claims(measured)
     parts = [
         f"Li et al. 2020, section 6, {repeats_told(settings)}, on the "
-        "interval [0, 1]. As there, the wave randomises first and its reports are put into as many "
+        "interval [0, 1]. As there, the wave randomizes first and its reports are put into as many "
         "buckets as the estimate has bins (section 5.4); HH and HH-ADMM have branching 4 and equal "
         "weights. Figures are mean absolute errors ×10⁴, KS ×10³, ± standard error, to the "
         "people's own histogram of as many bins. The paper prints no numbers, only curves.",

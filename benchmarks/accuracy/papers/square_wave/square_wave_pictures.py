@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.accuracy.papers.drawing import COLOURS, Picture, along, curves, legend, panels
+from benchmarks.accuracy.papers.drawing import COLORS, Picture, along, curves, legend, panels
 from benchmarks.accuracy.papers.square_wave.square_wave_choices import (
     ADMM,
     ASKED,
@@ -41,7 +41,7 @@ def data(measured: Measured) -> Any:
     for ax, (name, one) in zip(axes.flat, columns.items(), strict=False):
         mass = np.array(one["shares"])
         bins = mass.size
-        ax.fill_between(np.arange(bins) / bins, mass, step="post", color=COLOURS[0], linewidth=0)
+        ax.fill_between(np.arange(bins) / bins, mass, step="post", color=COLORS[0], linewidth=0)
         ax.set_title(f"{name}, {bins} bins", fontsize=10)
         ax.set_xlim(0, 1)
         second, first = np.sort(mass)[-2:]
@@ -138,7 +138,7 @@ def widths(measured: Measured) -> Any:
                 for one in [found["w1"]]
             ]
             _curves(ax, {known[number]: points}, known)
-            ax.axvline(rule, color=COLOURS[number], linestyle=":", linewidth=1)
+            ax.axvline(rule, color=COLORS[number], linestyle=":", linewidth=1)
         ax.set_title(column, fontsize=10)
         ax.set_xlabel("b (dotted: the rule's)")
     axes[0, 0].set_ylabel(LABELS["w1"])

@@ -20,7 +20,7 @@ from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
 from benchmarks.accuracy.papers.square_wave.square_wave_shapes import w1_table
 from benchmarks.markdown import listed
 from benchmarks.verdicts import Claim
-from lapwing.local.numerical.square_wave import mutual_information_width
+from lapwing.randomizers.numerical.square_wave import mutual_information_width
 
 TITLE = "The square-wave paper: figure 6"
 FULL: dict[str, Any] = {

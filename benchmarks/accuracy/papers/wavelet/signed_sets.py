@@ -13,7 +13,10 @@ from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import listed, table
 from benchmarks.verdicts import Claim, certain
-from lapwing.local.numerical.signed_subset_selection import SignedSubsetSelection, summed_variance
+from lapwing.randomizers.numerical.signed_subset_selection import (
+    SignedSubsetSelection,
+    summed_variance,
+)
 
 TITLE = "The wavelet paper: signed sets beside plain ones"
 FULL: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""SW-EM as in Li's experiments: values are randomised first, then the reports put into buckets.
+"""SW-EM as in Li's experiments: values are randomized first, then the reports put into buckets.
 
 Li et al. 2020, section 5.4 (R-B): a report is a number in [-b, 1 + b], the aggregator cuts that
 interval into as many buckets as the histogram has bins, and EM gets the buckets' counts.
@@ -91,7 +91,7 @@ class InBuckets:
     reads: ClassVar[str] = "counts"
     _made: dict[str, Channel] = field(default_factory=dict, repr=False, compare=False)
 
-    def decode(self, channel: Channel, tally: lw.Counts) -> Any:
+    def decode(self, channel: Channel, tally: lw.CountTally) -> Any:
         """Return the decoder's answer from the buckets' counts."""
         bins = min(self.bins, channel.domain.size)
         if channel.fingerprint not in self._made:
@@ -101,4 +101,6 @@ class InBuckets:
         inside = np.zeros(bins, dtype=np.int64)
         np.add.at(inside, bucket_of(counts.size, bins), counts)
         coarse = self._made[channel.fingerprint]
-        return self.decoder.decode(coarse, lw.Counts([inside], tally.reports, tally.fingerprint))
+        return self.decoder.decode(
+            coarse, lw.CountTally([inside], tally.reports, tally.fingerprint)
+        )

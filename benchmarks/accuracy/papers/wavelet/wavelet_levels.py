@@ -23,7 +23,7 @@ from benchmarks.accuracy.papers.wavelet.wavelet_methods import (
 )
 from benchmarks.markdown import figure, listed, table
 from benchmarks.verdicts import Cell, Claim, certain, less, resampled
-from lapwing.local.numerical.wavelet import error_bound, paper_levels
+from lapwing.randomizers.numerical.wavelet import error_bound, paper_levels
 
 TITLE = "Figures 1 and 4: the example, and the level J"
 HEADINGS = {1: "Figure 1: two estimates", 4: "Figure 4: W1 and its bound by the level J"}

@@ -26,8 +26,8 @@ from benchmarks.accuracy.papers.figure_columns import (
 from benchmarks.accuracy.papers.figure_runs import Judge, Samples
 from benchmarks.accuracy.papers.wavelet.wave_buckets import InBuckets
 from lapwing.errors import LapwingWarning
-from lapwing.local.numerical.binning import binned, least_variance_randomizer
-from lapwing.local.numerical.wavelet import best_levels, paper_levels
+from lapwing.randomizers.numerical.binning import binned, least_variance_randomizer
+from lapwing.randomizers.numerical.wavelet import best_levels, paper_levels
 
 PEOPLE = {"taxi": 8_760_687, "acs_income": 2_308_374, "sf_benefits": 682_410}
 """As many as the paper has in the columns for which these are stand-ins; it does not say how many
@@ -38,7 +38,7 @@ FILES = {
     "acs_income": "acs_income_2017",
     "sf_benefits": "sf_retirement_city",
 }
-"""The paper's own files of these columns, by their names in the catalogue."""
+"""The paper's own files of these columns, by their names in the catalog."""
 
 SMOOTH, SPIKY = ("beta52", "taxi"), ("acs_income", "sf_benefits")
 """Columns by what the paper calls them; its Retirement and Income are the non-smooth ones."""
@@ -80,7 +80,7 @@ def paper_methods(people: int, bins: int) -> list[Method]:
     """Return the paper's methods for so many people; `bins` are those of SW-EM B-R and of HH.
 
     The wavelet with the paper's rule for J and its clip; the same reports, clipped by the smaller
-    of a cell and the next one; with the J that minimises the paper's bound; that with the sums of
+    of a cell and the next one; with the J that minimizes the paper's bound; that with the sums of
     masses, which are of this library. Then the competitors.
     """
     em = lw.ExpectationMaximization(band=False)
@@ -172,7 +172,7 @@ def repeated(
         cell = (seed, one.name, one.people, bins, f"{float(epsilon):g}", repeat)
         counts = one.draw(bins, generator(*cell, "people"))
         target = truth(counts)
-        tallies: dict[str, lw.Counts] = {}
+        tallies: dict[str, lw.CountTally] = {}
         for method in methods:
             randomizer = made[method.name]
             mark = randomizer.fingerprint

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from benchmarks.accuracy.papers.drawing import COLOURS, MARKS, Picture, legend, panels
+from benchmarks.accuracy.papers.drawing import COLORS, MARKS, Picture, legend, panels
 from benchmarks.accuracy.papers.wavelet import wavelet_levels
 from benchmarks.accuracy.papers.wavelet.wavelet_methods import (
     CATEGORICAL,
@@ -28,7 +28,7 @@ ROWS = (
     (WAVELET, *CATEGORICAL),
 )
 KNOWN = tuple(dict.fromkeys(name for names in ROWS for name in names))
-COLOUR = dict(zip(KNOWN, (*COLOURS, *COLOURS[1:4]), strict=True))
+COLOR = dict(zip(KNOWN, (*COLORS, *COLORS[1:4]), strict=True))
 MARK = dict(zip(KNOWN, MARKS + MARKS[1:4], strict=True))
 DODGE = 0.035
 """By so much curves stand apart along epsilon, so that none hides another's bars."""
@@ -75,7 +75,7 @@ def _curves(ax: Any, rows: Sequence[Mapping[str, Any]], figure: str, names: Sequ
             [row["epsilon"] + shift for row in rows],
             [scale * one["mean"] for one in found],
             yerr=[2 * scale * one["standard_error"] for one in found],
-            color=COLOUR[name],
+            color=COLOR[name],
             marker=MARK[name],
             linestyle="--" if name in (PURE, OWN, EMS[512]) else "-",
             markersize=3.5,
@@ -119,30 +119,30 @@ def by_level(measured: Mapping[str, Any]) -> Any:
             list(found),
             [1e4 * one["mean"] for one in found.values()],
             yerr=[2e4 * one["standard_error"] for one in found.values()],
-            color=COLOURS[0],
+            color=COLORS[0],
             marker="o",
             markersize=3,
             linewidth=1.2,
             label="W1",
         )
         curve = {order: one["mean"] for order, one in found.items()}
-        least = [(curve, COLOURS[0])]
+        least = [(curve, COLORS[0])]
         for place, (name, bounds) in enumerate(row["bounds"].items()):
             drawn = {order: float(bounds[str(order)]) for order in found}
-            colour = COLOURS[1 + place]
+            color = COLORS[1 + place]
             values = [1e4 * one for one in drawn.values()]
             style = ("--", ":")[place % 2]
-            ax.plot(list(drawn), values, style, color=colour, linewidth=1.3, label=name)
-            least.append((drawn, colour))
-        for one, colour in least:
+            ax.plot(list(drawn), values, style, color=color, linewidth=1.3, label=name)
+            least.append((drawn, color))
+        for one, color in least:
             best = min(one, key=lambda j, one=one: float(one[j]))
-            ax.plot([best], [1e4 * one[best]], "o", markersize=9, mfc="none", color=colour)
+            ax.plot([best], [1e4 * one[best]], "o", markersize=9, mfc="none", color=color)
         if row["column"] == "taxi":
-            for name, colour in (("experiment", COLOURS[0]), ("theory", COLOURS[4])):
+            for name, color in (("experiment", COLORS[0]), ("theory", COLORS[4])):
                 label = f"printed, {name}"
                 ax.axvline(
                     wavelet_levels.PRINTED[name],
-                    color=colour,
+                    color=color,
                     linewidth=0.8,
                     alpha=0.6,
                     label=label,
@@ -167,13 +167,13 @@ def two_estimates(measured: Mapping[str, Any]) -> Any:
     for place, (name, one) in enumerate(measured["example"].items()):
         density = np.asarray(one["density"])
         edges = np.arange(density.size + 1) / density.size
-        colour = COLOURS[place]
-        axes[0, place].stairs(density, edges, color=colour, linewidth=1.3, label=name)
+        color = COLORS[place]
+        axes[0, place].stairs(density, edges, color=color, linewidth=1.3, label=name)
         axes[0, place].set_title(f"{name} estimate: l1 {one['l1']:.2g}, W1 {one['w1']:.3g}")
         axes[0, place].axhline(1, color="black", linewidth=0.8, linestyle=":")
         axes[0, place].set_ylim(0, 2)
         sums = np.concatenate([[0], np.cumsum(density) / density.size])
-        axes[0, 2].plot(edges, sums, color=colour, linewidth=1.3, label=name)
+        axes[0, 2].plot(edges, sums, color=color, linewidth=1.3, label=name)
     axes[0, 2].plot([0, 1], [0, 1], ":", color="black", linewidth=0.8, label="truth")
     axes[0, 2].set_title("both CDFs")
     for ax in axes[0]:

@@ -8,23 +8,23 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.central.private_bounds import (
-    PrivateBounds,
-    check_confidence,
-    count_steps,
-    private_bounds,
-)
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import decimal_of
 from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader, relation_of
 from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.mechanisms.private_bounds import (
+    PrivateBounds,
+    check_confidence,
+    count_steps,
+    private_bounds,
+)
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger_file import LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Decimal
-from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
 
 _NUMBERS = for_curator(Interval(-1, 1, bins=1))
 """How cells are read: as numbers, missing ones too. Its bounds are not used."""
@@ -35,7 +35,7 @@ class CostOptions:
     """The options that say what the bounds may cost."""
 
     epsilon: str = option("What the bounds may cost.", "NUMBER", default=MISSING)
-    neighbours: str = option(
+    neighbors: str = option(
         "replace-one or add-or-remove-one, as stated.", "RELATION", default=MISSING
     )
     delta: str = option("In [0, 1); 0 is pure epsilon.", "NUMBER", default="0")
@@ -49,7 +49,7 @@ class CostOptions:
         """Return the promise; whatever can be refused is refused here."""
         check_confidence(self.confidence)
         epsilon: Any = self.epsilon  # Promise reads numbers in texts.
-        return Promise(relation_of(self.neighbours), epsilon=epsilon, delta=exact_delta(self.delta))
+        return Promise(relation_of(self.neighbors), epsilon=epsilon, delta=exact_delta(self.delta))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ def bounds(
         file.read()
     found = private_bounds(
         _steps(data, column, out, header=not no_header, decimal=mark),
-        neighbours=promise.neighbours,
+        neighbors=promise.neighbors,
         epsilon=promise.epsilon,
         delta=promise.delta,
         confidence=cost.confidence,
@@ -103,7 +103,7 @@ def bounds(
 
 def _steps(
     path: Path, column: str | None, out: Output, *, header: bool, decimal: Decimal | None
-) -> Summary:
+) -> ExactCounts:
     """Return how many rows lie between each power of two and the next."""
     with out.listening():
         values = ColumnValues.of(
@@ -111,7 +111,7 @@ def _steps(
         )
         with out.progress("count", values.table.rows) as advance:
             parts = values.map(count_steps, advance=advance)
-            summary: Summary = sum(parts, start=count_steps([]))
+            summary: ExactCounts = sum(parts, start=count_steps([]))
     return summary
 
 

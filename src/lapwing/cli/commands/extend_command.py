@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from lapwing.central.continual_prefix_sums import RunningPrefixSums
 from lapwing.cli.console import Output
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.options import Force, OutputFile
@@ -15,7 +14,8 @@ from lapwing.cli.reading.raw_counts import is_summary
 from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.errors import ArgumentError
-from lapwing.protocol.messages.summary import Summary
+from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 from lapwing.survey.publication import decode_release
 
@@ -66,7 +66,7 @@ def extend(
                 f"{path.name} is no summary, and later rounds need the exact counts of this one; "
                 "make it first: lapwing summarize"
             )
-    *earlier, newest = [Summary.read(path) for path in rounds]
+    *earlier, newest = [ExactCounts.read(path) for path in rounds]
     after = running.following(made, earlier, newest, ledger=ledger)
     write_text(output, after.to_json())
     _show(out, after, output, most=running.rounds)

@@ -26,7 +26,7 @@ class BudgetOptions:
     create: bool = option("Write a new ledger with a budget.", default=False)
     epsilon: str | None = option("--create: the budget.", "NUMBER")
     delta: str = option("--create: the budget.", "NUMBER", default="0")
-    neighbours: str | None = option(
+    neighbors: str | None = option(
         "--create: replace-one or add-or-remove-one, for all its releases.", "RELATION"
     )
     tight: bool = option(
@@ -42,9 +42,9 @@ class BudgetOptions:
             if self != BudgetOptions():
                 raise ArgumentError("a budget is set once, with --create")
             return stored.read()
-        if self.epsilon is None or self.neighbours is None:
-            raise ArgumentError("--create needs --epsilon and --neighbours (and --delta)")
-        relation = relation_of(self.neighbours)
+        if self.epsilon is None or self.neighbors is None:
+            raise ArgumentError("--create needs --epsilon and --neighbors (and --delta)")
+        relation = relation_of(self.neighbors)
         numbers = exact_epsilon(self.epsilon), exact_delta(self.delta)
         return stored.create(Guarantee(*numbers, relation, "central"), tight=self.tight)
 

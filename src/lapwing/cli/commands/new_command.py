@@ -19,12 +19,12 @@ from lapwing.cli.wording import described
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.planning.recommendation import recommend, recommended_bins
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.survey.registry import RANDOMIZERS
 from lapwing.survey.survey import Survey
 
@@ -68,7 +68,7 @@ class RandomizerKnobs:
         "square-wave: half-width as a part of the interval; default: by epsilon.", "B"
     )
     grid: int | None = option(
-        "square-wave: points on which values are randomised, a multiple of the bins.", "N"
+        "square-wave: points on which values are randomized, a multiple of the bins.", "N"
     )
     users: int | None = option(f"{RECOMMENDED}: how many people will report; default {USERS}.", "N")
     settings: Settings = None
@@ -151,7 +151,7 @@ def new(
 ) -> None:
     """Write a survey: the document that all sides share.
 
-    It states the question, its legal values and how every answer is randomised. Everybody
+    It states the question, its legal values and how every answer is randomized. Everybody
     works from this one file, so nobody types a parameter twice. It is public.
     """
     read = [path for path in (asked.categories_file, known.like) if path is not None]

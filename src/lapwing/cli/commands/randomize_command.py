@@ -20,8 +20,8 @@ from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
-    LABELLED_ENDINGS,
-    write_labelled_reports,
+    LABELED_ENDINGS,
+    write_labeled_reports,
     write_reports,
 )
 from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
@@ -61,7 +61,7 @@ def randomize(
 ) -> None:
     """Turn the value of each person into a report.
 
-    Each value is randomised on its own; reports come in the order of the rows. The randomness
+    Each value is randomized on its own; reports come in the order of the rows. The randomness
     is the operating system's; there is no seed, because whoever knows it could undo the
     protection. The ending of the output says what is written: .lwr (compact), .parquet,
     .arrow (also .feather) or .csv. Of a folder of tables, -o may be a folder, too: one .parquet for
@@ -94,7 +94,7 @@ def _randomize_here(
         _randomize_folder(survey_file, values, output, given, work, out)
         return
     what = "the output" if work.by is None else "reports with labels (--by)"
-    ending = check_ending(output, ENDINGS if work.by is None else LABELLED_ENDINGS, what=what)
+    ending = check_ending(output, ENDINGS if work.by is None else LABELED_ENDINGS, what=what)
     check_output(output, inputs=[survey_file, *every_file([values])], force=force)
     survey = read_survey(survey_file)
     columns = given.columns_in(values, survey.randomizer.domain, by=work.by)
@@ -150,7 +150,7 @@ def _randomize_columns(
         )
         if work.by is None:
             return write_reports(stream, survey, batches, ending=ending)
-        return write_labelled_reports(stream, survey, batches, ending=ending, by=work.by)
+        return write_labeled_reports(stream, survey, batches, ending=ending, by=work.by)
 
 
 def _randomize_folder(

@@ -19,13 +19,13 @@ from lapwing.cli.showing.asked_parts import parts_table, parts_text
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, domain_text
 from lapwing.errors import ArgumentError
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.people_to_notice import people_to_notice
 from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.planning.recommendation import recommended_bins
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 
 if TYPE_CHECKING:
     from rich.table import Table

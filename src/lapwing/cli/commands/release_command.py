@@ -20,7 +20,7 @@ from lapwing.cli.showing.dry_run import show_expected_error
 from lapwing.cli.showing.release_answer import by_segment
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.publication import Publication, planned_release
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def release(
     _show(out, published, output, payment.ledger)
 
 
-def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Summary | None:
+def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> ExactCounts | None:
     """Return the summary that a file holds; None when it is a table."""
     if not is_summary(data):
         return None
@@ -106,7 +106,7 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Summ
             "a summary knows its domain; leave the bounds or labels, --column, --texts and "
             "--decimal out"
         )
-    return Summary.read(data)
+    return ExactCounts.read(data)
 
 
 def _show(out: Output, published: Publication, output: Path, ledger: Path | None) -> None:

@@ -19,7 +19,7 @@ from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.saved_progress import finished
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
 
 def summarize(
@@ -61,7 +61,7 @@ def summarize(
                 data, domain, column=column, by=by, reading=reading_of(asked, domain)
             )
     elif all(stored):
-        parts = [Summary.read(path) for path in files]
+        parts = [ExactCounts.read(path) for path in files]
         total = sum(parts[1:], start=parts[0])
     elif any(stored):
         raise ArgumentError("give tables, or summaries, not both; summarize the tables first")

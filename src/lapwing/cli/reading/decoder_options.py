@@ -28,7 +28,7 @@ from lapwing.survey.survey import Survey
 
 _SIGNED = (
     "the unbiased estimate may have negative masses and is no distribution; name what makes it "
-    "one: --projection simplex or --projection clip-and-normalise"
+    "one: --projection simplex or --projection clip-and-normalize"
 )
 
 
@@ -60,7 +60,7 @@ class DecoderOptions:
     settings: Settings = None
     projection: str | None = option(
         "What makes an unbiased estimate (with --no-simplex, or of tree-consistency) a "
-        "distribution: simplex (the nearest one) or clip-and-normalise.",
+        "distribution: simplex (the nearest one) or clip-and-normalize.",
         "NAME",
     )
 
@@ -72,7 +72,7 @@ class DecoderOptions:
         Parameters
         ----------
         survey : Survey
-        tally : Counts or ReportLog
+        tally : CountTally or TallyLog
         out : Output
             Where a scan shows its progress.
         files : sequence of Path
@@ -176,7 +176,7 @@ def read_candidates(path: Path, domain: Any) -> list[Any]:
     except UnicodeDecodeError:
         raise FormatError(f"{path.name} must be UTF-8 text, one value on each line") from None
     values = [line.strip() for line in lines if line.strip()]
-    if domain.name == "hashed-texts" or not isinstance(domain.labels, int):
+    if domain.name == "hashed-strings" or not isinstance(domain.labels, int):
         return values
     wrong = next((i for i, text in enumerate(values, 1) if not text.isdecimal()), None)
     if wrong is not None:

@@ -15,12 +15,12 @@ from lapwing.cli.reading.options import DecimalName, NoHeader
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
-from lapwing.protocol.messages.summary import for_curator
+from lapwing.protocol.messages.exact_counts import for_curator
 
 CURATOR_BINS = 1024
 """Bins of an interval in the central model when nobody says how many."""
@@ -230,7 +230,7 @@ def _domain(
         if bits:
             if "other" in rest:
                 raise ArgumentError("--other is for labels that are listed; every text has a hash")
-            return HashedTexts(int(bits[1]), **rest)
+            return HashedStrings(int(bits[1]), **rest)
         labels = _labels(categories, categories_file)
         if "other" in rest and not (isinstance(labels, list) and rest["other"] in labels):
             rest["other"] = _number_of_label(rest["other"])

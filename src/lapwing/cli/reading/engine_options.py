@@ -17,7 +17,7 @@ from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.value_jobs import Reading
 from lapwing.errors import ArgumentError, MissingExtraError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.survey import Survey
 
 
@@ -60,7 +60,7 @@ class ClusterJobs(Protocol):
         column: str | None,
         by: str | None,
         reading: Reading,
-    ) -> Summary:
+    ) -> ExactCounts:
         """Return the exact counts of a column."""
         ...
 

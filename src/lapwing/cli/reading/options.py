@@ -9,7 +9,7 @@ import typer
 
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
-from lapwing.privacy.guarantee import Neighbours
+from lapwing.privacy.guarantee import Neighbors
 
 SurveyFile = Annotated[
     Path, typer.Argument(metavar="SURVEY", help="The survey's JSON document (lapwing new).")
@@ -112,11 +112,11 @@ def check_level(level: float) -> None:
         raise ArgumentError(f"--level must be between 0 and 1, got {level}; for example 0.95")
 
 
-def relation_of(typed: str) -> Neighbours:
+def relation_of(typed: str) -> Neighbors:
     """Return what is protected; ArgumentError when it is no relation."""
-    if typed not in get_args(Neighbours):
+    if typed not in get_args(Neighbors):
         raise ArgumentError(
-            "--neighbours must be replace-one (the number of rows is public) or add-or-remove-one, "
-            f"got {typed!r}{nearest(typed, get_args(Neighbours))}"
+            "--neighbors must be replace-one (the number of rows is public) or add-or-remove-one, "
+            f"got {typed!r}{nearest(typed, get_args(Neighbors))}"
         )
-    return cast(Neighbours, typed)
+    return cast(Neighbors, typed)

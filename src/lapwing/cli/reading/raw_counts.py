@@ -11,7 +11,7 @@ from lapwing.engines.arrow.standard_input import STDIN
 from lapwing.engines.arrow.value_jobs import Reading, summarize
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.messages.summary import MAGIC, Summary
+from lapwing.protocol.messages.exact_counts import MAGIC, ExactCounts
 
 
 def is_summary(path: Path) -> bool:
@@ -40,7 +40,7 @@ def summary_of(
     asked: CuratorDomainOptions,
     threads: int = 1,
     progress: Path | None = None,
-) -> Summary:
+) -> ExactCounts:
     """Return the counts of a column; ArgumentError and DomainError name the file and column.
 
     `asked` says how its texts are read, whether it has a header, and the column of segments.

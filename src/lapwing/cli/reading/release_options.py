@@ -22,7 +22,7 @@ from lapwing.survey.registry import MECHANISMS
 class PromiseOptions:
     """The options of a promise."""
 
-    neighbours: str = option(
+    neighbors: str = option(
         "What is protected: replace-one (the number of rows is public) or "
         "add-or-remove-one. An epsilon means nothing without it, so there is no default.",
         "RELATION",
@@ -41,8 +41,8 @@ class PromiseOptions:
             raise ArgumentError(
                 f"give one of --epsilon, --mu and --rho, got {' and '.join(given) or 'none'}"
             )
-        neighbours = relation_of(self.neighbours)
-        return Promise(neighbours, delta=exact_delta(self.delta), **numbers)
+        neighbors = relation_of(self.neighbors)
+        return Promise(neighbors, delta=exact_delta(self.delta), **numbers)
 
 
 @dataclass(frozen=True, kw_only=True)

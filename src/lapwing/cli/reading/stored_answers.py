@@ -1,6 +1,6 @@
 """The stored answers that commands read: results, releases, series, watches; errors name the file.
 
-They stand apart from surveys and tallies, so that who only randomises does not wait for decoders.
+They stand apart from surveys and tallies, so that who only randomizes does not wait for decoders.
 """
 
 from __future__ import annotations

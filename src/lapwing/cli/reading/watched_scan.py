@@ -10,7 +10,7 @@ from lapwing.cli.console import Output
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan, tiles_of
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import ReportLog
+from lapwing.protocol.messages.tally import TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
 
 LONG_SECONDS = 5
@@ -52,7 +52,7 @@ class WatchedScan:
     out: Output
     state: Path | None
 
-    def _seconds(self, channel: LinearChannel, tally: ReportLog) -> float:
+    def _seconds(self, channel: LinearChannel, tally: TallyLog) -> float:
         """Return about how long the scan takes: each tile is filled, and takes every point in."""
         points = tally.total * channel.points_of_a_report
         return tiles_of(channel) * (SECONDS_OF_A_TILE + SECONDS_OF_A_POINT * points)
@@ -60,7 +60,7 @@ class WatchedScan:
     name: ClassVar[str] = ExhaustiveScan.name
     reads: ClassVar[Kind] = "log"
 
-    def decode(self, channel: LinearChannel, tally: ReportLog) -> HeavyHitters:
+    def decode(self, channel: LinearChannel, tally: TallyLog) -> HeavyHitters:
         """Return the heavy hitters; where it takes long, say beforehand how long."""
         if self._seconds(channel, tally) >= LONG_SECONDS:
             self.out.tell(

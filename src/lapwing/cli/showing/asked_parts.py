@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lapwing.cli.console import grid
 from lapwing.cli.wording import percent
-from lapwing.local.numerical.multiscale_wave import MultiscaleWave
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 
 if TYPE_CHECKING:
     from rich.table import Table

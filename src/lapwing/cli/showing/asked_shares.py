@@ -105,7 +105,7 @@ def _number(text: str, domain: Domain, flag: str) -> float:
 
 def _label(text: str, domain: Any) -> Any:
     """Return the label, or the value, of a text."""
-    if domain.name == "hashed-texts":
+    if domain.name == "hashed-strings":
         return text
     if domain.name == "integers":
         whole = text.removeprefix("-").isdecimal() and len(text) < 20

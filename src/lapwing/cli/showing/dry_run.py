@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import cast
 
-from lapwing.central.label_counts import LabelCounts
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.wording import count_text, percent
+from lapwing.mechanisms.label_counts import LabelCounts
 from lapwing.planning.label_release_error import expected_label_release_error
 from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.release_error import expected_release_error
@@ -23,7 +23,7 @@ def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, us
     found = expected_release_error(
         domain,
         users=users,
-        neighbours=promise.neighbours,
+        neighbors=promise.neighbors,
         epsilon=promise.epsilon,
         delta=promise.delta,
         mu=promise.mu,
@@ -59,7 +59,7 @@ def _show_labels(out: Output, domain: Domain, planned: PlannedRelease, users: in
     found = expected_label_release_error(
         domain,
         users=users,
-        neighbours=promise.neighbours,
+        neighbors=promise.neighbors,
         epsilon=promise.epsilon,
         delta=promise.delta,
         mu=promise.mu,

@@ -18,14 +18,14 @@ from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Law, Multinomial, ProductOfBits
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 PROTOCOLS = ("unary-encoding", "optimized-unary-encoding")
 """Randomizers of whose reports the number of set bits tells epsilon."""
 
 
 def channel_from_one_input(
-    domain: Domain, tally: Counts, *, value: Any, pure: bool = True
+    domain: Domain, tally: CountTally, *, value: Any, pure: bool = True
 ) -> Channel:
     """Return the channel that many reports of one known input show.
 
@@ -34,14 +34,14 @@ def channel_from_one_input(
     Parameters
     ----------
     domain : Domain
-    tally : Counts
+    tally : CountTally
         Of reports that were all made from `value`; one block with an output per symbol. The
         channel takes its fingerprint, so it decodes tallies of the same randomizer.
     value : Any
         The input.
     pure : bool
         True: all symbols other than the own one are supported alike, so two numbers are
-        estimated (generalised response, unary encoding, subset selection). False: a whole
+        estimated (generalized response, unary encoding, subset selection). False: a whole
         circulant column (a wave on a circle).
 
     Returns
@@ -69,12 +69,12 @@ def channel_from_one_input(
     return Channel(domain, [Block(operator, law)], tally.fingerprint)
 
 
-def epsilon_from_support(tally: Counts, *, protocol: str) -> float:
+def epsilon_from_support(tally: CountTally, *, protocol: str) -> float:
     """Return the epsilon that the mean number of set bits of reports shows.
 
     Parameters
     ----------
-    tally : Counts
+    tally : CountTally
         Of reports of any values; one block of bits.
     protocol : {"unary-encoding", "optimized-unary-encoding"}
         The kind of randomizer, which must be known.
@@ -82,7 +82,7 @@ def epsilon_from_support(tally: Counts, *, protocol: str) -> float:
     Raises
     ------
     UnsupportedChannelError
-        For any other protocol: reports of generalised response support one symbol and those of
+        For any other protocol: reports of generalized response support one symbol and those of
         subset selection a fixed number of them, whatever epsilon is.
     TallyError
         When these counts cannot come from that protocol with any epsilon.
@@ -120,13 +120,13 @@ def epsilon_from_support(tally: Counts, *, protocol: str) -> float:
     return odds * math.log(1 / other - 1)
 
 
-def channel_from_support(domain: Domain, tally: Counts, *, protocol: str) -> Channel:
+def channel_from_support(domain: Domain, tally: CountTally, *, protocol: str) -> Channel:
     """Return the channel of :func:`epsilon_from_support`, for decoding the same tally.
 
     Parameters
     ----------
     domain : Domain
-    tally : Counts
+    tally : CountTally
         One block with a bit per symbol.
     protocol : {"unary-encoding", "optimized-unary-encoding"}
     """
@@ -141,7 +141,7 @@ def channel_from_support(domain: Domain, tally: Counts, *, protocol: str) -> Cha
     return Channel(domain, [Block(operator, ProductOfBits())], tally.fingerprint)
 
 
-def _only_block(domain: Domain, tally: Counts) -> tuple[np.ndarray, int]:
+def _only_block(domain: Domain, tally: CountTally) -> tuple[np.ndarray, int]:
     if len(tally.blocks) != 1 or tally.blocks[0].size != domain.size:
         raise UnsupportedChannelError(
             "the reports must be of one group and support symbols of the domain: one block of "

@@ -1,4 +1,4 @@
-"""Smoothing baselines: the unbiased estimate, averaged over neighbours."""
+"""Smoothing baselines: the unbiased estimate, averaged over neighbors."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 
 from lapwing.decoders.decoder import Answer, decoder_document
 from lapwing.decoders.deconvolution.wiener import Wiener, circulant, finished
-from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
+from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 
@@ -45,7 +45,7 @@ class GaussianSmoothing(Generic[Answer]):
 
     Cost
     ----
-    That of the unbiased estimate: O(size) for generalised response, unary encoding and subset
+    That of the unbiased estimate: O(size) for generalized response, unary encoding and subset
     selection, else O(size^3) up to 2048 symbols. O(sigma size) to smooth.
 
     Notes
@@ -60,9 +60,9 @@ class GaussianSmoothing(Generic[Answer]):
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.local.categorical.randomized_response import GeneralizedRandomizedResponse
+    >>> from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
     >>> from lapwing.planning.simulation import simulate
-    >>> response = GeneralizedRandomizedResponse(Interval(0, 1, bins=8), 4)
+    >>> response = RandomizedResponse(Interval(0, 1, bins=8), 4)
     >>> tally = simulate(response, [0, 0, 0, 100_000, 0, 0, 0, 0], rng=1)
     >>> GaussianSmoothing(sigma=1).decode(response.channel, tally).mass.round(2).tolist()
     [0.0, 0.05, 0.24, 0.4, 0.24, 0.05, 0.0, 0.0]
@@ -116,7 +116,7 @@ class GaussianSmoothing(Generic[Answer]):
         object.__setattr__(self, "sigma", float(self.sigma))
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
         Raises
@@ -128,7 +128,7 @@ class GaussianSmoothing(Generic[Answer]):
         from scipy.ndimage import gaussian_filter1d
 
         check_given(channel, tally)
-        if not Neighbours.of(channel.domain).even:
+        if not Neighbors.of(channel.domain).even:
             raise UnsupportedChannelError(
                 "Gaussian smoothing needs symbols of one width in a row: no atoms and no missing "
                 "bin; use BinomialSmoothing, or ExpectationMaximization(smoothed=True)"
@@ -137,7 +137,7 @@ class GaussianSmoothing(Generic[Answer]):
             circulant(channel)
         estimate = linear_estimate(channel, tally)
         mode = "wrap" if channel.domain.circular else "reflect"
-        smooth: Vector = gaussian_filter1d(estimate.centre, self.sigma, mode=mode)
+        smooth: Vector = gaussian_filter1d(estimate.center, self.sigma, mode=mode)
         if self.wiener:
             power = np.abs(np.fft.fft(smooth)) ** 2
             guided = Wiener(
@@ -157,7 +157,7 @@ class GaussianSmoothing(Generic[Answer]):
 
 @dataclass(frozen=True)
 class BinomialSmoothing(Generic[Answer]):
-    """Average each share of the unbiased estimate with its two neighbours, weights (1, 2, 1) / 4.
+    """Average each share of the unbiased estimate with its two neighbors, weights (1, 2, 1) / 4.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class BinomialSmoothing(Generic[Answer]):
     -----
     At an end 3/4 of the mass stays (the estimate is reflected), on a circular domain it goes
     round; between bins of unequal width mass flows by density; atoms and the missing symbol have
-    no neighbours. The total is kept.
+    no neighbors. The total is kept.
 
     Source: Fang et al. 2023, equation 25, after Nychka 1990. Differs: the ends are stated.
     """
@@ -214,7 +214,7 @@ class BinomialSmoothing(Generic[Answer]):
             raise ArgumentError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
         Raises
@@ -223,11 +223,11 @@ class BinomialSmoothing(Generic[Answer]):
             When the channel cannot be inverted, or the domain has no order.
         """
         check_given(channel, tally)
-        neighbours = Neighbours.of(channel.domain)
+        neighbors = Neighbors.of(channel.domain)
         estimate = linear_estimate(channel, tally)
-        smooth = estimate.centre
+        smooth = estimate.center
         for _ in range(self.rounds):
-            smooth = neighbours.smooth(smooth)
+            smooth = neighbors.smooth(smooth)
         answer: Answer = finished(
             channel,
             tally,

@@ -20,7 +20,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
@@ -52,7 +52,7 @@ class Wiener(Generic[Answer]):
         order.
     iterations : int, optional
         Of the iterative methods. Default, as in the paper: 30, from the reports 10. It is the
-        regulariser: run on, IIW tends to ``max(|G|^2 - Pn, 0) / |H|^2``.
+        regularizer: run on, IIW tends to ``max(|G|^2 - Pn, 0) / |H|^2``.
     permutations : int
         Of the method "permuted".
     seed : int
@@ -68,14 +68,14 @@ class Wiener(Generic[Answer]):
         True: Norm-Sub makes the result a distribution. False: a SignedEstimate.
     band : bool
         Whether to compute the exact linear band, where the channel can be inverted (a matrix of
-        up to 2048 symbols, O(size^3); generalised response, unary encoding and subset selection
+        up to 2048 symbols, O(size^3); generalized response, unary encoding and subset selection
         need none). It belongs to the channel and the tally, not to the filter.
 
     Accuracy
     --------
     Made for the squared error per symbol of smooth columns. As an estimate of the CDF it is far
     worse than a decoder of a square wave; see the tables of `benchmarks/accuracy`. The filter
-    treats the last symbol as the first one's neighbour, and features of non-smooth columns as
+    treats the last symbol as the first one's neighbor, and features of non-smooth columns as
     noise: with "permuted" it is a linear shrinkage towards 1 / size. A wave on a circle hides
     some frequencies nearly, and there the guess of "direct" and "iterative" is mostly noise:
     start from the reports instead (tested: a tenth of the squared error and less).
@@ -89,19 +89,19 @@ class Wiener(Generic[Answer]):
     The noise spectrum is exact: given the values of the people who reported, the covariance of
     the counts of a circulant channel has the same power at every frequency whatever the values
     are, so it is taken at the uniform distribution. It is flat for unary encoding and, but for
-    frequency 0, for generalised response, where it is ``(1 - |H|^2) / n``.
+    frequency 0, for generalized response, where it is ``(1 - |H|^2) / n``.
 
     Where H is zero the reports hold nothing and the estimate is zero at that frequency.
 
     Source: Fang et al. 2023, sections IV and V, algorithm 1, appendix C. Differs: the line "F(i)
     <- |F(i-1)|^2 + correction" of algorithm 1 assigns Pf(i), as equation 22 needs; F_0 = 1 for
-    every randomizer; equation 20 takes generalised response for independent counts, which makes
+    every randomizer; equation 20 takes generalized response for independent counts, which makes
     its noise ``1 - 1 / size`` of the true one.
 
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.local.categorical.unary_encoding import OptimizedUnaryEncoding
+    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
     >>> from lapwing.planning.simulation import simulate
     >>> bits = OptimizedUnaryEncoding(Interval(0, 1, bins=64, circular=True), 1)
     >>> tally = simulate(bits, 1000 + 900 * np.sin(np.arange(64) / 32 * np.pi).astype(int), rng=1)
@@ -195,7 +195,7 @@ class Wiener(Generic[Answer]):
             object.__setattr__(self, "signal", _powers(self.signal, name="signal"))
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
         Raises
@@ -216,7 +216,7 @@ class Wiener(Generic[Answer]):
             if compound is None:
                 raise UnsupportedChannelError(
                     "the method 'permuted' needs a channel that is the same in every order of the "
-                    "symbols, as generalised response or unary encoding; use 'direct' or "
+                    "symbols, as generalized response or unary encoding; use 'direct' or "
                     "'iterative'"
                 )
             mass = self._permuted(transfer, observed, noise)
@@ -298,7 +298,7 @@ def circulant(channel: Channel) -> Vector:
     kernel = channel.blocks[0].operator.kernel
     if len(channel.blocks) != 1 or kernel is None:
         raise UnsupportedChannelError(
-            "a Wiener filter needs a channel of one circulant block: generalised response, unary "
+            "a Wiener filter needs a channel of one circulant block: generalized response, unary "
             "encoding, subset selection, or a wave on a circular interval without a finer grid; "
             "use ExpectationMaximization or SpectralPrior here"
         )
@@ -395,7 +395,7 @@ def _warn_when_stuck(size: int, compound: tuple[float, float] | None, reports: i
 
 def finished(
     channel: Channel,
-    tally: Counts,
+    tally: CountTally,
     mass: Vector,
     *,
     project: bool,
@@ -407,7 +407,7 @@ def finished(
     return answer_as(kind, channel, tally, held, made=made, uncertainty=uncertainty)
 
 
-def _uncertainty(channel: Channel, tally: Counts) -> Uncertainty | None:
+def _uncertainty(channel: Channel, tally: CountTally) -> Uncertainty | None:
     structured = channel.blocks[0].operator.compound is not None
     if channel.domain.size > DENSE and not (structured and len(channel.blocks) == 1):
         return None

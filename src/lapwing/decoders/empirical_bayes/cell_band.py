@@ -28,7 +28,7 @@ from lapwing.results.spread_law import Spread, SpreadLaw
 from lapwing.results.uncertainty import Uncertainty, Variants
 
 _FREE = 256
-"""Bins of the floor: each may differ from its neighbours by as much as it holds itself."""
+"""Bins of the floor: each may differ from its neighbors by as much as it holds itself."""
 
 
 def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertainty:
@@ -61,7 +61,7 @@ def cell_band(answer: CellAnswer, scaled: ScaledBasis, reports: int) -> Uncertai
 
 
 def carried_back(one: WidenedPosterior, cells: Cells, bridge: Vector) -> tuple[SpreadLaw, Vector]:
-    """Return centre and noise of the cells, spread over the symbols, and what is left of the sums.
+    """Return center and noise of the cells, spread over the symbols, and what is left of the sums.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def carried_back(one: WidenedPosterior, cells: Cells, bridge: Vector) -> tuple[S
     """
     sums = running_sums(running_sums(one.covariance).T)
     heights = np.diff(triangular((sums + sums.T) / 2, limit=RANK), axis=0, prepend=0.0)
-    law = SpreadLaw(Spread(cells.start, cells.share), one.centre, as_stored(heights))
+    law = SpreadLaw(Spread(cells.start, cells.share), one.center, as_stored(heights))
     factor = law.spread.over_symbols(law.factor)
     explained = (running_sums(factor) ** 2).sum(axis=1)
     # Of the sum at a place within a cell, by the sums at both of its ends.

@@ -2,8 +2,8 @@
 
 A prior of few columns comes first (`low_rank_prior.py`): its waves are an answer to begin with, and
 its atoms say where a symbol or a small block stands out. Blocks of equal width are split there, and
-on these cells the prior of all waves, spikes and steps is learnt (`whole_prior.py`), the likelihood
-being that of the symbols, whose density follows that of the cells.
+on these cells the prior of all waves, spikes and steps is learned (`whole_prior.py`), the
+likelihood being that of the symbols, whose density follows that of the cells.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.whole_prior import WholeAnswer, answer_near, pilot_of
 from lapwing.linear.arrays import Vector, Whole
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 BLOCKS = 384
 """Most blocks before any is split. Their width is a power of two, as that of atoms is."""
@@ -68,17 +68,19 @@ def block_width(size: int) -> int:
     return width
 
 
-def cell_answer(channel: Channel, tally: Counts, scaled: ScaledBasis, *, passes: int) -> CellAnswer:
+def cell_answer(
+    channel: Channel, tally: CountTally, scaled: ScaledBasis, *, passes: int
+) -> CellAnswer:
     """Return the answer of the whole prior on cells.
 
     Parameters
     ----------
     channel : Channel
-    tally : Counts
+    tally : CountTally
     scaled : ScaledBasis
         The waves of the first answer, on the domain of the channel.
     passes : int
-        Times the likelihood is linearised before cells are made, at least 1; once more on them.
+        Times the likelihood is linearized before cells are made, at least 1; once more on them.
 
     Notes
     -----

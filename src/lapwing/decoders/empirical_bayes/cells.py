@@ -1,8 +1,8 @@
-"""Runs of neighbouring symbols whose masses are estimated, and how each is spread over its symbols.
+"""Runs of neighboring symbols whose masses are estimated, and how each is spread over its symbols.
 
 The reports tell little about thousands of symbols one by one. So above 512 symbols the last passes
 of a decode (`cell_prior.py`) and its band (`cell_band.py`) see blocks of equal width, split where
-something narrower was found; within a cell the density follows its neighbours.
+something narrower was found; within a cell the density follows its neighbors.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Cells:
         return cls(start, cell, 1 / number[cell])
 
     def following(self, mass: Vector, width: Vector, *, circular: bool = False) -> Cells:
-        """Return the same cells, within which the density is a line that suits the neighbours.
+        """Return the same cells, within which the density is a line that suits the neighbors.
 
         Parameters
         ----------
@@ -69,10 +69,10 @@ class Cells:
         rise = np.where(ends, 0.0, density - np.roll(density, 1))
         left = rise / np.where(ends, 1.0, reach)
         right = np.roll(left, -1)
-        # At the ends, and beside what stands apart, the one neighbour says nothing of a slope.
+        # At the ends, and beside what stands apart, the one neighbor says nothing of a slope.
         same = left * right > 0
         slope = np.where(same, 2 * left * right / np.where(same, left + right, 1.0), 0.0)
-        # Beside a narrow cell the line must not leave the range of the neighbours either.
+        # Beside a narrow cell the line must not leave the range of the neighbors either.
         most = 2 * np.minimum(np.abs(rise), np.abs(np.roll(rise, -1)))
         most = most / np.where(apart, 1.0, extent)
         slope = np.clip(slope, -most, most)

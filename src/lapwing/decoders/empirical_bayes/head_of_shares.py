@@ -2,7 +2,7 @@
 
 The posterior mean has the least squared error over all symbols, nearly all of which are empty. Of
 the largest it takes more than it need: a share at four standard deviations is moved towards the
-many that are noise, and one at seven towards whatever atom the learnt mixture has nearby, though
+many that are noise, and one at seven towards whatever atom the learned mixture has nearby, though
 shares there are spread evenly and the atom is an accident.
 """
 
@@ -14,7 +14,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.learnt_mixture import LearntMixture
+from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture
 from lapwing.decoders.unbiased.unbiased_shares import Tails
 from lapwing.linear.arrays import Vector
 from lapwing.linear.projections import simplex
@@ -23,7 +23,7 @@ HEAD = 50
 """The largest symbols, whose errors count for more."""
 
 PRICE = 0.015
-"""By how much the squared error of all symbols may grow for that, as the learnt mixture says."""
+"""By how much the squared error of all symbols may grow for that, as the learned mixture says."""
 
 ALPHA = 0.05
 """Probability that any empty symbol has an estimate that counts as significant."""
@@ -117,7 +117,7 @@ class Head:
        be had for the head at a given price for all; c is the largest at which the squared error
        of all grows by at most `PRICE`, as far as reports show a head: where only a part of it is
        half as large as is significant, the price falls with the square of that part.
-    2. *Significant estimates are shrunk by as much as it pays.* The mixture was learnt from the
+    2. *Significant estimates are shrunk by as much as it pays.* The mixture was learned from the
        estimates that it shrinks, so its atoms lie where they do, too. Above Bonferroni's threshold
        the estimate is ``z + a (t - z)`` with ``a = max(0, 1 - 2 / sum((t - z)^2 / variance))``, as
        James and Stein's: many equal shares stay together, and what is moved a little only (an
@@ -137,12 +137,12 @@ class Head:
     costs: Vector
 
     @classmethod
-    def of(cls, learnt: LearntMixture, *, symbols: int, certain: int, tails: Tails) -> Head:
+    def of(cls, learned: LearnedMixture, *, symbols: int, certain: int, tails: Tails) -> Head:
         """Return the estimates of the bins.
 
         Parameters
         ----------
-        learnt : LearntMixture
+        learned : LearnedMixture
         symbols : int
             Of the domain.
         certain : int
@@ -150,18 +150,18 @@ class Head:
         tails : {"normal", "laplace"}
         """
         reach = significant_steps(symbols, tails)
-        large = np.asarray(learnt.grid_steps >= _SHOWN * reach, dtype=np.float64)
-        dear = large * _largest(learnt, HEAD - certain)
-        shown = certain + float(learnt.bins.sum() * (learnt.weights @ large))
+        large = np.asarray(learned.grid_steps >= _SHOWN * reach, dtype=np.float64)
+        dear = large * _largest(learned, HEAD - certain)
+        shown = certain + float(learned.bins.sum() * (learned.weights @ large))
         rare = min(max((symbols / HEAD - _NO_HEAD) / (_HEAD - _NO_HEAD), 0.0), 1.0)
         price = rare * PRICE * min(1.0, shown / HEAD) ** 2
-        means, costs = _dearer_head(learnt, dear, price)
+        means, costs = _dearer_head(learned, dear, price)
         if tails == "laplace":
             return cls(means, costs)
         # Part of the head given the estimate, under the prior that the costs amount to.
-        real = 1 - (1 - learnt.posterior @ large) / costs
-        far = np.clip((learnt.steps - reach) / _SOFT, -_FAR, _FAR)
-        return cls(_stayed(learnt, means, rare * real / (1 + np.exp(-far))), costs)
+        real = 1 - (1 - learned.posterior @ large) / costs
+        far = np.clip((learned.steps - reach) / _SOFT, -_FAR, _FAR)
+        return cls(_stayed(learned, means, rare * real / (1 + np.exp(-far))), costs)
 
 
 def significant_steps(symbols: int, tails: Tails) -> float:
@@ -174,20 +174,20 @@ def significant_steps(symbols: int, tails: Tails) -> float:
     return -NormalDist().inv_cdf(ALPHA / symbols)
 
 
-def _largest(learnt: LearntMixture, number: int) -> Vector:
+def _largest(learned: LearnedMixture, number: int) -> Vector:
     """Return which part of each share of the grid is among so many largest symbols, in [0, 1]."""
-    held = learnt.weights * learnt.bins.sum()
+    held = learned.weights * learned.bins.sum()
     above = np.cumsum(held[::-1])[::-1] - held
     part: Vector = np.clip((number - above) / np.maximum(held, 1e-9), 0.0, 1.0)
     return part
 
 
-def _dearer_head(learnt: LearntMixture, dear: Vector, price: float) -> tuple[Vector, Vector]:
+def _dearer_head(learned: LearnedMixture, dear: Vector, price: float) -> tuple[Vector, Vector]:
     """Return means of the bins where the head costs more, and the expected costs.
 
     The squared error of all grows by ``sum(bins (t - mean)^2)``, because the mean has the least.
     """
-    posterior, grid, bins = learnt.posterior, learnt.grid, learnt.bins
+    posterior, grid, bins = learned.posterior, learned.grid, learned.bins
     plain = posterior @ grid
     in_head, of_head = posterior @ dear, posterior @ (dear * grid)
     most = price * float(bins @ np.maximum(posterior @ grid**2 - plain**2, 0.0))
@@ -200,10 +200,10 @@ def _dearer_head(learnt: LearntMixture, dear: Vector, price: float) -> tuple[Vec
     return (plain + math.exp(low) * of_head) / costs, costs
 
 
-def _stayed(learnt: LearntMixture, means: Vector, sure: Vector) -> Vector:
+def _stayed(learned: LearnedMixture, means: Vector, sure: Vector) -> Vector:
     """Return the means with those that are surely of the head shrunk by as much as pays."""
-    away = means - learnt.centres
-    moved = float((learnt.bins * sure) @ (away**2 / learnt.variances))
+    away = means - learned.centers
+    moved = float((learned.bins * sure) @ (away**2 / learned.variances))
     part = max(1 - _OWN / max(moved, 1e-300), 0.0)
     stayed: Vector = means - (1 - part) * sure * away
     return stayed

@@ -1,7 +1,7 @@
 """The first answer above 512 symbols: a few waves and the blocks that stand out of them.
 
 A density of thousands of bins is smooth but for a few places. So its masses are written with 192
-waves and with atoms, mass on one cell or on a block of up to 16. A pass linearises the likelihood
+waves and with atoms, mass on one cell or on a block of up to 16. A pass linearizes the likelihood
 (`quadratic_likelihood.py`), chooses here how the waves grow with the density, finds atoms
 (`atom_search.py`), and takes the nearest distribution to the posterior mean (`low_rank_model.py`).
 What it found splits the cells of `cell_prior.py`, where the answer is made.
@@ -19,7 +19,7 @@ from lapwing.decoders.empirical_bayes.quadratic_likelihood import Likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 WAVES = 192
 """Frequencies kept. With 128 the error is the same within 2 % on most data."""
@@ -37,7 +37,7 @@ class LowRankAnswer:
     mass : numpy.ndarray
         float64 [size], the distribution.
     model : LowRankModel
-        The learnt prior: columns of masses with variances of their amplitudes.
+        The learned prior: columns of masses with variances of their amplitudes.
     """
 
     mass: Vector
@@ -45,18 +45,18 @@ class LowRankAnswer:
 
 
 def low_rank_answer(
-    channel: Channel, tally: Counts, scaled: ScaledBasis, *, passes: int
+    channel: Channel, tally: CountTally, scaled: ScaledBasis, *, passes: int
 ) -> LowRankAnswer:
     """Return the posterior's nearest distribution under a prior of waves and atoms.
 
     Parameters
     ----------
     channel : Channel
-    tally : Counts
+    tally : CountTally
     scaled : ScaledBasis
         :data:`WAVES` waves on the domain of the channel.
     passes : int
-        Times the likelihood is linearised, at least 1.
+        Times the likelihood is linearized, at least 1.
 
     Notes
     -----
@@ -68,13 +68,13 @@ def low_rank_answer(
     for _ in range(passes):
         pilot = np.full(size, 1 / size) if answer is None else 0.95 * answer + 0.05 / size
         likelihood = Likelihood.of(channel, tally, pilot)
-        model, mean, score = _learnt(scaled, likelihood, answer)
+        model, mean, score = _learned(scaled, likelihood, answer)
         answer = model.posterior(score).distribution(mean)
     assert answer is not None
     return LowRankAnswer(answer, model)
 
 
-def _learnt(
+def _learned(
     scaled: ScaledBasis, likelihood: Likelihood, answer: Vector | None
 ) -> tuple[LowRankModel, Vector, Vector]:
     """Return the prior that the reports support best, its mean, and the score there."""

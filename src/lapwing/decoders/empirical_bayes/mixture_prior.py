@@ -1,4 +1,4 @@
-"""Empirical Bayes with a learnt prior of shares: the default decoder of sparse categories."""
+"""Empirical Bayes with a learned prior of shares: the default decoder of sparse categories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lapwing.decoders.empirical_bayes.head_of_shares import (
     Head,
     ShrunkShares,
 )
-from lapwing.decoders.empirical_bayes.learnt_mixture import LearntMixture
+from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture
 from lapwing.decoders.empirical_bayes.risk_of_shares import (
     belief_in,
     clearness,
@@ -28,7 +28,7 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.blas_threads import one_thread
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 
@@ -40,7 +40,7 @@ CERTAIN = 10.0
 class MixturePrior(Generic[Answer]):
     """Shrink every unbiased share by what the shares of all symbols are like.
 
-    The shares of all symbols are taken for draws from one unknown prior, which is learnt from the
+    The shares of all symbols are taken for draws from one unknown prior, which is learned from the
     reports: the mixture of point masses on a grid that makes the estimates most probable, with
     the mean that shares must have because they sum to one. Where nearly all symbols are empty, the
     prior says so, and noise is taken for noise; no sparsity and no threshold is asked for.
@@ -85,7 +85,7 @@ class MixturePrior(Generic[Answer]):
     -----
     A share theta has the estimate ``z ~ N(theta, empty + slope theta)``. The grid has zero, small
     fractions of a standard deviation, steps of a quarter of it and ends above the largest estimate
-    that is not kept. EM for the weights w of the grid, with c the mean posterior, maximises
+    that is not kept. EM for the weights w of the grid, with c the mean posterior, maximizes
     ``sum(c log w)`` subject to ``sum(w) = 1`` and ``sum(w theta) = m``: then
     ``w = c / (1 + lambda (theta - m))``. Without the second constraint the estimates of empty
     symbols leak: each keeps a little, and together they hold a large share.
@@ -98,7 +98,7 @@ class MixturePrior(Generic[Answer]):
     Examples
     --------
     >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.local.categorical.unary_encoding import OptimizedUnaryEncoding
+    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
     >>> from lapwing.planning.simulation import simulate
     >>> bits = OptimizedUnaryEncoding(Categories(1000), 1)
     >>> people = np.zeros(1000, dtype=int)
@@ -154,7 +154,7 @@ class MixturePrior(Generic[Answer]):
             )
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return the shrunk shares: a Distribution (``total="one"``) or a SignedEstimate.
 
         Raises
@@ -198,22 +198,25 @@ def shrunk(
         # The certain ones hold everything already: nothing is left for the others.
         shares[unsure] = 0.0
         return ShrunkShares(shares, costs)
-    # Where labels are few, what is learnt of them is doubted; Stein's risk is that of normal noise.
+    # Where labels are few, what is learned of them is doubted; Stein's risk is that of normal
+    # noise.
     doubt = doubtfulness(symbols) if found.tails == "normal" and estimate == "mean" else 0.0
-    learn = partial(LearntMixture.of, found, unsure, mean=left / unsure.size, iterations=iterations)
-    learnt, foretold = learn(added=doubt), 0.0
+    learn = partial(
+        LearnedMixture.of, found, unsure, mean=left / unsure.size, iterations=iterations
+    )
+    learned, foretold = learn(added=doubt), 0.0
     if doubt:
-        foretold = evidence(learnt)
-        learnt = learn(added=doubt * (1 - clearness(foretold, unsure.size)))
+        foretold = evidence(learned)
+        learned = learn(added=doubt * (1 - clearness(foretold, unsure.size)))
     if estimate == "median":
-        learnt.read(learnt.medians(), found.shares, shares)
+        learned.read(learned.medians(), found.shares, shares)
         return ShrunkShares(shares, costs)
-    head = Head.of(learnt, symbols=symbols, certain=int(certain.sum()), tails=found.tails)
-    learnt.read(head.estimates, found.shares, shares)
-    learnt.read(head.costs, found.shares, costs)
+    head = Head.of(learned, symbols=symbols, certain=int(certain.sum()), tails=found.tails)
+    learned.read(head.estimates, found.shares, shares)
+    learned.read(head.costs, found.shares, costs)
     costs[certain] = head.costs.max()
     answer = ShrunkShares(shares, costs)
     if not doubt:
         return answer
-    belief = 1 - doubt * (1 - belief_in(learnt, found, answer.mass, foretold=foretold))
+    belief = 1 - doubt * (1 - belief_in(learned, found, answer.mass, foretold=foretold))
     return DoubtedShares.of(answer, found.shares, belief)

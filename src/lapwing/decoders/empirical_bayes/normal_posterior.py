@@ -69,16 +69,16 @@ class Posterior:
         ``C = S (I + H S)^-1`` needs no inverse of the prior, which may be singular.
         """
         covariance = shrunk(information, prior)
-        centre = mean + covariance @ (score - information @ mean)
+        center = mean + covariance @ (score - information @ mean)
         along = covariance.sum(axis=1)
         spread = along.sum()
-        centre = centre + along * ((1 - centre.sum()) / spread)
-        return cls(centre, covariance - np.outer(along, along) / spread)
+        center = center + along * ((1 - center.sum()) / spread)
+        return cls(center, covariance - np.outer(along, along) / spread)
 
     def distribution(self) -> Vector:
         """Return the distribution that is nearest to the mean in the posterior's own metric.
 
-        Minimises ``(x - mean)' C^-1 (x - mean)`` over x >= 0, total one: what is taken from
+        Minimizes ``(x - mean)' C^-1 (x - mean)`` over x >= 0, total one: what is taken from
         negative cells goes where the reports cannot tell the difference. The Euclidean
         projection can be far worse.
 
@@ -101,12 +101,12 @@ def nearest_distribution(
     block: Callable[[Whole], Matrix],
     shift: Callable[[Whole, Vector], Vector],
 ) -> Vector:
-    """Return the x >= 0 that minimises ``(x - start)' C^-1 (x - start)``, for a covariance C.
+    """Return the x >= 0 that minimizes ``(x - start)' C^-1 (x - start)``, for a covariance C.
 
     ``x = start + C v`` with multipliers v >= 0, zero where x > 0. They solve a non-negative
     least-squares problem in the cells at zero. Those are found by adding the deepest cell of
     every negative stretch until nothing is negative: about ten rounds, because a cell that is
-    pushed up takes its neighbours along.
+    pushed up takes its neighbors along.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def nearest_distribution(
     Notes
     -----
     Exchanging cells by the signs of their multipliers needs no least squares, but it went in
-    circles when the reports said so little that neighbouring cells were one.
+    circles when the reports said so little that neighboring cells were one.
     Source: Lawson and Hanson 1974, chapter 23.
     """
     from scipy.optimize import nnls  # slow to import

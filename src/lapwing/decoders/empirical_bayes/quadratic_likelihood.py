@@ -3,7 +3,7 @@
 First step of a pass. Near a distribution that is close to the truth every block's log-likelihood
 is a parabola, so a normal prior gives a normal posterior. Up to a few hundred symbols its matrix
 is kept whole (`quadratic_likelihood`), above only its products (`Likelihood`). The
-prior is learnt next, in `whole_prior.py` or `low_rank_prior.py`; cells of many symbols have the
+prior is learned next, in `whole_prior.py` or `low_rank_prior.py`; cells of many symbols have the
 matrix of their sums (`cells.py`).
 """
 
@@ -18,10 +18,12 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.stacked import dense
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 
-def quadratic_likelihood(channel: Channel, tally: Counts, pilot: Vector) -> tuple[Matrix, Vector]:
+def quadratic_likelihood(
+    channel: Channel, tally: CountTally, pilot: Vector
+) -> tuple[Matrix, Vector]:
     """Return (H, s) such that the log-likelihood near the pilot is ``s'x - x'Hx / 2 + constant``.
 
     H is the expected information of all blocks and s the score at the pilot plus ``H pilot``.
@@ -30,7 +32,7 @@ def quadratic_likelihood(channel: Channel, tally: Counts, pilot: Vector) -> tupl
     Parameters
     ----------
     channel : Channel
-    tally : Counts
+    tally : CountTally
     pilot : numpy.ndarray
         float64 [size], positive.
 
@@ -48,7 +50,7 @@ def quadratic_likelihood(channel: Channel, tally: Counts, pilot: Vector) -> tupl
 
 
 def likelihood_terms(
-    channel: Channel, tally: Counts, pilot: Vector
+    channel: Channel, tally: CountTally, pilot: Vector
 ) -> tuple[list[Operator], Vector]:
     """Return the information of every block with reports, and the score of all at the pilot."""
     terms: list[Operator] = []
@@ -98,7 +100,7 @@ class Likelihood:
     score: Vector
 
     @classmethod
-    def of(cls, channel: Channel, tally: Counts, pilot: Vector) -> Likelihood:
+    def of(cls, channel: Channel, tally: CountTally, pilot: Vector) -> Likelihood:
         """Return that of a tally at a pilot of positive masses."""
         terms, slope = likelihood_terms(channel, tally, pilot)
         without = cls(terms, slope)

@@ -13,16 +13,16 @@ import numpy as np
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import likelihood_terms
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 
-def reporting_people(channel: Channel, tally: Counts, mass: Vector, uniform: Vector) -> Vector:
+def reporting_people(channel: Channel, tally: CountTally, mass: Vector, uniform: Vector) -> Vector:
     """Return the expected shares of the people who reported: float64 [size], a distribution.
 
     Parameters
     ----------
     channel : Channel
-    tally : Counts
+    tally : CountTally
         At least one report.
     mass : numpy.ndarray
         float64 [size], the population.

@@ -1,6 +1,6 @@
 """How far shrunk shares are believed, where labels are too few to tell what shares are like.
 
-A law that is learnt from four or from forty estimates follows their noise: it puts two unequal
+A law that is learned from four or from forty estimates follows their noise: it puts two unequal
 shares on one atom between them. Whether shrinking paid is asked of the same estimates, in two ways:
 by Stein's unbiased risk, beside that of the nearest distribution, which is not shrunk; and of fewer
 than 24 labels by how well the estimate of each is foretold from the others.
@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.learnt_mixture import LearntMixture, exponential
+from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.linear.arrays import Vector
 from lapwing.linear.projections import simplex
@@ -29,8 +29,8 @@ _CLEAR, _CLEAR_EACH = 3.0, 1 / 3
 _VERY_FEW, _ENOUGH = 8, 24
 """Labels up to which that evidence is asked for, and from which it is not: the risk is enough."""
 
-_DOUBTED, _LEARNT = 50, 100
-"""Labels up to which what is learnt of them is doubted, and from which it is not."""
+_DOUBTED, _LEARNED = 50, 100
+"""Labels up to which what is learned of them is doubted, and from which it is not."""
 
 _ROUNDS = 9
 """Doublings of the iterations whose responses are added up: 512 of them."""
@@ -42,18 +42,18 @@ _FAR = 500.0
 
 
 def doubtfulness(labels: int) -> float:
-    """Return how far a law that is learnt from so many labels is doubted, in [0, 1]."""
-    return min(max((_LEARNT - labels) / (_LEARNT - _DOUBTED), 0.0), 1.0)
+    """Return how far a law that is learned from so many labels is doubted, in [0, 1]."""
+    return min(max((_LEARNED - labels) / (_LEARNED - _DOUBTED), 0.0), 1.0)
 
 
 def belief_in(
-    learnt: LearntMixture, found: UnbiasedShares, mass: Vector, *, foretold: float
+    learned: LearnedMixture, found: UnbiasedShares, mass: Vector, *, foretold: float
 ) -> float:
     """Return the weight, in [0, 1], of a shrunk distribution beside the nearest one.
 
     Parameters
     ----------
-    learnt : LearntMixture
+    learned : LearnedMixture
         Of the shares that are not kept for certain; normal noise.
     found : UnbiasedShares
         With their total of one.
@@ -68,13 +68,13 @@ def belief_in(
     ``exp(-risk / (4 variance))``, where the risk is Stein's estimate (:func:`stein_risk`).
 
     Source: Stein 1981 (the risk); Leung and Barron 2006 (weights that fall exponentially with it).
-    They bound the risk of such an average of least-squares projections; for a learnt mixture there
+    They bound the risk of such an average of least-squares projections; for a learned mixture there
     is no such bound, only what was measured (`benchmarks/accuracy`, few labels). The derivatives
-    of a learnt mixture and the evidence of others are ours.
+    of a learned mixture and the evidence of others are ours.
     """
     size = mass.size
     derivatives = np.ones(size)
-    learnt.read(own_derivatives(learnt), found.shares, derivatives)
+    learned.read(own_derivatives(learned), found.shares, derivatives)
     nearest = simplex(found.shares)
     # The known total takes a part of the variance away.
     variance = found.variance(nearest) * (1 - 1 / size)
@@ -82,7 +82,7 @@ def belief_in(
     asked = min(max((_ENOUGH - size) / (_ENOUGH - _VERY_FEW), 0.0), 1.0)
     believed: float = _logistic(-risk / (_TEMPERATURE * float(variance.mean())))
     believed *= math.pow(_logistic(foretold - _SURPRISE), asked)
-    return believed + (1 - believed) * clearness(foretold, int(learnt.bins.sum()))
+    return believed + (1 - believed) * clearness(foretold, int(learned.bins.sum()))
 
 
 def stein_risk(shares: Vector, variance: Vector, mass: Vector, derivatives: Vector) -> float:
@@ -120,7 +120,7 @@ def stein_risk(shares: Vector, variance: Vector, mass: Vector, derivatives: Vect
     return float(away @ away + 2 * away @ (nearest - shares) + 2 * variance @ more)
 
 
-def own_derivatives(learnt: LearntMixture) -> Vector:
+def own_derivatives(learned: LearnedMixture) -> Vector:
     """Return how far the posterior mean of each bin moves with an estimate in it: float64 [bins].
 
     Notes
@@ -131,15 +131,15 @@ def own_derivatives(learnt: LearntMixture) -> Vector:
     With x the derivatives of log w, an iteration of EM makes ``forced + step x`` of x, so n of
     them ``(1 + step + ... + step^(n-1)) forced``, which is summed by doubling.
     """
-    weights, grid, posterior = learnt.weights, learnt.grid, learnt.posterior
-    away = grid - learnt.mean
+    weights, grid, posterior = learned.weights, learned.grid, learned.posterior
+    away = grid - learned.mean
     means = posterior @ grid
-    slopes = learnt.score()
+    slopes = learned.score()
     off = grid - means[:, None]
     own: Vector = (posterior * off * slopes).sum(axis=1)
-    used = learnt.bins > 0
-    held, bins = posterior[used], learnt.bins[used]
-    counted = bins @ held + learnt.flat
+    used = learned.bins > 0
+    held, bins = posterior[used], learned.bins[used]
+    counted = bins @ held + learned.flat
     total = counted.sum()
     live = weights > _NOTHING
     tilt = np.where(live, away * weights * total / np.maximum(counted, 1e-300), 0.0)
@@ -163,18 +163,18 @@ def own_derivatives(learnt: LearntMixture) -> Vector:
     return filled
 
 
-def evidence(learnt: LearntMixture) -> float:
+def evidence(learned: LearnedMixture) -> float:
     """Return the logarithm of how much better each estimate is foretold from the others' law.
 
     Beside the law that was added to theirs, which supposes nothing but the mean.
     """
-    used = learnt.bins > 0
-    held, bins = learnt.posterior[used], learnt.bins[used]
-    likelihood = np.concatenate([group.likelihood(learnt.grid) for group in learnt.groups])[used]
-    total = bins.sum() + learnt.flat.sum()
-    others = np.maximum(total * learnt.weights - held, 0.0) / (total - 1)
+    used = learned.bins > 0
+    held, bins = learned.posterior[used], learned.bins[used]
+    likelihood = np.concatenate([group.likelihood(learned.grid) for group in learned.groups])[used]
+    total = bins.sum() + learned.flat.sum()
+    others = np.maximum(total * learned.weights - held, 0.0) / (total - 1)
     foretold = (likelihood * others).sum(axis=1)
-    unknown = likelihood @ exponential(learnt.grid, learnt.mean)
+    unknown = likelihood @ exponential(learned.grid, learned.mean)
     ratio = np.maximum(foretold, 1e-300) / np.maximum(unknown, 1e-300)
     return float(bins @ np.log(ratio))
 

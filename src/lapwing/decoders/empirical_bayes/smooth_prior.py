@@ -4,7 +4,7 @@ After the likelihood (`quadratic_likelihood.py`), before spikes and steps (`whol
 A wave of the density adds to it, by as much anywhere or by more where there are many people. A
 wave of its logarithm multiplies: a density that varies by factors and cannot be negative. Near a
 shape that is linear in the amplitudes, so a few Newton steps find the shape, and the last of them
-is a normal prior of the masses like any other. How large the waves of each frequency are is learnt
+is a normal prior of the masses like any other. How large the waves of each frequency are is learned
 by `spectrum.py`; its evidence weighs the kinds against each other.
 """
 
@@ -21,12 +21,12 @@ from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
 
 STEPS = 3
-"""Newton steps. The spectrum is learnt anew in the last."""
+"""Newton steps. The spectrum is learned anew in the last."""
 
 _FLOOR = 0.002
 """Least density of a shape, of a mean of 1: below it nobody can tell how empty a cell is."""
 
-_NEIGHBOURHOOD = 13
+_NEIGHBORHOOD = 13
 """Cells, its own included, that a heavy atom is compared with."""
 
 _LEAST, _TIMES = 0.02, 5.0
@@ -88,7 +88,7 @@ def smooth_part(
 def heavy_atoms(mass: Vector, scaled: ScaledBasis) -> Vector:
     """Return what stands out of an answer in single cells: float64 [size], mostly zero.
 
-    No smooth density has a cell with many times the people of its neighbours. Set aside, it
+    No smooth density has a cell with many times the people of its neighbors. Set aside, it
     neither bends the waves nor makes the spectrum look rougher than the rest is. Half of the
     people at least are left to the waves.
 
@@ -106,7 +106,7 @@ def heavy_atoms(mass: Vector, scaled: ScaledBasis) -> Vector:
 
     cells = mass[scaled.joined]
     mode = "wrap" if scaled.circular else "reflect"
-    around = median_filter(scaled.of_groups(cells), _NEIGHBOURHOOD, mode=mode)
+    around = median_filter(scaled.of_groups(cells), _NEIGHBORHOOD, mode=mode)
     usual = around[scaled.group] * scaled.width
     excess = cells - usual
     heavy = np.zeros(mass.size)
@@ -180,11 +180,11 @@ def log_density(
     last one is small, and the candidate gets no weight.
     """
     for _ in range(STEPS - 1):
-        mean, columns = linearised(scaled, shape)
+        mean, columns = linearized(scaled, shape)
         curvature = columns.T @ information @ columns
         at_mean = columns.T @ (score - information @ mean)
         shape = _shape(scaled, _amplitudes(curvature, at_mean, variance))
-    mean, columns = linearised(scaled, shape)
+    mean, columns = linearized(scaled, shape)
     curvature = columns.T @ information @ columns
     at_mean = columns.T @ (score - information @ mean)
     spectrum = learn(curvature, at_mean, scaled.basis.frequency)
@@ -192,7 +192,7 @@ def log_density(
     return Candidate(mean, columns, spectrum, evidence)
 
 
-def linearised(scaled: ScaledBasis, shape: Vector) -> tuple[Vector, Matrix]:
+def linearized(scaled: ScaledBasis, shape: Vector) -> tuple[Vector, Matrix]:
     """Return mean and columns of the masses whose log-density is a sum of waves, near a shape.
 
     ``shape (1 + waves z - log shape)``, on the plane of its total. The mean is where all

@@ -1,4 +1,4 @@
-"""Empirical Bayes with a learnt spectrum: the default decoder of numerical columns.
+"""Empirical Bayes with a learned spectrum: the default decoder of numerical columns.
 
 Here begins one decode. The waves of the domain are laid out (`wave_basis.py`); then the answer is
 found in passes, with matrices of all symbols (`whole_prior.py`) or of cells (`cell_prior.py`);
@@ -27,7 +27,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Uncertainty
 
@@ -42,7 +42,7 @@ SYMBOL_LIMIT = 2**16
 class SpectralPrior:
     """Find how smooth, spiky and stepped the data are from the reports, then estimate with that.
 
-    The masses get a normal prior: cosines with learnt variances, scaled by a power of the local
+    The masses get a normal prior: cosines with learned variances, scaled by a power of the local
     density, plus spikes in single bins and steps between bins whose variances go to zero where
     the reports show none. The posterior mean is moved to the nearest distribution, that of the
     population, and from there to the expected shares of the people who reported.
@@ -50,7 +50,7 @@ class SpectralPrior:
     Parameters
     ----------
     passes : int
-        Times the likelihood is linearised, at the answer of the pass before; in 1..5.
+        Times the likelihood is linearized, at the answer of the pass before; in 1..5.
     band : bool
         Whether to compute the bands, from a posterior under a widened prior.
 
@@ -74,7 +74,7 @@ class SpectralPrior:
     bins that stand out of them are found first, one after the other. Then the symbols are put
     into blocks of equal width, 192 to 384 of them, which are split at the ends of what was found,
     and on these cells the prior is the whole one. Within a cell the density follows its
-    neighbours. Bands are those of the cells.
+    neighbors. Bands are those of the cells.
 
     Source: own; empirical Bayes by marginal likelihood (MacKay 1992), sparse variances by
     fixed-point updates (Tipping 2001).
@@ -93,7 +93,7 @@ class SpectralPrior:
             raise ArgumentError(f"passes must be in 1..5, got {self.passes}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution:
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the expected shares of the people who reported.
 
         Raises
@@ -116,7 +116,7 @@ class SpectralPrior:
         made = decoder_document(self)
         return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
 
-    def _whole(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
+    def _whole(self, channel: Channel, tally: CountTally) -> tuple[Vector, Uncertainty | None]:
         """Return the answer with its error law, from matrices of all symbols."""
         scaled = ScaledBasis(channel.domain)
         answer = whole_answer(channel, tally, scaled, passes=self.passes)
@@ -127,7 +127,7 @@ class SpectralPrior:
         floor = waves @ waves.T + np.diag(local) / local.size
         return people, widened_band(answer.evidence, answer.prior, floor)
 
-    def _on_cells(self, channel: Channel, tally: Counts) -> tuple[Vector, Uncertainty | None]:
+    def _on_cells(self, channel: Channel, tally: CountTally) -> tuple[Vector, Uncertainty | None]:
         """Return the same from a few hundred cells."""
         scaled = ScaledBasis(channel.domain, limit=WAVES, blur=BLUR * channel.domain.size)
         answer = cell_answer(channel, tally, scaled, passes=self.passes)

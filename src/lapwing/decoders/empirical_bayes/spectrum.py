@@ -1,4 +1,4 @@
-"""How smooth the data are, learnt from the reports: prior variances of the frequencies.
+"""How smooth the data are, learned from the reports: prior variances of the frequencies.
 
 A density is written as a uniform mean plus cosines (sines and cosines on a circle) with
 independent normal amplitudes. Their variances follow ``a^2 k^(-2 alpha) + w^2``; a grid of such
@@ -28,7 +28,7 @@ _STARTS = tuple(product((0, 2, 4), (1,), (0, 3)))
 
 _UNLIKELY = 40.0
 """How far below the best, in log-evidence, a spectrum is not followed any further: its weight is
-nothing, and so are those behind it. The search goes from neighbour to neighbour, which spares up
+nothing, and so are those behind it. The search goes from neighbor to neighbor, which spares up
 to two thirds of the 60 spectra; six starts, because the evidence can have two tops, a smooth and a
 rough one."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
+from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.protocol.domains.domain import Domain
 
@@ -102,13 +102,13 @@ class ScaledBasis:
     """
 
     def __init__(self, domain: Domain, *, limit: int | None = None, blur: float = 5.0) -> None:
-        neighbours = Neighbours.of(domain)
+        neighbors = Neighbors.of(domain)
         self.size = domain.size
         self.circular = domain.circular
-        self.joined = neighbours.joined
+        self.joined = neighbors.joined
         self.apart = np.ones(domain.size, dtype=np.bool_)
         self.apart[self.joined] = False
-        self.width = neighbours.width[self.joined]
+        self.width = neighbors.width[self.joined]
         self.uniform = np.full(domain.size, 1 / domain.size)
         self.group = np.arange(self.joined.size)
         self.basis = Basis.of(self.joined.size, circular=domain.circular, limit=limit)

@@ -1,7 +1,7 @@
 """The spectral prior up to 512 symbols: every wave, bin and step takes part, in whole matrices.
 
-A pass linearises the likelihood at the answer so far, learns the smooth part of the prior
-(`smooth_prior.py`), then here the variances of single bins and of steps between neighbours, and
+A pass linearizes the likelihood at the answer so far, learns the smooth part of the prior
+(`smooth_prior.py`), then here the variances of single bins and of steps between neighbors, and
 takes the nearest distribution to the posterior mean (`normal_posterior.py`). The band of the
 last pass is drawn in `widened_band.py`. Above 512 symbols the last pass is the same on cells
 (`cell_prior.py`).
@@ -24,7 +24,7 @@ from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.operators.sums import running_sums
 from lapwing.protocol.channels.channel import Channel
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 _SPARSITY = 5.0
 """How much stronger than its noise a step must be before its variance grows, squared."""
@@ -37,7 +37,7 @@ _EXPECTED = 0.05
 in fewer than 1 of 100 columns then; where another is sure to be there, one more is expected."""
 
 _TOTAL = 1.0
-"""Prior variance of the total while spikes are learnt: anything goes. It is one in the end."""
+"""Prior variance of the total while spikes are learned: anything goes. It is one in the end."""
 
 _SWEEPS, _LAST = 8, 2
 """Times the variances of spikes and steps are fitted, and how often of those to what is likely."""
@@ -54,7 +54,7 @@ class WholeAnswer:
     evidence : Evidence
         The likelihood of the last pass.
     prior : NormalPrior
-        What was learnt from it.
+        What was learned from it.
     """
 
     mass: Vector
@@ -63,24 +63,24 @@ class WholeAnswer:
 
 
 def whole_answer(
-    channel: Channel, tally: Counts, scaled: ScaledBasis, *, passes: int
+    channel: Channel, tally: CountTally, scaled: ScaledBasis, *, passes: int
 ) -> WholeAnswer:
     """Return the posterior's nearest distribution under a prior of waves, spikes and steps.
 
     Parameters
     ----------
     channel : Channel
-    tally : Counts
+    tally : CountTally
     scaled : ScaledBasis
         All waves of the domain of the channel.
     passes : int
-        Times the likelihood is linearised, at least 1.
+        Times the likelihood is linearized, at least 1.
 
     Notes
     -----
     O(size^3) time, O(size^2) memory.
     """
-    return learnt_answer(
+    return learned_answer(
         lambda pilot: quadratic_likelihood(channel, tally, pilot),
         scaled,
         reports=tally.total,
@@ -88,7 +88,7 @@ def whole_answer(
     )
 
 
-def learnt_answer(
+def learned_answer(
     near: Callable[[Vector], tuple[Matrix, Vector]],
     scaled: ScaledBasis,
     *,
@@ -128,7 +128,7 @@ def learnt_answer(
 
 
 def pilot_of(answer: Vector, uniform: Vector) -> Vector:
-    """Return where the likelihood is linearised next: an answer that is nowhere empty."""
+    """Return where the likelihood is linearized next: an answer that is nowhere empty."""
     return 0.95 * answer + 0.05 * uniform
 
 
@@ -147,15 +147,15 @@ def answer_near(
     before : numpy.ndarray, optional
         float64 [size], the answer of the pass before.
     further : callable, optional
-        See :func:`learnt_answer`.
+        See :func:`learned_answer`.
     """
     information, score = evidence.information, evidence.score
-    prior = learnt_prior(information, score, scaled, before, further)
+    prior = learned_prior(information, score, scaled, before, further)
     posterior = Posterior.of(information, score, prior.mean, prior.covariance)
     return WholeAnswer(posterior.distribution(), evidence, prior)
 
 
-def learnt_prior(
+def learned_prior(
     information: Matrix,
     score: Vector,
     scaled: ScaledBasis,
@@ -172,7 +172,7 @@ def learnt_prior(
     answer : numpy.ndarray, optional
         float64 [size], the answer so far.
     further : callable, optional
-        See :func:`learnt_answer`.
+        See :func:`learned_answer`.
     """
     apart = apart_columns(scaled, answer)
     inner, slope = marginal(information, score, apart)
@@ -201,7 +201,7 @@ def marginal(information: Matrix, score: Vector, free: Matrix) -> tuple[Matrix, 
     """Return the quadratic likelihood of the masses without their part along free columns.
 
     Amplitudes of those are integrated out under their prior, so that neither waves nor spikes
-    are learnt from what a symbol that stands apart explains.
+    are learned from what a symbol that stands apart explains.
 
     Parameters
     ----------
@@ -373,7 +373,7 @@ def _summed(smooth: Matrix, steps: Matrix, single: Vector) -> Matrix:
 
 
 def _steps(jump: Vector, scaled: ScaledBasis) -> Matrix:
-    """Return the covariance of centred steps of the density between neighbours."""
+    """Return the covariance of centered steps of the density between neighbors."""
     size, joined = scaled.size, scaled.joined
     if scaled.circular:
         return np.zeros((size, size))
@@ -398,8 +398,8 @@ def _refitted_steps(
 ) -> Vector:
     """Return the fixed-point update of the variances of the steps.
 
-    A centred step is minus the indicator of the cells before it, up to a constant, and
-    centred rows do not feel constants: sums before a step are as good as those after.
+    A centered step is minus the indicator of the cells before it, up to a constant, and
+    centered rows do not feel constants: sums before a step are as good as those after.
     """
     score = _sums_before(residual[scaled.joined], scaled.width) / scaled.size
     rows = _sums_before(whitened.T[scaled.joined], scaled.width)
@@ -409,9 +409,9 @@ def _refitted_steps(
 
 
 def _sums_before(rows: Matrix, width: Vector) -> Matrix:
-    """Return sums of the centred columns, by width, up to each step between cells: a row less."""
-    centred = rows - (width / width.sum()) @ rows
-    return running_sums(width.reshape(-1, *[1] * (rows.ndim - 1)) * centred)[:-1]
+    """Return sums of the centered columns, by width, up to each step between cells: a row less."""
+    centered = rows - (width / width.sum()) @ rows
+    return running_sums(width.reshape(-1, *[1] * (rows.ndim - 1)) * centered)[:-1]
 
 
 def root_of(information: Matrix) -> Matrix:

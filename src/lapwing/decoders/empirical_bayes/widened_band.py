@@ -44,7 +44,7 @@ class WidenedPosterior:
         Target and kind of the band it is for, as the fields of :class:`Variants` are named.
     floor : float
         Factor of the floor in the prior.
-    centre : numpy.ndarray
+    center : numpy.ndarray
         float64 [size].
     covariance : numpy.ndarray
         float64 [size, size].
@@ -52,7 +52,7 @@ class WidenedPosterior:
 
     name: str
     floor: float
-    centre: Vector
+    center: Vector
     covariance: Matrix
 
 
@@ -63,14 +63,14 @@ def widened_band(evidence: Evidence, fitted: NormalPrior, floor: Matrix) -> Unce
     ----------
     evidence : Evidence
     fitted : NormalPrior
-        The prior that was learnt, with what is doubtful: a heavy symbol that the answer has missed
+        The prior that was learned, with what is doubtful: a heavy symbol that the answer has missed
         or put beside its place.
     floor : numpy.ndarray
         float64 [size, size], what is always allowed; see :func:`always_allowed`.
     """
     laws = {
         one.name: Uncertainty(
-            one.centre, *compressed(one.covariance), evidence.pilot, evidence.reports, METHOD
+            one.center, *compressed(one.covariance), evidence.pilot, evidence.reports, METHOD
         )
         for one in widened_posteriors(evidence, fitted, floor)
     }
@@ -86,7 +86,7 @@ def widened_posteriors(
     -----
     Covariance of the masses of the population: ``C = S (I + H S)^-1``. Of the people who
     reported, whose sample shares its deviation D with the reports: ``C + D - X - X' - D R H D``
-    with ``R = (I + H S)^-1`` and ``X = C H D``, centred at ``mean + C h + D R h``. Written
+    with ``R = (I + H S)^-1`` and ``X = C H D``, centered at ``mean + C h + D R h``. Written
     without cancellation; D, H and the pilot must belong together, or it can turn negative.
     """
     found = []
@@ -94,15 +94,15 @@ def widened_posteriors(
         prior = amplify * fitted.allowed() + share * floor
         along = prior.sum(axis=1)
         prior -= np.outer(along, along) / along.sum()
-        for target, (centre, covariance) in _error_laws(evidence, fitted.mean, prior).items():
-            found.append(WidenedPosterior(f"{target}_{kind}", share, centre, covariance))
+        for target, (center, covariance) in _error_laws(evidence, fitted.mean, prior).items():
+            found.append(WidenedPosterior(f"{target}_{kind}", share, center, covariance))
     return found
 
 
 def _error_laws(
     evidence: Evidence, mean: Vector, prior: Matrix
 ) -> dict[str, tuple[Vector, Matrix]]:
-    """Return the centre and the covariance about either target."""
+    """Return the center and the covariance about either target."""
     information = evidence.information
     score = evidence.score - information @ mean
     system = information @ prior
@@ -110,7 +110,7 @@ def _error_laws(
     inverse = np.linalg.inv(system)
     covariance = prior @ inverse
     covariance = (covariance + covariance.T) / 2
-    centre = mean + covariance @ score
+    center = mean + covariance @ score
     p = evidence.pilot
 
     def sampled(rows: Matrix) -> Matrix:
@@ -124,16 +124,16 @@ def _error_laws(
     about -= np.outer(p, p) / evidence.reports
     moved = sampled((inverse @ score)[None, :])[0]
     return {
-        "empirical": (centre + moved, (about + about.T) / 2),
-        "population": (centre, covariance),
+        "empirical": (center + moved, (about + about.T) / 2),
+        "population": (center, covariance),
     }
 
 
 def always_allowed(mass: Vector, scaled: ScaledBasis) -> tuple[Matrix, Vector]:
-    """Return the floor of a prior: shapes and single bins that are allowed whatever was learnt.
+    """Return the floor of a prior: shapes and single bins that are allowed whatever was learned.
 
     Columns G such that ``G G'`` is the covariance of smooth shapes, float64 [size, frequencies],
-    and local masses, float64 [size]: averaged over neighbours, at least a fiftieth of a uniform
+    and local masses, float64 [size]: averaged over neighbors, at least a fiftieth of a uniform
     one. A bin's variance is a part of its local mass.
 
     Parameters

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document
-from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
+from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -24,7 +24,7 @@ from lapwing.linear.solvers import Solution
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Uncertainty
 
@@ -40,8 +40,8 @@ _TINY = 1e-300
 """Keeps the logarithm and the quotient finite where an output cannot occur and did not."""
 
 
-def likelihood_rows(channel: Channel, tally: Counts) -> Rows:
-    """Return the (operator, counts) pairs whose ``sum(counts * log(operator mass))`` is maximised.
+def likelihood_rows(channel: Channel, tally: CountTally) -> Rows:
+    """Return the (operator, counts) pairs whose ``sum(counts * log(operator mass))`` is maximized.
 
     For multinomial blocks this is the log-likelihood. For blocks of bits it is the composite
     marginal-binomial likelihood: set and unset bits as if all were independent.
@@ -101,7 +101,7 @@ def iterate(
     return Solution(mass, previous, limit, False)
 
 
-def folds(channel: Channel, tally: Counts, *, seed: int) -> list[Counts]:
+def folds(channel: Channel, tally: CountTally, *, seed: int) -> list[CountTally]:
     """Return the tallies of random parts of the people, of about equal size.
 
     Every report is an output counted once, so splitting each count at random is splitting the
@@ -121,7 +121,7 @@ def folds(channel: Channel, tally: Counts, *, seed: int) -> list[Counts]:
     rng = np.random.default_rng(seed)
     split = [rng.multinomial(counts, [1 / FOLDS] * FOLDS).T for counts in tally.blocks]
     return [
-        Counts(parts, [int(part.sum()) for part in parts], tally.fingerprint, tally.survey)
+        CountTally(parts, [int(part.sum()) for part in parts], tally.fingerprint, tally.survey)
         for parts in zip(*split, strict=True)
     ]
 
@@ -133,16 +133,16 @@ class ExpectationMaximization:
     Parameters
     ----------
     smoothed : bool
-        False: EM. True: EMS, with the (1, 2, 1) / 4 average of neighbours after every step;
+        False: EM. True: EMS, with the (1, 2, 1) / 4 average of neighbors after every step;
         needs an ordered domain.
     tolerance : float, optional
         Stop when the summed log-likelihood changes by less. Default, as in the paper:
-        ``1e-3 e^epsilon`` for EM and ``1e-3`` for EMS. For EM this is the regulariser: run to
+        ``1e-3 e^epsilon`` for EM and ``1e-3`` for EMS. For EM this is the regularizer: run to
         the end it follows the noise.
     limit : int
         Most iterations; reaching it gives a ConvergenceWarning.
     strength : int or "held-out"
-        Of EMS: averages of neighbours after each step, in 0..64; s of them are a binomial kernel
+        Of EMS: averages of neighbors after each step, in 0..64; s of them are a binomial kernel
         of 2 s + 1 symbols. ``"held-out"``: the one of 0, 1, 2, 4, 8 and 16 that makes held-out
         reports likeliest, each fifth of them held out once; then all reports are decoded with it.
         This costs no privacy: it looks at reports only.
@@ -206,7 +206,7 @@ class ExpectationMaximization:
             raise ArgumentError(f"seed must be a whole number of at least 0, got {self.seed!r}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution:
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the distribution where the iteration stopped."""
         check_given(channel, tally)
         strength = self._strength(channel, tally)
@@ -236,9 +236,9 @@ class ExpectationMaximization:
         )
 
     def _climb(self, channel: Channel, rows: Rows, strength: int) -> Solution:
-        """Return where the iteration stops with so many averages of neighbours a step."""
+        """Return where the iteration stops with so many averages of neighbors a step."""
         size = channel.domain.size
-        average = Neighbours.of(channel.domain).smooth if strength else None
+        average = Neighbors.of(channel.domain).smooth if strength else None
 
         def smooth(mass: Vector) -> Vector:
             assert average is not None
@@ -254,7 +254,7 @@ class ExpectationMaximization:
             limit=self.limit,
         )
 
-    def _strength(self, channel: Channel, tally: Counts) -> int:
+    def _strength(self, channel: Channel, tally: CountTally) -> int:
         """Return the averages a step: none, those asked for, or those that held-out reports say."""
         if not self.smoothed:
             return 0
@@ -286,5 +286,5 @@ class ExpectationMaximization:
             )
         return 1e-3 * math.exp(channel.guarantee.epsilon)
 
-    def _uncertainty(self, channel: Channel, tally: Counts, mass: Vector) -> Uncertainty | None:
+    def _uncertainty(self, channel: Channel, tally: CountTally, mass: Vector) -> Uncertainty | None:
         return available_band(channel, tally, mass) if self.band else None

@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.decoders.decoder import answer_as, decoder_document
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
-from lapwing.decoders.likelihood.neighbour_smoothing import Neighbours
+from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.arrays import Vector
@@ -19,24 +19,24 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.solvers import accelerated_fixed_point
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 
 
 @dataclass(frozen=True)
 class PenalizedLikelihood:
-    """Maximise ``log-likelihood - roughness / 2 * sum over neighbours (density' - density)^2``.
+    """Maximize ``log-likelihood - roughness / 2 * sum over neighbors (density' - density)^2``.
 
-    A regulariser that is stated instead of an early stop: the answer does not depend on where an
+    A regularizer that is stated instead of an early stop: the answer does not depend on where an
     iteration ended, so it may be accelerated.
 
     Parameters
     ----------
     roughness : float
         Greater than 0. Densities are relative to the uniform one, so the unit is that of the
-        log-likelihood (nats): a jump from 1 to 2 between two neighbours costs half of it.
+        log-likelihood (nats): a jump from 1 to 2 between two neighbors costs half of it.
     tolerance : float
-        Stop when three evaluations raise the penalised objective by less.
+        Stop when three evaluations raise the penalized objective by less.
     limit : int
         Most evaluations of the EM map.
 
@@ -68,11 +68,11 @@ class PenalizedLikelihood:
             raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution:
-        """Return the distribution that maximises the penalised likelihood."""
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the distribution that maximizes the penalized likelihood."""
         check_given(channel, tally)
         rows = likelihood_rows(channel, tally)
-        pairs = Neighbours.of(channel.domain)
+        pairs = Neighbors.of(channel.domain)
         size = channel.domain.size
         degree = np.bincount(pairs.first, minlength=size) + np.bincount(
             pairs.second, minlength=size
@@ -93,7 +93,7 @@ class PenalizedLikelihood:
             meeting = density[pairs.first] + density[pairs.second]
             tilt = np.bincount(pairs.first, meeting, size)
             tilt += np.bincount(pairs.second, meeting, size)
-            # Per symbol: maximise expected log x - scale (degree x^2 - width tilt x), total 1.
+            # Per symbol: maximize expected log x - scale (degree x^2 - width tilt x), total 1.
             return _quadratic_step(
                 np.maximum(expected, 1e-12), 2 * scale * degree, scale * pairs.width * tilt
             )
@@ -108,7 +108,7 @@ class PenalizedLikelihood:
         )
         if not solution.converged:
             warnings.warn(
-                f"the penalised likelihood still rose after {self.limit} evaluations; raise the "
+                f"the penalized likelihood still rose after {self.limit} evaluations; raise the "
                 "limit or the tolerance",
                 ConvergenceWarning,
                 stacklevel=2,

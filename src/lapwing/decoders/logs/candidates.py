@@ -15,7 +15,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.channels.hashed_channel import LISTED, LinearChannel
 from lapwing.protocol.domains.domain import check_list
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import ReportLog
+from lapwing.protocol.messages.tally import TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
 
 
@@ -25,7 +25,7 @@ class Candidates:
 
     A list made without the reports needs a lower threshold than a scan of the whole domain, and
     takes time by its length alone. Answers are values of the domain, as those of every decoder of a
-    log. Texts are looked up as the domain does, so a domain of hashed texts, whose symbols other
+    log. Texts are looked up as the domain does, so a domain of hashed strings, whose symbols other
     decoders can only number, is answered in the analyst's own words.
 
     Parameters
@@ -95,7 +95,7 @@ class Candidates:
         return symbols
 
     def scores(
-        self, channel: LinearChannel, tally: ReportLog
+        self, channel: LinearChannel, tally: TallyLog
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the unbiased share of every candidate, in their order, and its deviation."""
         supports = self._supports(channel, tally, self.symbols(channel))
@@ -103,14 +103,14 @@ class Candidates:
         return shares, channel.deviations(shares, tally.total)
 
     def _supports(
-        self, channel: LinearChannel, tally: ReportLog, symbols: NDArray[np.int64]
+        self, channel: LinearChannel, tally: TallyLog, symbols: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         channel.check(tally)
         if channel.domain.size <= LISTED and symbols.size > channel.hash.key_bits:
             return channel.counts(tally).blocks[0][symbols]
         return channel.supports(tally, symbols)
 
-    def decode(self, channel: LinearChannel, tally: ReportLog) -> HeavyHitters:
+    def decode(self, channel: LinearChannel, tally: TallyLog) -> HeavyHitters:
         """Return the candidates above the threshold.
 
         Raises
@@ -135,7 +135,7 @@ class Candidates:
         )
         (listed,) = np.nonzero(supports >= least)
         labels = None
-        if channel.domain.name == "hashed-texts":  # whose numbers say no text
+        if channel.domain.name == "hashed-strings":  # whose numbers say no text
             labels = [str(self.values[i]) for i in listed.tolist()]
         return heavy_hitters(
             channel,

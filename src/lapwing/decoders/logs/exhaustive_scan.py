@@ -18,7 +18,7 @@ from lapwing.documents import read, replacing, require, require_format
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import ReportLog
+from lapwing.protocol.messages.tally import TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
 
 Progress = Callable[[int, int], None]
@@ -85,7 +85,7 @@ class ExhaustiveScan:
     def decode(
         self,
         channel: LinearChannel,
-        tally: ReportLog,
+        tally: TallyLog,
         *,
         progress: Progress | None = None,
         state: Path | str | None = None,
@@ -95,7 +95,7 @@ class ExhaustiveScan:
         Parameters
         ----------
         channel : LinearChannel
-        tally : ReportLog
+        tally : TallyLog
         progress : callable, optional
             Called with tiles done and tiles in all, after each tile.
         state : path, optional
@@ -134,7 +134,7 @@ class _Scan:
     """A scan on its way: how many tiles are done and what they held."""
 
     channel: LinearChannel
-    log: ReportLog
+    log: TallyLog
     expected_false: float
     done: int = 0
     symbols: list[int] = field(default_factory=list)

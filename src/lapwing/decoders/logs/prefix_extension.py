@@ -14,7 +14,7 @@ from lapwing.errors import ArgumentError, TallyError
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.channels.prefix_channel import PrefixChannel
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import ReportLog
+from lapwing.protocol.messages.tally import TallyLog
 from lapwing.results.heavy_hitters import HeavyHitters
 
 KEPT_LIMIT = 2**16
@@ -59,7 +59,7 @@ class PrefixExtension:
             raise ArgumentError(f"kept must be in 1..{KEPT_LIMIT}, got {self.kept!r}")
         check_expected_false(self.expected_false)
 
-    def decode(self, channel: PrefixChannel, tally: ReportLog) -> HeavyHitters:
+    def decode(self, channel: PrefixChannel, tally: TallyLog) -> HeavyHitters:
         """Return the values above the threshold.
 
         Raises
@@ -96,7 +96,7 @@ class PrefixExtension:
     def _listed(
         self,
         channel: PrefixChannel,
-        tally: ReportLog,
+        tally: TallyLog,
         reports: int,
         candidates: NDArray[np.int64],
         supports: NDArray[np.int64],

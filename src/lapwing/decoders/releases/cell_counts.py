@@ -89,21 +89,21 @@ class CellCounts:
             mass = np.zeros(operator.shape[1])
             mass[operator.starts + operator.lengths - 1] = shares
         people = release.total
-        centre = operator.rmatvec(release.answers / people / operator.lengths)
+        center = operator.rmatvec(release.answers / people / operator.lengths)
         # One column a cell: its error is spread as its count is.
         columns = operator.rmatmat(np.diag(1 / operator.lengths)) * np.sqrt(law.variance) / people
         if release.people is not None:
             # The sum of all counts is known, so what they miss it by is taken out of each.
             columns -= columns.mean(axis=1, keepdims=True)
             missed = (release.answers.sum() - people) / people / kept.size
-            centre = centre - operator.rmatvec(missed / operator.lengths)
-        noise = Covariance(np.zeros(centre.size), columns, np.ones(columns.shape[1]))
+            center = center - operator.rmatvec(missed / operator.lengths)
+        noise = Covariance(np.zeros(center.size), columns, np.ones(columns.shape[1]))
         method = "exact noise of the counts; within cells, that shares are even is assumed"
         uncertainty = Uncertainty(
-            centre,
+            center,
             noise,
-            np.zeros(centre.size),
-            _monotone(centre),
+            np.zeros(center.size),
+            _monotone(center),
             people,
             method,
             # The sums of 1, 2, ... cells: the sum of k answers has a k-th of an answer's tails.
@@ -113,7 +113,7 @@ class CellCounts:
         return answer_as(Distribution, channel, release, mass, made=made, uncertainty=uncertainty)
 
 
-def _monotone(centre: Vector) -> Vector:
+def _monotone(center: Vector) -> Vector:
     """Return the distribution whose running sums are nearest to those of signed shares.
 
     Of float64 [symbols]. It is what the sampling of people is worked out at, and that depends on
@@ -122,6 +122,6 @@ def _monotone(centre: Vector) -> Vector:
     """
     from scipy.optimize import isotonic_regression  # slow to import
 
-    heights = np.clip(isotonic_regression(np.cumsum(centre)[:-1]).x, 0.0, 1.0)
+    heights = np.clip(isotonic_regression(np.cumsum(center)[:-1]).x, 0.0, 1.0)
     mass: Vector = np.diff(heights, prepend=0.0, append=1.0)
     return mass

@@ -24,7 +24,7 @@ from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Uncertainty
 
 MANY = 64
-"""Labels from which what all of them are like can be learnt."""
+"""Labels from which what all of them are like can be learned."""
 
 KNOWN_WELL = 8.0
 """Standard deviations that a noisy number of people must be above zero to be divided by."""
@@ -40,7 +40,7 @@ class LabelShares:
     ----------
     sparse : bool, optional
         False: the nearest shares (least squares on the simplex). True: what the shares of all
-        labels are like is learnt from the release (:class:`MixturePrior`), so where few of many
+        labels are like is learned from the release (:class:`MixturePrior`), so where few of many
         labels are held, noise is taken for noise. Default: from 64 labels on.
     band : bool
         False: no band is computed.
@@ -88,7 +88,7 @@ class LabelShares:
         people = release.total
         found = CountedShares.of(release.answers, people, law.variance, known=known)
         sparse = channel.domain.size >= MANY if self.sparse is None else self.sparse
-        mass = found.sparse(tails) if sparse else simplex(found.centre)
+        mass = found.sparse(tails) if sparse else simplex(found.center)
         made = decoder_document(self) | {"sparse": sparse}
         uncertainty = found.uncertainty(people, tails) if self.band else None
         return answer_as(Distribution, channel, release, mass, made=made, uncertainty=uncertainty)
@@ -114,7 +114,7 @@ class CountedShares:
 
     Parameters
     ----------
-    centre : numpy.ndarray
+    center : numpy.ndarray
         float64 [labels]; of either sign, their sum is one.
     deviation : float
         Of the noise in one count, as a share of the people.
@@ -122,7 +122,7 @@ class CountedShares:
         Whether the number of people is, and not only the sum of the counts.
     """
 
-    centre: Vector
+    center: Vector
     deviation: float
     known: bool
 
@@ -137,7 +137,7 @@ class CountedShares:
     @property
     def noise(self) -> Covariance:
         """The covariance of the errors: float64 parts of [labels, labels]."""
-        size, one = self.centre.size, self.deviation**2
+        size, one = self.center.size, self.deviation**2
         even = np.full((size, 1), 1 / np.sqrt(size))
         if self.known:
             return Covariance(np.full(size, one), even, np.array([-one]))
@@ -148,20 +148,20 @@ class CountedShares:
 
     @property
     def _plug_in(self) -> Vector:
-        return simplex(self.centre)
+        return simplex(self.center)
 
     def sparse(self, tails: Tails) -> Vector:
         """Return shares that are shrunk by what they all are like; they sum to one."""
-        empty = np.full(self.centre.size, self.deviation**2)
-        return shrunk(UnbiasedShares(self.centre, empty, 0.0, 1, tails)).mass
+        empty = np.full(self.center.size, self.deviation**2)
+        return shrunk(UnbiasedShares(self.center, empty, 0.0, 1, tails)).mass
 
     def uncertainty(self, people: int, tails: Tails) -> Uncertainty | None:
         """Return the error law; None where the people are too few to be divided by."""
-        size = self.centre.size
+        size = self.center.size
         if not self.known and KNOWN_WELL * self.deviation * np.sqrt(size) > 1:
             return None
         zeros = np.zeros(size)
         laplace = self.deviation**2 if tails == "laplace" else 0.0
         return Uncertainty(
-            self.centre, self.noise, zeros, self._plug_in, people, METHOD, laplace=laplace
+            self.center, self.noise, zeros, self._plug_in, people, METHOD, laplace=laplace
         )

@@ -1,7 +1,7 @@
 """Smooth shapes of a release: polynomials of the density and of its logarithm, beside the waves.
 
 A cosine is flat at both ends. A density that falls steeply to an end, or ends there with a slope,
-needs many cosines and few polynomials; and where noise is strong, few is what can be learnt. The
+needs many cosines and few polynomials; and where noise is strong, few is what can be learned. The
 spectral prior weighs these candidates against its waves (`empirical_bayes/smooth_prior.py`).
 """
 

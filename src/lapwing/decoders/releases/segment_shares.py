@@ -57,7 +57,7 @@ def segment_shares(
         shares = CountedShares.of(counts, people, noise.variance, known=False)
         found[segment] = Distribution(
             inner,
-            shares.sparse(tails) if sparse else simplex(shares.centre),
+            shares.sparse(tails) if sparse else simplex(shares.center),
             reports=people,
             guarantee=release.guarantee,
             uncertainty=shares.uncertainty(people, tails) if asked.band else None,

@@ -1,8 +1,8 @@
-"""A learnt prior for distribution functions: independent sine waves, and a few jumps.
+"""A learned prior for distribution functions: independent sine waves, and a few jumps.
 
 The difference between a distribution function and the straight line is zero at both ends, so it
 is a sum of sine waves, and the noise of a prefix-sum release is nearly independent in them. How
-fast the waves of the data fall off is learnt by marginal likelihood; jumps that no wave explains
+fast the waves of the data fall off is learned by marginal likelihood; jumps that no wave explains
 (atoms of the data) are added one by one while the release shows them.
 """
 
@@ -58,12 +58,12 @@ class Waves:
         # Single waves up to 64, then groups 3 % wide, of nearly equal prior and noise.
         group = np.unique(np.rint(np.where(k < 64, k, 64 + np.log(k / 64) / 0.03)), True, True)[2]
         count = np.bincount(group)
-        centre = np.exp(np.bincount(group, np.log(k)) / count)
+        center = np.exp(np.bincount(group, np.log(k)) / count)
         noise = np.exp(np.bincount(group, np.log(self.noise)) / count)
         power = np.bincount(group, wave**2 / self.noise) * noise
         best, chosen = -np.inf, (1.0, 1.0, 0.0)
         for corner, decay in [*product(_CORNERS, _DECAYS), (1.0, 0.0)]:
-            shape = self.size * centre**-2 * (1 + (centre / corner) ** 2) ** -decay
+            shape = self.size * center**-2 * (1 + (center / corner) ** 2) ** -decay
             total = noise + _LEVELS[:, None] * shape
             score = -(power / total + count * np.log(total)).sum(axis=1)
             level = int(np.argmax(score))
@@ -138,9 +138,9 @@ def pursue(observed: Vector, *, noise: Vector, sampling: Vector) -> SmoothedCurv
 
     Notes
     -----
-    Jumps enter greedily, the largest standardised score first, while it is above
+    Jumps enter greedily, the largest standardized score first, while it is above
     ``sqrt(2 ln size) + 0.75``; then all jumps are fitted together, none below zero, and the
-    prior of the rest is learnt again. O(size (jumps + 41 * 21 / 6)) a jump.
+    prior of the rest is learned again. O(size (jumps + 41 * 21 / 6)) a jump.
     """
     size = observed.size + 1
     waves = Waves(size, noise + sampling)

@@ -19,7 +19,7 @@ from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.empirical_bayes.cell_band import carried_back
 from lapwing.decoders.empirical_bayes.cells import Cells
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import WholeAnswer, learnt_answer
+from lapwing.decoders.empirical_bayes.whole_prior import WholeAnswer, learned_answer
 from lapwing.decoders.empirical_bayes.widened_band import (
     METHOD,
     always_allowed,
@@ -58,9 +58,9 @@ class SpectralPursuit:
         Whose distribution is estimated: that of the people in the release, or the one they were
         drawn from, which is smoother.
     passes : int
-        Times the prior is learnt, in 1..5.
+        Times the prior is learned, in 1..5.
     cells : int
-        Cells whose masses the prior is learnt for, in 8..512; a domain of up to half as many more
+        Cells whose masses the prior is learned for, in 8..512; a domain of up to half as many more
         symbols has a cell for each.
     band : bool
         False: no band is computed.
@@ -80,7 +80,7 @@ class SpectralPursuit:
 
     Notes
     -----
-    The release's likelihood is exact. Above 384 symbols the prior is learnt for 256 cells, whose
+    The release's likelihood is exact. Above 384 symbols the prior is learned for 256 cells, whose
     masses are spread as step pursuit has them; the people's distribution is found at all symbols.
     So within a cell only jumps are found; columns of whole numbers have theirs at every symbol.
 
@@ -125,7 +125,7 @@ class SpectralPursuit:
         most = held if 2 * held <= 3 * self.cells else self.cells
         basis, cells = equal_runs(channel.domain, pursued.mass, most=most)
         said = ReleasedMasses.of(channel, release, cells, people)
-        learnt = learnt_answer(
+        learned = learned_answer(
             said.near,
             basis,
             reports=people,
@@ -133,7 +133,7 @@ class SpectralPursuit:
             start=cells.total(pursued.mass),
             further=polynomials,
         )
-        population = (pursued.mass + cells.share * learnt.mass[cells.cell]) / 2
+        population = (pursued.mass + cells.share * learned.mass[cells.cell]) / 2
         mass = population
         if self.target == "people":
             shown = people_given(channel.blocks[0], release, population, people)
@@ -142,7 +142,7 @@ class SpectralPursuit:
         if self.band:
             tails = noise_tails(release)
             tails *= spikes_of(prefix_estimate(channel, release).root) if tails else 0.0
-            uncertainty = _with_tails(_uncertainty(channel, learnt, basis, cells), tails)
+            uncertainty = _with_tails(_uncertainty(channel, learned, basis, cells), tails)
         made = decoder_document(self) | {"jumps": pursued.made["jumps"]}
         return Distribution(
             channel.domain,
@@ -177,18 +177,18 @@ def _with_tails(uncertainty: Uncertainty, tails: float) -> Uncertainty:
 
 
 def _uncertainty(
-    channel: Channel, learnt: WholeAnswer, basis: ScaledBasis, cells: Cells
+    channel: Channel, learned: WholeAnswer, basis: ScaledBasis, cells: Cells
 ) -> Uncertainty:
     """Return the error law of the posterior, carried from the cells to their symbols."""
-    waves, local = always_allowed(learnt.mass, basis)
+    waves, local = always_allowed(learned.mass, basis)
     single = local / local.size
     floor = waves @ waves.T + np.diag(single)
     if cells.cell.size == basis.size:
-        return widened_band(learnt.evidence, learnt.prior, floor)
-    pilot, people = learnt.evidence.pilot, learnt.evidence.reports
+        return widened_band(learned.evidence, learned.prior, floor)
+    pilot, people = learned.evidence.pilot, learned.evidence.reports
     inner = inner_information(channel, cells, people)
     laws = {}
-    for one in widened_posteriors(learnt.evidence, learnt.prior, floor):
+    for one in widened_posteriors(learned.evidence, learned.prior, floor):
         bridge = 1 / (1 / (one.floor * single) + inner)
         if one.name.startswith("population"):
             bridge += pilot / people

@@ -151,12 +151,12 @@ class StepPursuit:
         estimate: PrefixEstimate, people: int, mass: Vector, tails: float
     ) -> Uncertainty:
         # About the people themselves nothing depends on the decoded mass.
-        centre = np.diff(estimate.sums, prepend=0.0) / people
+        center = np.diff(estimate.sums, prepend=0.0) / people
         factor, remainder = _columns(estimate.root, estimate.known)
         scale = np.sqrt(estimate.variance) / people
-        noise = Covariance(np.zeros(centre.size), factor * scale, np.ones(factor.shape[1]))
+        noise = Covariance(np.zeros(center.size), factor * scale, np.ones(factor.shape[1]))
         return Uncertainty(
-            centre,
+            center,
             noise,
             remainder * scale**2,
             mass,

@@ -1,6 +1,6 @@
 """Which weeks of a series are jumps or odd ones: by how much each makes the reports more probable.
 
-A variance that was learnt for one week is not yet a finding: with many weeks some show a little
+A variance that was learned for one week is not yet a finding: with many weeks some show a little
 by chance. Each is taken away again, and only what the evidence misses by enough is reported.
 """
 
@@ -39,7 +39,7 @@ def found_changes(walk: Walk, looks: Sequence[Look | None]) -> list[FoundChange]
     Parameters
     ----------
     walk : Walk
-        As learnt.
+        As learned.
     looks : sequence of Look or None
 
     Notes

@@ -29,7 +29,7 @@ SPARSITY = 5.0
 as many chances for one as labels."""
 
 FEW = 24
-"""Labels from which what all shares are like is learnt, as where one week is decoded."""
+"""Labels from which what all shares are like is learned, as where one week is decoded."""
 
 PRICE = 4.0
 """Log-evidence that a jump must win beside the logarithm of the jumps that might be found."""
@@ -98,7 +98,7 @@ def walked_labels(weeks: Sequence[UnbiasedShares | None]) -> LabelAnswer:
 def walked_labels_so_far(
     weeks: Sequence[UnbiasedShares | None],
 ) -> tuple[list[Vector | None], list[Uncertainty | None]]:
-    """Return masses and error laws of every week given the weeks up to it, of which all is learnt.
+    """Return masses and error laws of every week given the weeks up to it, of which all is learned.
 
     At most the last 60 weeks are looked back at. O(weeks * labels), times those that are looked
     back at.
@@ -128,7 +128,7 @@ def _walked(weeks: Sequence[UnbiasedShares | None], chosen: Sequence[int]) -> La
     usual = np.maximum(usual, np.minimum(1 / np.sqrt(weight), 1 / labels))
     noise = [None if week is None else week.variance(usual) for week in weeks]
     seen = [None if week is None else week.shares for week in weeks]
-    step, jump = _learnt(seen, noise, usual)
+    step, jump = _learned(seen, noise, usual)
     masses: list[Vector | None] = [None] * len(weeks)
     laws: list[Uncertainty | None] = [None] * len(weeks)
     found = _walk(seen, noise, step + jump)
@@ -142,7 +142,7 @@ def _walked(weeks: Sequence[UnbiasedShares | None], chosen: Sequence[int]) -> La
     return LabelAnswer(masses, laws, wide, jump, gained)
 
 
-def _learnt(
+def _learned(
     seen: Sequence[Vector | None], noise: Sequence[Vector | None], usual: Vector
 ) -> tuple[Vector, Matrix]:
     """Return the variances of steps and of jumps that the weeks support best.
@@ -187,11 +187,11 @@ def _law(week: UnbiasedShares, mean: Vector, variance: Vector, usual: Vector) ->
     """Return the error law about the week's own people."""
     drawn = usual * (1 - usual) / week.reports
     told = drawn / week.variance(usual)
-    centre = mean + told * (week.shares - mean)
+    center = mean + told * (week.shares - mean)
     spread = (1 - told) ** 2 * variance + drawn * np.maximum(1 - told, 0.0)
     nothing = np.zeros(mean.size)
     noise = Covariance(spread, np.zeros((mean.size, 0)), np.zeros(0))
-    return Uncertainty(centre, noise, nothing, simplex(mean), week.reports, METHOD, laplace=0.0)
+    return Uncertainty(center, noise, nothing, simplex(mean), week.reports, METHOD, laplace=0.0)
 
 
 def _filtered(
@@ -200,20 +200,20 @@ def _filtered(
     """Return predicted means and variances, those after the reports, and the evidence."""
     weeks, labels = steps.shape
     predicted, ahead, mean, variance = np.zeros((4, weeks, labels))
-    centre, spread = np.full(labels, 1 / labels), np.full(labels, _FLAT)
+    center, spread = np.full(labels, 1 / labels), np.full(labels, _FLAT)
     evidence = np.zeros(labels)
     for week in range(weeks):
         if week:
             spread = spread + steps[week]
-        predicted[week], ahead[week] = centre, spread
+        predicted[week], ahead[week] = center, spread
         value, own = seen[week], noise[week]
         if value is not None and own is not None:
             total = spread + own
-            off = value - centre
+            off = value - center
             evidence -= (off**2 / total + np.log(total)) / 2
-            centre = centre + spread / total * off
+            center = center + spread / total * off
             spread = spread * own / total
-        mean[week], variance[week] = centre, spread
+        mean[week], variance[week] = center, spread
     return predicted, ahead, mean, variance, evidence
 
 

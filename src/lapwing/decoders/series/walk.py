@@ -31,7 +31,7 @@ class Week:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A random walk of distributions, with the variances that were learnt.
+    """A random walk of distributions, with the variances that were learned.
 
     Parameters
     ----------

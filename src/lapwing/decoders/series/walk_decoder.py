@@ -1,6 +1,6 @@
 """A series of numbers decoded together: passes, answers and bands of every week.
 
-Each pass linearises every week's likelihood at the answers of the pass before, learns the prior of
+Each pass linearizes every week's likelihood at the answers of the pass before, learns the prior of
 a single week from all of them pooled (`whole_prior.py`), then the walk (`walk_model.py`), and
 moves each week's posterior mean to the nearest distribution. What a week's own people have that
 the population has not is told by that week's reports alone; it is added last.
@@ -17,9 +17,9 @@ import numpy as np
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import learnt_prior
+from lapwing.decoders.empirical_bayes.whole_prior import learned_prior
 from lapwing.decoders.series.walk import Walk, Week
-from lapwing.decoders.series.walk_model import learnt_walk, refitted
+from lapwing.decoders.series.walk_model import learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import as_stored
 from lapwing.linear.random_walk import Filtered, Look, Smoothed, smoothed
@@ -35,11 +35,11 @@ _WIDER: dict[Kind, Wider] = {
     "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
 }
 """Variances of bands. A jump that is too small to be sure of may be in any week, and how far one
-goes is learnt from that one alone; of the steps and of what each week has alone there are many."""
+goes is learned from that one alone; of the steps and of what each week has alone there are many."""
 
 _LOOK_BACK, _MORE = 60, 1.25
 """Weeks looked back at where a week is decoded from those before it; from how many times as many
-weeks the walk is learnt anew."""
+weeks the walk is learned anew."""
 
 METHOD = "posterior of a random walk over the weeks, under widened variances"
 
@@ -57,7 +57,7 @@ class WalkAnswer:
         float64 [size] for each week with reports.
     uncertainties : sequence of Uncertainty or None
     walk : Walk
-        What was learnt.
+        What was learned.
     looks : sequence of Look or None
         What each week said about the state.
     errors : WalkErrors or None
@@ -109,12 +109,12 @@ def walked(
 
     Parameters
     ----------
-    given : sequence of (Channel, Counts or Release) or None
+    given : sequence of (Channel, CountTally or Release) or None
         One for each week, over one domain; None where nobody reported.
     scaled : ScaledBasis
         All waves of that domain.
     passes : int
-        Times the likelihoods are linearised after the first, which is at the pooled answer.
+        Times the likelihoods are linearized after the first, which is at the pooled answer.
     """
     fit = _fitted(given, scaled, passes=passes)
     numbers = range(len(given))
@@ -125,9 +125,9 @@ def walked(
 
 
 def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAnswer:
-    """Return every week's distribution given the weeks up to it, with nothing learnt from later.
+    """Return every week's distribution given the weeks up to it, with nothing learned from later.
 
-    What is learnt of all weeks (prior, spectrum) is learnt anew when there are a quarter more of
+    What is learned of all weeks (prior, spectrum) is learned anew when there are a quarter more of
     them; jumps at every week. At most the last 60 weeks are looked back at.
 
     Parameters
@@ -143,17 +143,17 @@ def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
     laws: list[Uncertainty | None] = []
     roots: list[Matrix | None] = []
     fit: _Fit | None = None
-    learnt_at = start = 0
+    learned_at = start = 0
     for week, one in enumerate(given):
         if one is None:
             masses.append(None)
             laws.append(None)
             continue
-        if fit is None or week + 1 >= _MORE * learnt_at:
+        if fit is None or week + 1 >= _MORE * learned_at:
             start = max(0, week + 1 - _LOOK_BACK)
             fit = _fitted(given[start : week + 1], scaled, passes=PASSES)
             roots = _roots(fit, range(len(fit.looks)))
-            learnt_at = week + 1
+            learned_at = week + 1
         else:
             fit = fit.extended(given[start : week + 1])
             roots += _roots(fit, range(len(roots), len(fit.looks)))
@@ -166,7 +166,7 @@ def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
 
 @dataclass(frozen=True, eq=False)
 class _Fit:
-    """Weeks with the walk that was learnt from them."""
+    """Weeks with the walk that was learned from them."""
 
     weeks: _Weeks
     walk: Walk
@@ -178,7 +178,7 @@ class _Fit:
         return _mass(self.walk, self.looks, self.weeks, self.after, week)
 
     def extended(self, given: Sequence[Given | None]) -> _Fit:
-        """Return the fit with the weeks that came since, of which jumps are learnt, no more."""
+        """Return the fit with the weeks that came since, of which jumps are learned, no more."""
         more = len(given) - len(self.looks)
         state = self.after.mean[-1]
         pilot = np.maximum(self.walk.mean + self.walk.columns @ state, 0.0)
@@ -201,7 +201,7 @@ class _Fit:
 
 
 def _fitted(given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int) -> _Fit:
-    """Return the walk learnt from these weeks, in passes."""
+    """Return the walk learned from these weeks, in passes."""
     uniform = np.full(scaled.size, 1 / scaled.size)
     everyone = [None if one is None else uniform for one in given]
     _, answer = _pooled(_Weeks.at(given, everyone), scaled, None)
@@ -210,7 +210,7 @@ def _fitted(given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int) 
         weeks = _Weeks.at(given, pilots)
         prior, answer = _pooled(weeks, scaled, answer)
         rough = number + 1 < passes
-        walk, looks = learnt_walk(weeks.quadratics, prior, scaled, answer, rough=rough)
+        walk, looks = learned_walk(weeks.quadratics, prior, scaled, answer, rough=rough)
         fit = _Fit(weeks, walk, looks, smoothed(walk.filtered(looks)))
         if rough:
             masses = [fit.mass(week) for week in range(len(given))]
@@ -226,9 +226,9 @@ def _inside(mass: Vector) -> Vector:
 def _pooled(
     weeks: _Weeks, scaled: ScaledBasis, answer: Vector | None
 ) -> tuple[NormalPrior, Vector]:
-    """Return the prior of a single week learnt from all, and the distribution of all."""
+    """Return the prior of a single week learned from all, and the distribution of all."""
     together = weeks.pooled()
-    prior = learnt_prior(together.information, together.score, scaled, answer)
+    prior = learned_prior(together.information, together.score, scaled, answer)
     posterior = Posterior.of(together.information, together.score, prior.mean, prior.covariance)
     return prior, posterior.distribution()
 
@@ -267,12 +267,12 @@ def _with_own(look: Look, own: Vector, mean: Vector, covariance: Matrix) -> tupl
     if part is None or part is look:
         return mean, covariance
     told = own[:, None] * part.information
-    centre = mean + own * (part.score - part.information @ mean)
+    center = mean + own * (part.score - part.information @ mean)
     kept = -told
     kept[np.diag_indices_from(kept)] += 1
     spread = kept @ covariance @ kept.T - told * own
     spread[np.diag_indices_from(spread)] += own
-    return centre, (spread + spread.T) / 2
+    return center, (spread + spread.T) / 2
 
 
 def _roots(fit: _Fit, numbers: Sequence[int]) -> list[Matrix | None]:
@@ -288,19 +288,19 @@ def _roots(fit: _Fit, numbers: Sequence[int]) -> list[Matrix | None]:
 
 
 def _errors(fit: _Fit, roots: Sequence[Matrix | None], chosen: Sequence[int]) -> WalkErrors:
-    """Return the errors of all weeks under widened variances, with the centres of some weeks.
+    """Return the errors of all weeks under widened variances, with the centers of some weeks.
 
-    All learnt variances are multiplied, and into any week there may be a step of a little more
+    All learned variances are multiplied, and into any week there may be a step of a little more
     than was seen.
     """
     walk, weeks = fit.walk, fit.weeks
     listed: list[WeekErrors | None] = []
-    centres: list[dict[Kind, Vector]] = [{} for _ in roots]
+    centers: list[dict[Kind, Vector]] = [{} for _ in roots]
     for number, (root, pilot) in enumerate(zip(roots, weeks.pilots, strict=True)):
         if root is None or pilot is None:
             listed.append(None)
         else:
-            listed.append(WeekErrors(root, pilot, weeks.reports(number), centres[number]))
+            listed.append(WeekErrors(root, pilot, weeks.reports(number), centers[number]))
     errors = WalkErrors(
         as_stored(walk.columns),
         walk.first,
@@ -323,5 +323,5 @@ def _errors(fit: _Fit, roots: Sequence[Matrix | None], chosen: Sequence[int]) ->
             state, _ = _with_own(look, own, after.mean[week], after.covariance[week])
             mean = walk.mean + walk.columns @ state
             score = quadratic.score - quadratic.information @ mean
-            centres[week][kind] = mean + _drawn(pilot, score, weeks.reports(week))
+            centers[week][kind] = mean + _drawn(pilot, score, weeks.reports(week))
     return errors

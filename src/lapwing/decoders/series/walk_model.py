@@ -1,4 +1,4 @@
-"""What the weeks of a series have in common, learnt from all of them by evidence.
+"""What the weeks of a series have in common, learned from all of them by evidence.
 
 A week's masses are ``mean + columns (a_t + u_t)``: the walk a, and a part u that only this week
 has. Steps of the walk have a spectrum, a level for each half-octave of frequencies. What every week
@@ -73,7 +73,7 @@ WHOLE = 128
 _WAVES, _EXTRA = 96, 32
 
 
-def learnt_walk(
+def learned_walk(
     weeks: Sequence[Week | None],
     prior: NormalPrior,
     scaled: ScaledBasis,
@@ -87,7 +87,7 @@ def learnt_walk(
     ----------
     weeks : sequence of Week or None
     prior : NormalPrior
-        Of a single week, learnt from all weeks pooled.
+        Of a single week, learned from all weeks pooled.
     scaled : ScaledBasis
     mass : numpy.ndarray
         float64 [size], the answer so far for all weeks pooled, whose density scales the waves.
@@ -179,7 +179,7 @@ def _left_out(covariance: Matrix, columns: Matrix, information: Matrix) -> Matri
 
 
 def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Walk]:
-    """Return the levels and the slope of most evidence, searched from neighbour to neighbour."""
+    """Return the levels and the slope of most evidence, searched from neighbor to neighbor."""
     last = replace(start, jump=start.jump[-_SEARCHED:], odd=start.odd[-_SEARCHED:])
     looks = looks[-_SEARCHED:]
     lines = [len(LEVELS), len(SLOPES), len(FLICKERS)]

@@ -23,7 +23,7 @@ from lapwing.linear.projections import simplex
 from lapwing.linear.pursuit import matching_pursuit
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 
 
@@ -41,7 +41,7 @@ class CompressiveEstimate:
     recovery : {"omp", "l1"}
         Orthogonal matching pursuit, as in the paper's experiments, or the constrained l1 of its
         theory (lemma 1.2).
-    last_step : {"project", "normalise"}
+    last_step : {"project", "normalize"}
         The projection on the whole simplex, as printed; or negative masses set to zero and the rest
         divided by its sum, as in the paper's figure 3.
 
@@ -63,7 +63,7 @@ class CompressiveEstimate:
     sparsity: int
     regime: Literal["high", "medium"] = "high"
     recovery: Literal["omp", "l1"] = "omp"
-    last_step: Literal["project", "normalise"] = "project"
+    last_step: Literal["project", "normalize"] = "project"
 
     name: ClassVar[str] = "compressive-estimate"
     reads: ClassVar[Kind] = "counts"
@@ -74,13 +74,13 @@ class CompressiveEstimate:
         for name, value, choices in (
             ("regime", self.regime, ("high", "medium")),
             ("recovery", self.recovery, ("omp", "l1")),
-            ("last_step", self.last_step, ("project", "normalise")),
+            ("last_step", self.last_step, ("project", "normalize")),
         ):
             if value not in choices:
                 raise ArgumentError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution:
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the estimate; the band is the channel's, where it can be inverted.
 
         Raises

@@ -22,7 +22,7 @@ from lapwing.linear.projections import simplex
 from lapwing.linear.pursuit import Pursuit, matching_pursuit
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 
 METHODS = ("nonnegative-omp", "omp", "l1")
@@ -80,8 +80,8 @@ class SparseRecovery:
     symbols`` quantile.
 
     Source: Tropp 2004 (OMP), as used by Xiong et al. 2021, section 5; lemma 1.2 there and van den
-    Berg and Friedlander 2008 for "l1". Differs: centred and whitened with the channel's own law, so
-    that there is no model error; the last step fits on the symbols found and not on the whole
+    Berg and Friedlander 2008 for "l1". Differs: centered and whitened with the channel's own law,
+    so that there is no model error; the last step fits on the symbols found and not on the whole
     simplex. As printed: :class:`lapwing.CompressiveEstimate`.
     """
 
@@ -108,7 +108,7 @@ class SparseRecovery:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Distribution:
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         """Return the distribution that the symbols found make.
 
         Raises
@@ -217,7 +217,7 @@ def check_sparsity(sparsity: int, channel: Channel | None = None) -> None:
         )
 
 
-def sensed(channel: Channel, tally: Counts, mass: Vector) -> tuple[Whitened, Vector]:
+def sensed(channel: Channel, tally: CountTally, mass: Vector) -> tuple[Whitened, Vector]:
     """Return the counts per report as a sensing problem whose noise has unit variance.
 
     Parameters
@@ -235,17 +235,17 @@ def sensed(channel: Channel, tally: Counts, mass: Vector) -> tuple[Whitened, Vec
     uniform = np.full(size, 1 / size)
     # A person more for each symbol: an answer without them would make their noise zero.
     likely = (tally.total * mass + size * uniform) / (tally.total + size)
-    operators, centres, rates, scales = [], [], [], []
+    operators, centers, rates, scales = [], [], [], []
     for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
         if reports:
             variance = block.covariance(likely).variance() + variance_of_noise(block, reports)
             operators.append(block.operator)
-            centres.append(block.mean(uniform))
+            centers.append(block.mean(uniform))
             rates.append(counts / reports)
             scales.append(1 / np.sqrt(np.maximum(variance / reports, 1e-300)))
-    centre, scale = np.concatenate(centres), np.concatenate(scales)
-    sensing = Whitened(operators, centre=centre, scale=scale)
-    return sensing, scale * (np.concatenate(rates) - centre)
+    center, scale = np.concatenate(centers), np.concatenate(scales)
+    sensing = Whitened(operators, center=center, scale=scale)
+    return sensing, scale * (np.concatenate(rates) - center)
 
 
 def refit(sensing: Whitened, target: Vector, columns: NDArray[np.int64], norms: Vector) -> Pursuit:

@@ -28,7 +28,7 @@ from lapwing.linear.projections import norm_sub
 from lapwing.linear.solvers import Solution
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
@@ -64,7 +64,7 @@ class TreeEstimate:
     noise: Vector
 
 
-def tree_estimate(channel: Channel, tally: Counts) -> TreeEstimate:
+def tree_estimate(channel: Channel, tally: CountTally) -> TreeEstimate:
     """Return what each level of a tree says about its own nodes.
 
     A level of which nobody reported has shares of 0 and huge variances, so that what the others
@@ -116,7 +116,7 @@ def _cell_estimate(
     size, two_values = block.operator.shape[1], block.operator.on_cells.compound
     if two_values is None:
         raise UnsupportedChannelError(
-            "tree consistency needs blocks that count cells by randomised response, unary "
+            "tree consistency needs blocks that count cells by randomized response, unary "
             f"encoding or subset selection, block {number} does not; use Hierarchical, or decode "
             "this channel by LeastSquares or ExpectationMaximization"
         )
@@ -132,7 +132,7 @@ def _cell_estimate(
     return share, variance, variance - cells * (1 - cells) / reports
 
 
-def haar_estimate(channel: Channel, tally: Counts) -> Vector:
+def haar_estimate(channel: Channel, tally: CountTally) -> Vector:
     """Return the unbiased masses of a channel of Haar levels in Hadamard bits: float64 [size].
 
     Coefficients of an orthonormal system have nothing to agree about, so this is both the
@@ -165,7 +165,7 @@ def haar_estimate(channel: Channel, tally: Counts) -> Vector:
 def nearest_distribution(
     tree: TreeSums, estimate: Vector, weights: Vector, *, tolerance: float, limit: int
 ) -> Solution:
-    """Minimise ``sum(weights * (tree x - estimate)^2) / 2`` over the simplex, by ADMM.
+    """Minimize ``sum(weights * (tree x - estimate)^2) / 2`` over the simplex, by ADMM.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def nearest_distribution(
     returned, not the average of the three; a stopping rule; Norm-Sub cannot divide by zero.
     """
     nearest_tree = NearestTree(tree, np.ones(estimate.size))
-    # Minimiser of weights y^2 / 2 + (offset - y)^2 / 2; a half with the paper's equal weights.
+    # Minimizer of weights y^2 / 2 + (offset - y)^2 / 2; a half with the paper's equal weights.
     shrink = 1 / (1 + weights)
     point = estimate.copy()
     from_estimate, from_tree, from_simplex = np.zeros((3, estimate.size))
@@ -322,7 +322,7 @@ class TreeConsistency(Generic[Answer]):
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return a SignedEstimate (weighted average) or a Distribution (ADMM).
 
         Raises
@@ -346,14 +346,14 @@ class TreeConsistency(Generic[Answer]):
         answer = answer_as(SignedEstimate, channel, tally, mass, made=made, uncertainty=band)
         return cast("Answer", answer)
 
-    def _average(self, channel: Channel, tally: Counts) -> Vector:
+    def _average(self, channel: Channel, tally: CountTally) -> Vector:
         if _agreements(channel):
             return haar_estimate(channel, tally)
         target = tree_estimate(channel, tally)
         variance = target.variance if self.weighted else np.ones(target.share.size)
         return target.tree.levels(NearestTree(target.tree, variance).of(target.share))[-1]
 
-    def _distribution(self, channel: Channel, tally: Counts) -> Distribution:
+    def _distribution(self, channel: Channel, tally: CountTally) -> Distribution:
         target = tree_estimate(channel, tally)
         least = float(target.noise[1:].min())
         weights = least / target.noise if self.weighted else np.ones(target.share.size)
@@ -379,7 +379,7 @@ class TreeConsistency(Generic[Answer]):
         return answer_as(Distribution, channel, tally, solution.point, made=made, uncertainty=band)
 
     def _uncertainty(
-        self, channel: Channel, tally: Counts, plug_in: Vector | None
+        self, channel: Channel, tally: CountTally, plug_in: Vector | None
     ) -> Uncertainty | None:
         if not self.band or channel.domain.size > DENSE or 0 in tally.reports:
             return None

@@ -23,7 +23,7 @@ from lapwing.linear.operators.regridding import cell_of
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 
@@ -65,7 +65,7 @@ def expand(differences: Sequence[Vector], *, clip: bool = False, literal: bool =
     Source: Zhao et al. 2026, equations 67 to 69. The density is constant on a cell, so the mass
     of the cell itself is enough for ``mass +- difference >= 0``, and that is what equation 69
     comes to if its ``f((k + 1) 2^-j)`` is the cell's own density at its right end. Read from the
-    right, as equation 11 closes its halves, it is the neighbour's (beyond the domain for the last
+    right, as equation 11 closes its halves, it is the neighbor's (beyond the domain for the last
     cell, where the literal form takes that cell itself). Masses stay non-negative and sum to one
     in both; but in the second no mass can enter a cell beside an empty one. Differs: the paper's
     loop starts at level 1 and would drop level 0; here it starts there.
@@ -112,9 +112,9 @@ class WaveletClip(Generic[Answer]):
     Accuracy
     --------
     The unclipped expansion is unbiased, with an expected Wasserstein-1 distance of at most
-    :func:`lapwing.local.numerical.wavelet.error_bound`. Clipping lowers the error most with many
-    levels. Mass sums lower it by 15-20 % at epsilon 2 and by 25-30 % at epsilon 4 (measured at 256
-    bins and 8 levels, 100,000 people, on Beta(5, 2) and on a column of atoms).
+    :func:`lapwing.randomizers.numerical.wavelet.error_bound`. Clipping lowers the error most with
+    many levels. Mass sums lower it by 15-20 % at epsilon 2 and by 25-30 % at epsilon 4 (measured at
+    256 bins and 8 levels, 100,000 people, on Beta(5, 2) and on a column of atoms).
 
     Cost
     ----
@@ -178,7 +178,7 @@ class WaveletClip(Generic[Answer]):
             raise ArgumentError("literal=True is a way to clip, so it needs clip=True")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return a Distribution, or with ``clip=False`` a SignedEstimate.
 
         Raises
@@ -202,7 +202,7 @@ class WaveletClip(Generic[Answer]):
         return answer
 
 
-def _levels(channel: Channel, tally: Counts) -> list[Level]:
+def _levels(channel: Channel, tally: CountTally) -> list[Level]:
     """Return law, counts and reports of every level, coarsest first."""
     check_given(channel, tally)
     found: list[Level] = []

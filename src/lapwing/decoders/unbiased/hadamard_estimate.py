@@ -9,7 +9,7 @@ from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.uncertainty import Uncertainty
 
 METHOD = (
@@ -35,15 +35,15 @@ def hadamard_suffices(channel: Channel) -> bool:
 
 
 def hadamard_estimate(
-    channel: Channel, tally: Counts, *, plug_in: Vector | None = None
+    channel: Channel, tally: CountTally, *, plug_in: Vector | None = None
 ) -> Uncertainty:
-    """Return the unbiased estimate (its `centre`) with exact variances, without correlations.
+    """Return the unbiased estimate (its `center`) with exact variances, without correlations.
 
     Parameters
     ----------
     channel : Channel
         One multinomial block with a :class:`HadamardBlocks` operator.
-    tally : Counts
+    tally : CountTally
     plug_in : numpy.ndarray, optional
         float64 [size], a distribution at which variances are evaluated. Default: the projection
         of the estimate on the simplex.
@@ -81,8 +81,8 @@ def hadamard_estimate(
         spread: Vector = own + (missing / held)[blocks]
         return spread
 
-    centre = estimate(tally.blocks[0] / reports)
-    mass = simplex(centre) if plug_in is None else plug_in
+    center = estimate(tally.blocks[0] / reports)
+    mass = simplex(center) if plug_in is None else plug_in
 
     taken = np.zeros((operator.length, operator.blocks))
     taken[columns, blocks] = 1.0
@@ -100,4 +100,4 @@ def hadamard_estimate(
     variance = (variance - mass * (1 - mass)) / reports
     empty = np.zeros((operator.size, 0))
     noise = Covariance(np.maximum(variance, 0.0), empty, np.zeros(0))
-    return Uncertainty(centre, noise, np.zeros(operator.size), mass, reports, METHOD)
+    return Uncertainty(center, noise, np.zeros(operator.size), mass, reports, METHOD)

@@ -14,7 +14,7 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.blas_threads import one_thread
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.heavy_hitters import HeavyHitters
 
 
@@ -50,7 +50,7 @@ class HeavyHitterSelection:
     Examples
     --------
     >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.local.categorical.unary_encoding import OptimizedUnaryEncoding
+    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
     >>> from lapwing.planning.simulation import simulate
     >>> bits = OptimizedUnaryEncoding(Categories(1000), 1)
     >>> people = np.zeros(1000, dtype=int)
@@ -80,7 +80,7 @@ class HeavyHitterSelection:
             raise ArgumentError("without a control give top, how many values to list, and no level")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> HeavyHitters:
+    def decode(self, channel: Channel, tally: CountTally) -> HeavyHitters:
         """Return the listed values, the largest share first.
 
         Raises

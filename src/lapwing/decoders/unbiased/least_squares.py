@@ -23,7 +23,7 @@ from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import Solution, projected_gradient
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
@@ -43,7 +43,7 @@ class LeastSquares(Generic[Answer]):
 
     Accuracy
     --------
-    On randomised response and unary encoding all weights are equal and the answer is that of
+    On randomized response and unary encoding all weights are equal and the answer is that of
     Norm-Sub: the Euclidean projection of the unbiased estimate on the simplex; on Hadamard response
     it is near that. On a square wave
     it follows the noise, as the maximum of the likelihood does; prefer a smoothed decoder.
@@ -51,7 +51,7 @@ class LeastSquares(Generic[Answer]):
     Cost
     ----
     O(k log k) for those; otherwise two products with the channel a step (simplex) and one
-    O(k^3) factorisation for the unbiased estimate and for the band, up to 2048 symbols. Above
+    O(k^3) factorization for the unbiased estimate and for the band, up to 2048 symbols. Above
     that there is no band.
 
     Source: Wang et al. 2020 (Norm-Sub); Fang et al. 2023, equation 1, for the unbiased estimate.
@@ -92,7 +92,7 @@ class LeastSquares(Generic[Answer]):
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return a Distribution (``simplex=True``) or a SignedEstimate.
 
         Raises
@@ -104,7 +104,7 @@ class LeastSquares(Generic[Answer]):
         made = decoder_document(self)
         if not self.simplex:
             estimate = linear_estimate(channel, tally)
-            signed = estimate.centre
+            signed = estimate.center
             found: Any = answer_as(
                 SignedEstimate, channel, tally, signed, made=made, uncertainty=estimate
             )
@@ -122,7 +122,7 @@ class LeastSquares(Generic[Answer]):
         return cast("Answer", found)
 
     def _on_simplex(
-        self, channel: Channel, tally: Counts
+        self, channel: Channel, tally: CountTally
     ) -> tuple[Vector, Uncertainty | None, Solution | None]:
         operators = [block.operator for block in channel.blocks]
         size = channel.domain.size

@@ -25,7 +25,7 @@ from lapwing.linear.projections import simplex
 from lapwing.linear.solvers import projected_gradient
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel, check_given
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.uncertainty import Uncertainty
 
 DENSE = 2048
@@ -44,16 +44,16 @@ METHOD = (
 
 
 def linear_estimate(
-    channel: Channel, tally: Counts, *, plug_in: Vector | None = None
+    channel: Channel, tally: CountTally, *, plug_in: Vector | None = None
 ) -> Uncertainty:
-    """Return the unbiased estimate (its `centre`) with its error law.
+    """Return the unbiased estimate (its `center`) with its error law.
 
     Parameters
     ----------
     channel : Channel
         At most 2048 symbols, or one block with a :class:`CompoundSymmetric` operator, or, without
         an order and above 256 symbols, with a :class:`HadamardBlocks` operator.
-    tally : Counts
+    tally : CountTally
     plug_in : numpy.ndarray, optional
         float64 [size], a distribution at which the covariance is evaluated. Default: least
         squares on the simplex.
@@ -68,7 +68,7 @@ def linear_estimate(
     Notes
     -----
     With y the counts per report and W the inverse variances of the outputs under the uniform
-    distribution, the estimate minimises ``(y - M x)' W (y - M x)`` subject to ``sum(x) = 1``.
+    distribution, the estimate minimizes ``(y - M x)' W (y - M x)`` subject to ``sum(x) = 1``.
     The weights do not depend on the data, so the estimate is exactly linear and unbiased. About
     the people who reported, its covariance is ``A C A' - D / n`` with A the linear map, C the
     covariance of y and ``D = diag(x) - x x'``: the noise without the sampling of people.
@@ -93,7 +93,7 @@ def variance_of_noise(block: Block, reports: int) -> float:
     return block.law.variance / reports if isinstance(block.law, AdditiveNoise) else 0.0
 
 
-def available_band(channel: Channel, tally: Counts, plug_in: Vector) -> Uncertainty | None:
+def available_band(channel: Channel, tally: CountTally, plug_in: Vector) -> Uncertainty | None:
     """Return the exact linear band's error law, or None where the channel does not allow one.
 
     A decoder that needs no inverse still answers then; its result says that it has no band.
@@ -110,23 +110,23 @@ def _about_reporters(covariance: Covariance, mass: Vector, reports: int) -> Cova
 
 
 def _compound_symmetric(
-    channel: Channel, tally: Counts, two_values: tuple[float, float], plug_in: Vector | None
+    channel: Channel, tally: CountTally, two_values: tuple[float, float], plug_in: Vector | None
 ) -> Uncertainty:
     block, counts, reports = channel.blocks[0], tally.blocks[0], tally.reports[0]
     size, gap = channel.domain.size, two_values[0] - two_values[1]
     # (I - J / size) / gap: the inverse, followed by the shift that makes the total one.
     inverse = CompoundSymmetric(size, diagonal=(1 - 1 / size) / gap, off_diagonal=-1 / (size * gap))
-    centre = inverse.matvec(counts / reports) + 1 / size
-    mass = simplex(centre) if plug_in is None else plug_in
+    center = inverse.matvec(counts / reports) + 1 / size
+    mass = simplex(center) if plug_in is None else plug_in
     outputs = block.covariance(mass)
     noisy = outputs.diagonal + variance_of_noise(block, reports)
     outputs = Covariance(noisy, outputs.factor, outputs.signs)
     covariance = outputs.through(inverse).scaled(1 / reports)
     noise = _about_reporters(covariance, mass, reports)
-    return Uncertainty(centre, noise, np.zeros(size), mass, reports, METHOD)
+    return Uncertainty(center, noise, np.zeros(size), mass, reports, METHOD)
 
 
-def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertainty:
+def _matrix(channel: Channel, tally: CountTally, plug_in: Vector | None) -> Uncertainty:
     size = channel.domain.size
     if size > DENSE:
         raise UnsupportedChannelError(
@@ -144,7 +144,7 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
     for _, _, _, matrix, weights in parts:
         normal += matrix.T @ (weights[:, None] * matrix)
     try:
-        factor = _factorised(normal)
+        factor = _factorized(normal)
     except UnsupportedChannelError:
         _blame_silent_groups(tally)
         raise
@@ -157,9 +157,9 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
         solution -= np.multiply.outer(ones, solution.sum(axis=0) / total)
         return solution
 
-    centre = ones / total
+    center = ones / total
     for _, counts, reports, matrix, weights in parts:
-        centre = centre + constrained(matrix.T @ (weights * (counts / reports)))
+        center = center + constrained(matrix.T @ (weights * (counts / reports)))
     if plug_in is None:
         plug_in = _plug_in(channel, tally)
     covariance = np.zeros((size, size))
@@ -178,10 +178,10 @@ def _matrix(channel: Channel, tally: Counts, plug_in: Vector | None) -> Uncertai
         values, vectors = np.linalg.eigh(covariance)
         noise = Covariance(np.zeros(size), vectors, np.maximum(values, 0.0))
         remainder = np.zeros(size)
-    return Uncertainty(centre, noise, remainder, plug_in, reports, METHOD)
+    return Uncertainty(center, noise, remainder, plug_in, reports, METHOD)
 
 
-def _factorised(normal: Vector) -> tuple[Vector, bool]:
+def _factorized(normal: Vector) -> tuple[Vector, bool]:
     """Return the Cholesky factor of a matrix that can be inverted in float64."""
     try:
         factor, lower = cho_factor(normal)
@@ -198,7 +198,7 @@ def _factorised(normal: Vector) -> tuple[Vector, bool]:
     return factor, lower
 
 
-def _blame_silent_groups(tally: Counts) -> None:
+def _blame_silent_groups(tally: CountTally) -> None:
     """Raise TallyError when groups have no reports: then more reports help, not fewer bins."""
     silent = [number for number, reports in enumerate(tally.reports) if reports == 0]
     if silent:
@@ -210,7 +210,7 @@ def _blame_silent_groups(tally: Counts) -> None:
         ) from None
 
 
-def _plug_in(channel: Channel, tally: Counts) -> Vector:
+def _plug_in(channel: Channel, tally: CountTally) -> Vector:
     """Return a rough distribution on the simplex, for variances only."""
     used = [
         (block.operator, counts / reports, reports)

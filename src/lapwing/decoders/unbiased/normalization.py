@@ -17,11 +17,11 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 
-METHODS = ("clip-and-normalise", "additive", "norm-cut")
+METHODS = ("clip-and-normalize", "additive", "norm-cut")
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,8 @@ class Normalization(Generic[Answer]):
 
     Parameters
     ----------
-    method : {"clip-and-normalise", "additive", "norm-cut"}
-        "clip-and-normalise": negative shares become zero and the rest is divided by its sum, as
+    method : {"clip-and-normalize", "additive", "norm-cut"}
+        "clip-and-normalize": negative shares become zero and the rest is divided by its sum, as
         the authors of Hadamard response do for all their baselines. "additive": one number is
         added to all shares, of which some stay negative; a :class:`SignedEstimate`. "norm-cut":
         the largest shares are kept unchanged as long as their sum is at most one, the others
@@ -55,7 +55,7 @@ class Normalization(Generic[Answer]):
     """
 
     _: KW_ONLY
-    method: Literal["clip-and-normalise", "additive", "norm-cut"] = "clip-and-normalise"
+    method: Literal["clip-and-normalize", "additive", "norm-cut"] = "clip-and-normalize"
     total: Literal["one", "free"] = "one"
     band: bool = True
 
@@ -65,7 +65,7 @@ class Normalization(Generic[Answer]):
         def __init__(
             self: Normalization[Distribution],
             *,
-            method: Literal["clip-and-normalise", "norm-cut"] = "clip-and-normalise",
+            method: Literal["clip-and-normalize", "norm-cut"] = "clip-and-normalize",
             total: Literal["one"] = "one",
             band: bool = True,
         ) -> None: ...
@@ -103,7 +103,7 @@ class Normalization(Generic[Answer]):
             raise ArgumentError("total='free' is for method='norm-cut'; the others sum to one")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return a Distribution; a SignedEstimate of "additive" and of a free total.
 
         Raises

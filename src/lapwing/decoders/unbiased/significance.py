@@ -42,7 +42,7 @@ def critical_score(scores: Vector, *, alpha: float, control: Control) -> float:
     Notes
     -----
     The second holds for independent scores, and where they depend positively. Those of a
-    generalised response are slightly negatively correlated; the tests measure it.
+    generalized response are slightly negatively correlated; the tests measure it.
     """
     tests = scores.size
     # The lower tail keeps its digits: for 2^40 tests the upper one would be rounded to one.

@@ -17,7 +17,7 @@ from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 
@@ -54,7 +54,7 @@ class Threshold(Generic[Answer]):
     Examples
     --------
     >>> from lapwing.protocol.domains.categories import Categories
-    >>> from lapwing.local.categorical.unary_encoding import OptimizedUnaryEncoding
+    >>> from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
     >>> from lapwing.planning.simulation import simulate
     >>> bits = OptimizedUnaryEncoding(Categories(1000), 1)
     >>> people = np.zeros(1000, dtype=int)
@@ -104,7 +104,7 @@ class Threshold(Generic[Answer]):
             raise ArgumentError(f"rest must be 'spread', 'drop' or 'project', got {self.rest!r}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: Counts) -> Answer:
+    def decode(self, channel: Channel, tally: CountTally) -> Answer:
         """Return a Distribution, or a SignedEstimate with ``rest="drop"``.
 
         Raises

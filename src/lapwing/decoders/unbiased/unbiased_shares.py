@@ -16,7 +16,7 @@ import numpy as np
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel, check_given
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 Tails = Literal["normal", "laplace"]
 
@@ -63,13 +63,13 @@ class UnbiasedShares:
         return np.sqrt(self.empty)
 
 
-def unbiased_shares(channel: Channel, tally: Counts) -> UnbiasedShares:
+def unbiased_shares(channel: Channel, tally: CountTally) -> UnbiasedShares:
     """Return the unbiased shares of a channel that supports symbols, with their variances.
 
     Raises
     ------
     UnsupportedChannelError
-        When one of its blocks is none of: generalised response, unary encoding, subset selection,
+        When one of its blocks is none of: generalized response, unary encoding, subset selection,
         Hadamard response, or the support counts of local hashing.
 
     Notes
@@ -89,7 +89,7 @@ def unbiased_shares(channel: Channel, tally: Counts) -> UnbiasedShares:
         return known[0] if len(known) == 1 else _weighed(known)
     raise UnsupportedChannelError(
         "this decoder needs a channel that estimates the share of every symbol by itself: "
-        "generalised response, unary encoding, subset selection, Hadamard response or local "
+        "generalized response, unary encoding, subset selection, Hadamard response or local "
         "hashing; use LeastSquares or ExpectationMaximization here"
     )
 

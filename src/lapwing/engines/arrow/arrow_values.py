@@ -172,7 +172,7 @@ def values_of(
             nulls = [text for text in NULL_TEXTS if text not in labels]
             found = pc.is_in(array, value_set=pa.array(nulls, pa.large_string()))
             array = pc.if_else(found, None, array)
-    read = _texts if domain.name == "hashed-texts" else _labels
+    read = _texts if domain.name == "hashed-strings" else _labels
     coded: Values = read(array, domain, column=column)
     return coded
 
@@ -322,7 +322,7 @@ def _labels(array: Any, domain: Any, *, column: str) -> Any:
     texts = [str(label) for label in listed]
     if len(set(texts)) != len(texts):
         raise DomainError(
-            "the labels of this survey must differ as texts, some differ only in type; randomise "
+            "the labels of this survey must differ as texts, some differ only in type; randomize "
             "through the library"
         )
     missing = array.is_null(nan_is_null=kind == "numbers").to_numpy(zero_copy_only=False)

@@ -161,7 +161,7 @@ def count(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from lapwing.local import SquareWave
+    >>> from lapwing.randomizers import SquareWave
     >>> from lapwing.protocol.domains.interval import Interval
     >>> survey = Survey("age", SquareWave(Interval(0, 100, bins=4), epsilon=1))
     >>> batch = pa.record_batch({"report": pa.array([0, 3, 3, None], pa.uint8())})

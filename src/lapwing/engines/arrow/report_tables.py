@@ -43,10 +43,10 @@ from lapwing.protocol.messages import report_file
 from lapwing.protocol.messages.reports import Reports
 from lapwing.survey.survey import Survey
 
-LABELLED_ENDINGS = (".parquet", ".arrow", ".feather", ".csv")
-ENDINGS = (".lwr", *LABELLED_ENDINGS)
+LABELED_ENDINGS = (".parquet", ".arrow", ".feather", ".csv")
+ENDINGS = (".lwr", *LABELED_ENDINGS)
 
-Labelled = tuple[Reports, list[str | None]]
+Labeled = tuple[Reports, list[str | None]]
 VERSION = "1"
 
 _READ_HERE = (".parquet", ".csv")
@@ -82,14 +82,14 @@ def write_reports(
     """
     if ending == ".lwr":
         return report_file.write(stream, _header(survey), batches)
-    labelled: Iterable[Labelled] = ((batch, []) for batch in batches)
-    return write_labelled_reports(stream, survey, labelled, ending=ending, by=None)
+    labeled: Iterable[Labeled] = ((batch, []) for batch in batches)
+    return write_labeled_reports(stream, survey, labeled, ending=ending, by=None)
 
 
-def write_labelled_reports(
+def write_labeled_reports(
     stream: IO[bytes],
     survey: Survey,
-    batches: Iterable[Labelled],
+    batches: Iterable[Labeled],
     *,
     ending: str,
     by: str | None,
@@ -102,7 +102,7 @@ def write_labelled_reports(
     survey : Survey
     batches : iterable of (Reports, list of str or None)
     ending : str
-        One of LABELLED_ENDINGS.
+        One of LABELED_ENDINGS.
     by : str or None
         The name of the column of labels; None for no such column.
     """
@@ -173,7 +173,7 @@ def _arrow_writer(stream: IO[bytes], schema: Any) -> Any:
 
 
 def _write_csv(
-    stream: IO[bytes], survey: Survey, batches: Iterable[Labelled], by: str | None
+    stream: IO[bytes], survey: Survey, batches: Iterable[Labeled], by: str | None
 ) -> int:
     fingerprints = f"survey={survey.fingerprint} randomizer={survey.randomizer.fingerprint}"
     heading = "report" if by is None else f"report,{_quoted(by)}"
@@ -242,7 +242,7 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
             yield from _read_compact(stream, path, survey)
 
 
-def read_labelled_reports(path: Path, survey: Survey, *, by: str) -> Iterator[Labelled]:
+def read_labeled_reports(path: Path, survey: Survey, *, by: str) -> Iterator[Labeled]:
     """Yield the reports of a table in batches, with the labels beside them.
 
     Parameters
@@ -385,7 +385,7 @@ def _check_columns(path: Path, names: list[str], by: str | None) -> None:
         raise ArgumentError(f"{path.name} has no column {by!r} beside the reports; it has {found}")
 
 
-def _read_parquet(path: Path, survey: Survey, by: str | None) -> Iterator[Labelled]:
+def _read_parquet(path: Path, survey: Survey, by: str | None) -> Iterator[Labeled]:
     with path.open("rb"):
         pass
     pa, parquet = _arrow()
@@ -417,7 +417,7 @@ def _read_parquet(path: Path, survey: Survey, by: str | None) -> Iterator[Labell
                 yield Reports(data, of_randomizer), labels
 
 
-def _read_csv(path: Path, survey: Survey, by: str | None) -> Iterator[Labelled]:
+def _read_csv(path: Path, survey: Survey, by: str | None) -> Iterator[Labeled]:
     with path.open("rb") as stream:
         names = _csv_head(stream, path, survey, by)
         digits = 2 * survey.randomizer.report_width

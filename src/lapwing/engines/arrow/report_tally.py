@@ -86,7 +86,7 @@ def tally(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from lapwing.local import SquareWave
+    >>> from lapwing.randomizers import SquareWave
     >>> from lapwing.protocol.domains.interval import Interval
     >>> survey = Survey("age", SquareWave(Interval(0, 100, bins=4), epsilon=1))
     >>> counted = tally(pa.table({"report": pa.array([0, 3, 3], pa.uint8())}), survey)

@@ -36,7 +36,7 @@ from lapwing.engines.arrow.standard_input import STDIN, StreamFromItsStart, show
 from lapwing.engines.arrow.text_columns import NULL_TEXTS
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.text_values import Decimal
-from lapwing.protocol.messages.summary import MAGIC
+from lapwing.protocol.messages.exact_counts import MAGIC
 
 BATCH_ROWS = 65_536
 """Rows at a time: as many as the blocks of a report file hold."""

@@ -1,4 +1,4 @@
-"""Values of a whole data set: randomised into reports, or counted for a curator."""
+"""Values of a whole data set: randomized into reports, or counted for a curator."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from lapwing.engines.arrow.dataset_tables import tables_of
 from lapwing.engines.arrow.ordered_work import threads_or_all
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
-    LABELLED_ENDINGS,
-    write_labelled_reports,
+    LABELED_ENDINGS,
+    write_labeled_reports,
     write_reports,
 )
 from lapwing.engines.arrow.saved_progress import SavedProgress, finished, identity
@@ -28,13 +28,13 @@ from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts
-from lapwing.protocol.messages.report_file import reports_per_block
-from lapwing.protocol.messages.summary import (
-    Summary,
+from lapwing.protocol.messages.exact_counts import (
+    ExactCounts,
     counts_by_segment,
     counts_of,
     for_curator,
 )
+from lapwing.protocol.messages.report_file import reports_per_block
 from lapwing.survey.survey import Survey
 
 Advance = Callable[[int], None]
@@ -86,7 +86,7 @@ def randomize(
     output : Path or str
         A file, .lwr, .parquet, .arrow or .csv: it appears when all is done. Or a folder: a Parquet
         file for each table; when the job is killed and asked again, the files that are there stay
-        as they are, so that nobody's value is randomised into two reports that others may see.
+        as they are, so that nobody's value is randomized into two reports that others may see.
     column : str, optional
         The column of values; not needed where there is one only.
     by : str, optional
@@ -110,7 +110,7 @@ def randomize(
 
     Privacy
     -------
-    Randomised where the values lie, they were given away before: this protects from whoever reads
+    Randomized where the values lie, they were given away before: this protects from whoever reads
     the reports, not from whoever holds the table.
     """
     output = Path(output)
@@ -163,16 +163,16 @@ def _write_one(
     output: Path, columns: list[ColumnValues], survey: Survey[Any], by: str | None, work: Work
 ) -> int:
     ending = output.suffix.lower()
-    if by is not None and ending not in LABELLED_ENDINGS:
+    if by is not None and ending not in LABELED_ENDINGS:
         raise ArgumentError(
-            f"reports with labels must be written to {' or '.join(LABELLED_ENDINGS)}, not to "
+            f"reports with labels must be written to {' or '.join(LABELED_ENDINGS)}, not to "
             f"{ending}"
         )
     batches = (batch for one in columns for batch in work(one))
     with replacing(output.resolve()) as stream:
         if by is None:
             return write_reports(stream, survey, batches, ending=ending)
-        return write_labelled_reports(stream, survey, batches, ending=ending, by=by)
+        return write_labeled_reports(stream, survey, batches, ending=ending, by=by)
 
 
 def _write_folder(
@@ -200,8 +200,8 @@ def _write_folder(
             )
         before = None if path is None else identity(path)
         with replacing(part.resolve()) as stream:
-            made = write_labelled_reports(
-                stream, survey, _labelled(work(one), by), ending=".parquet", by=by
+            made = write_labeled_reports(
+                stream, survey, _labeled(work(one), by), ending=".parquet", by=by
             )
             # Noted before the file has its name: one that is noted and absent was never seen.
             if path is not None and before is not None:
@@ -212,7 +212,7 @@ def _write_folder(
     return total
 
 
-def _labelled(batches: Iterator[Any], by: str | None) -> Iterator[Any]:
+def _labeled(batches: Iterator[Any], by: str | None) -> Iterator[Any]:
     for batch in batches:
         yield batch if by is not None else (batch, [])
 
@@ -227,7 +227,7 @@ def summarize(
     reading: Reading | None = None,
     progress: Path | str | None = None,
     advance: Advance = _nothing,
-) -> Summary:
+) -> ExactCounts:
     """Return how many people of a data set hold each symbol: exact, and secret.
 
     Parameters
@@ -280,7 +280,7 @@ def summarize(
                 saved.save(total.astype("<i8").tobytes())
     if saved is not None:
         saved.save(total.astype("<i8").tobytes())
-    return Summary(curated, total)
+    return ExactCounts(curated, total)
 
 
 def summary_columns(
@@ -293,7 +293,7 @@ def summary_columns(
     dataset, column, by, reading
         As of :func:`summarize`, and its errors.
     curated : Domain
-        Of :func:`lapwing.protocol.messages.summary.for_curator`.
+        Of :func:`lapwing.protocol.messages.exact_counts.for_curator`.
     """
     tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
     cells = curated.domain if isinstance(curated, Segmented) else curated

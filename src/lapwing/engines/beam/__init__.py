@@ -1,4 +1,4 @@
-"""Reports counted, values randomised and counted in pipelines of Apache Beam."""
+"""Reports counted, values randomized and counted in pipelines of Apache Beam."""
 
 import lazy_loader
 

@@ -43,8 +43,8 @@ from lapwing.engines.beam.new_folder import new_folder
 from lapwing.engines.beam.piece_outcomes import PieceWork, run
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
 from lapwing.protocol.messages.report_file import reports_per_block
-from lapwing.protocol.messages.summary import Summary, for_curator
 from lapwing.survey.survey import Survey
 
 
@@ -164,7 +164,7 @@ def summarize(
     by: str | None = None,
     reading: Reading | None = None,
     options: Any = None,
-) -> Summary:
+) -> ExactCounts:
     """Return how many people of a data set hold each symbol: exact, and secret.
 
     Parameters
@@ -197,7 +197,9 @@ def summarize(
         from_document=np.array,
         options=options,
     )
-    return Summary(curated, np.zeros(curated.size, dtype=np.int64) if counts is None else counts)
+    return ExactCounts(
+        curated, np.zeros(curated.size, dtype=np.int64) if counts is None else counts
+    )
 
 
 class _CountSymbols(PieceWork):
@@ -249,7 +251,7 @@ def randomize(
 
     Privacy
     -------
-    A bundle that is run again randomises its values again. Each run writes a temporary file of its
+    A bundle that is run again randomizes its values again. Each run writes a temporary file of its
     own, in a folder that only its owner can read; Beam's file sink takes into the result the files
     of committed runs only and deletes the others, and the folder gets its name when all is done. So
     nobody but the owner of the values ever sees two reports of one. A job that is killed leaves
@@ -288,7 +290,7 @@ def _nobody_watches(rows: int) -> None:
 
 
 class _RandomizePieces(PieceWork):
-    """Randomises the values of a piece."""
+    """Randomizes the values of a piece."""
 
     def __init__(self, columns: list[ColumnValues], survey: Survey[Any], by: str | None) -> None:
         super().__init__()

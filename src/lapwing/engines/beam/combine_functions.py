@@ -27,8 +27,8 @@ from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.messages.exact_counts import ExactCounts, counts_of, for_curator
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.summary import Summary, counts_of, for_curator
 from lapwing.survey.survey import Survey
 
 Total = TypeVar("Total")
@@ -160,8 +160,8 @@ class CountValues(CombineFn):  # type: ignore[misc]
     """How many people hold each symbol, for a curator: exact, and secret.
 
     ``batches | beam.CombineGlobally(CountValues(domain, column="income"))`` gives one
-    :class:`lapwing.protocol.messages.summary.Summary`; ``beam.CombinePerKey`` one for each key.
-    Whoever sees the pipeline's data, accumulators and result sees raw data.
+    :class:`lapwing.protocol.messages.exact_counts.ExactCounts`; ``beam.CombinePerKey`` one for each
+    key. Whoever sees the pipeline's data, accumulators and result sees raw data.
 
     Parameters
     ----------
@@ -219,9 +219,9 @@ class CountValues(CombineFn):  # type: ignore[misc]
         more = counts_of(accumulated.waiting, self.domain, texts=self.texts)
         return Accumulated(accumulated.total + more)
 
-    def extract_output(self, accumulated: Accumulated[NDArray[np.int64]]) -> Summary:
+    def extract_output(self, accumulated: Accumulated[NDArray[np.int64]]) -> ExactCounts:
         """Return the summary."""
-        return Summary(self.domain, self.compact(accumulated).total)
+        return ExactCounts(self.domain, self.compact(accumulated).total)
 
     def _counted(self, rows: Any) -> NDArray[np.int64]:
         if self.column is None:

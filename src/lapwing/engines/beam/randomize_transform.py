@@ -34,7 +34,7 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
 
     Privacy
     -------
-    A runner may run a bundle again, and then its values are randomised anew; two different reports
+    A runner may run a bundle again, and then its values are randomized anew; two different reports
     of one value that somebody sees cost twice. So a Reshuffle stands behind the randomness: what
     comes after it gets the output of the one run that was committed, again and again the same.
     Whatever writes to the outside must stand behind this transform. A runner that keeps nothing
@@ -42,7 +42,7 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
     write the reports with a file sink, read them, and go on from the files. That is what
     :func:`lapwing.engines.beam.beam_files.randomize` does.
 
-    Randomness is the operating system's, on each worker its own. Randomised where the values lie,
+    Randomness is the operating system's, on each worker its own. Randomized where the values lie,
     they were given away before: this protects from whoever reads the reports.
     """
 

@@ -14,10 +14,10 @@ import numpy as np
 from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.report_count import Label, ReportCount
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts, Tally, tally_from_document
+from lapwing.protocol.messages.tally import CountTally, Tally, tally_from_document
 from lapwing.survey.survey import Survey
 
-COLUMNS = "task int, labelled boolean, label string, content binary, refused long"
+COLUMNS = "task int, labeled boolean, label string, content binary, refused long"
 """The schema of the rows, as Spark writes it."""
 
 WIDE = 2**16
@@ -40,7 +40,7 @@ def rows_of(counted: ReportCount, *, task: int) -> Iterator[Any]:
         yield pa.record_batch(
             {
                 "task": pa.array([task], pa.int32()),
-                "labelled": pa.array([counted.grouped]),
+                "labeled": pa.array([counted.grouped]),
                 "label": pa.array([label], pa.string()),
                 "content": pa.array([content], pa.binary()),
                 "refused": pa.array([refused], pa.int64()),
@@ -49,7 +49,7 @@ def rows_of(counted: ReportCount, *, task: int) -> Iterator[Any]:
 
 
 def _contents(tally: Tally) -> Iterator[bytes]:
-    if isinstance(tally, Counts):
+    if isinstance(tally, CountTally):
         yield canonical(tally.to_document())
         return
     records = tally.records()
@@ -66,7 +66,7 @@ def added(batches: Iterable[Any], survey: Survey[Any]) -> ReportCount:
             groups: dict[Label, Tally] = {}
             if row["content"] is not None:
                 groups[row["label"]] = _tally(bytes(row["content"]), survey)
-            total += ReportCount(groups, row["labelled"], row["refused"])
+            total += ReportCount(groups, row["labeled"], row["refused"])
     return total
 
 
@@ -78,7 +78,7 @@ def nothing_of(survey: Survey[Any]) -> Tally:
 
 
 def _tally(content: bytes, survey: Survey[Any]) -> Tally:
-    if isinstance(nothing_of(survey), Counts):
+    if isinstance(nothing_of(survey), CountTally):
         return tally_from_document(parse(content, name="the count of a task"))
     data = np.frombuffer(content, dtype=np.uint8).reshape(-1, survey.randomizer.report_width)
     counted: Tally = survey.tally(Reports(data, survey.randomizer.fingerprint))

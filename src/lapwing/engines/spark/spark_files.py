@@ -31,7 +31,7 @@ from lapwing.engines.spark.spark_values import randomize as randomize_rows
 from lapwing.engines.spark.spark_values import summarize as summarize_rows
 from lapwing.errors import ArgumentError, EngineError, FormatError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.summary import Summary
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.survey import Survey
 
 _START = 2**16
@@ -73,7 +73,7 @@ def summarize(
     column: str | None,
     by: str | None,
     reading: Reading,
-) -> Summary:
+) -> ExactCounts:
     """Return the exact counts of a column of files."""
     rows = rows_of_files(paths, reading)
     return summarize_rows(rows, domain, column=column, by=by, texts=reading.texts)

@@ -18,7 +18,7 @@ from lapwing.engines.spark.worker_jobs import check_number
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.messages.group_tallies import MOST_GROUPS
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.survey.survey import Survey
 
 MERGING_TASKS = 8
@@ -91,7 +91,7 @@ def tally(
     }
     counts = mapped(rows.select(columns), "count_reports", given, COLUMNS)
     nothing = nothing_of(survey)
-    if isinstance(nothing, Counts) and (labels or _bytes(nothing) > WIDE):
+    if isinstance(nothing, CountTally) and (labels or _bytes(nothing) > WIDE):
         counts = counts.repartition(merging_tasks(counts), quoted("task"))
         counts = mapped(counts, "add_counts", given, COLUMNS)
     table = answered(rows, columns, counts.toArrow)
@@ -105,7 +105,7 @@ def merging_tasks(df: Any) -> int:
     return min(MERGING_TASKS, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
 
 
-def _bytes(tally: Counts) -> int:
+def _bytes(tally: CountTally) -> int:
     return sum(np.asarray(counts).nbytes for counts in tally.blocks)
 
 

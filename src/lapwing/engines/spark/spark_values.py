@@ -1,4 +1,4 @@
-"""Values in a data frame of Spark: randomised into reports, or counted for a curator."""
+"""Values in a data frame of Spark: randomized into reports, or counted for a curator."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.summary import Summary, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
 from lapwing.survey.survey import Survey
 
 PARTIAL = "task int, content binary"
@@ -118,7 +118,7 @@ def summarize(
     column: str | None = None,
     by: str | None = None,
     texts: Texts = "iso",
-) -> Summary:
+) -> ExactCounts:
     """Return how many rows of a data frame hold each symbol: exact, and secret.
 
     Parameters
@@ -163,4 +163,4 @@ def summarize(
         counts = mapped(counts, "add_summaries", given, PARTIAL)
     table = answered(rows, columns, counts.toArrow)
     total = sum_of(iter(table.to_batches()))
-    return Summary(curated, np.zeros(curated.size, dtype=np.int64) if total is None else total)
+    return ExactCounts(curated, np.zeros(curated.size, dtype=np.int64) if total is None else total)

@@ -108,7 +108,7 @@ class _Place:
         if self.files.exists(self.path):
             raise ArgumentError(
                 f"the output {self.path.getName()} is there already, so the values may have been "
-                "randomised before; use those reports, or choose another folder if they are of "
+                "randomized before; use those reports, or choose another folder if they are of "
                 "other people"
             )
 

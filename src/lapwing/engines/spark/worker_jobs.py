@@ -25,9 +25,9 @@ from lapwing.engines.spark.partial_counts import added, nothing_of, rows_of
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.protocol.messages.report_file import reports_per_block
-from lapwing.protocol.messages.summary import for_curator
-from lapwing.protocol.messages.tally import ReportLog
+from lapwing.protocol.messages.tally import TallyLog
 from lapwing.survey.survey import Survey
 
 Batches = Iterator[Any]
@@ -102,7 +102,7 @@ def count_reports(given: Given, batches: Batches) -> Batches:
     if table is None:
         return
     source = ReportSource(table, survey, given["column"], "/".join(by) or None)
-    log = isinstance(nothing_of(survey), ReportLog)
+    log = isinstance(nothing_of(survey), TallyLog)
     held = ReportCount({}, bool(by))
     for job in source.jobs(skip_bad=given["skip_bad"]):
         held += job()

@@ -1,8 +1,8 @@
 """A box that slides along a line: the mean of a square wave, in O(size) by prefix sums.
 
 :class:`SlidingWindow` works on a grid of points (the value is put on the grid before it is
-randomised). :class:`SlidingBox` works on the continuous line with bins of unequal width on both
-sides (the value is randomised first), as in the square-wave paper's experiments.
+randomized). :class:`SlidingBox` works on the continuous line with bins of unequal width on both
+sides (the value is randomized first), as in the square-wave paper's experiments.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class SlidingWindow(Operator):
 
 @cache
 def _kernels() -> ModuleType:
-    """Import the compiled loops when first needed: a device that only randomises never does."""
+    """Import the compiled loops when first needed: a device that only randomizes never does."""
     from lapwing.linear.operators import sliding_kernels
 
     return sliding_kernels

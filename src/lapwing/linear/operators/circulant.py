@@ -51,7 +51,7 @@ class Circulant(Operator):
 
 
 def circular_window(size: int, *, width: int, inside: float, outside: float) -> Circulant:
-    """Return the circulant matrix that is `inside` on a centred window of odd width.
+    """Return the circulant matrix that is `inside` on a centered window of odd width.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 
 
 def _mixed(words: Words) -> Words:
-    """Return the finaliser of SplitMix64: a one-to-one map that scatters neighbours."""
+    """Return the finalizer of SplitMix64: a one-to-one map that scatters neighbors."""
     mixed = words ^ (words >> np.uint64(30))
     mixed *= np.uint64(0xBF58476D1CE4E5B9)
     mixed ^= mixed >> np.uint64(27)
@@ -29,7 +29,7 @@ def factors_and_shifts(seeds: Words) -> tuple[Words, Words]:
 def keys_of(symbols: NDArray[np.int64]) -> Words:
     """Return 32 scattered bits of each symbol, different for different symbols: uint64 [n].
 
-    The finaliser of MurmurHash3. Multiplication alone would hash symbols in arithmetic progression
+    The finalizer of MurmurHash3. Multiplication alone would hash symbols in arithmetic progression
     to such a progression, whose members are not independent of each other.
     """
     bits = symbols.astype(np.uint32)

@@ -129,7 +129,7 @@ def coherence(packed: NDArray[np.uint8], rows: int) -> float:
 
     Notes
     -----
-    Columns are centred first, as a decoder sees them. A column that is constant says nothing, and
+    Columns are centered first, as a decoder sees them. A column that is constant says nothing, and
     counts as correlated with all. Near 1, two symbols cannot be told apart; about
     ``sqrt(2 ln(columns^2) / rows)`` is what chance gives at half of the rows. O(columns^2 rows).
     """
@@ -137,10 +137,10 @@ def coherence(packed: NDArray[np.uint8], rows: int) -> float:
     if ((counts == 0) | (counts == rows)).any():
         return 1.0
     worst = 0.0
-    centred = [_centred(part, rows) for part in _parts(packed, rows)]
-    for number, left in enumerate(centred):
-        for other in range(number, len(centred)):
-            product = np.abs(left @ centred[other].T)
+    centered = [_centered(part, rows) for part in _parts(packed, rows)]
+    for number, left in enumerate(centered):
+        for other in range(number, len(centered)):
+            product = np.abs(left @ centered[other].T)
             if other == number:
                 np.fill_diagonal(product, 0.0)
             worst = max(worst, float(product.max()))
@@ -153,7 +153,7 @@ def _parts(packed: NDArray[np.uint8], rows: int) -> Iterator[NDArray[np.uint8]]:
         yield packed[start : start + step]
 
 
-def _centred(part: NDArray[np.uint8], rows: int) -> NDArray[np.float32]:
+def _centered(part: NDArray[np.uint8], rows: int) -> NDArray[np.float32]:
     # Single precision: seven digits of a correlation are enough, at twice the speed.
     columns = unpacked(part, rows).astype(np.float32)
     columns -= columns.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Sums of neighbouring entries: over cells, before places, and all along a matrix."""
+"""Sums of neighboring entries: over cells, before places, and all along a matrix."""
 
 from __future__ import annotations
 

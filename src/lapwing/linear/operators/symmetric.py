@@ -11,7 +11,7 @@ from lapwing.linear.operators.operator import SymmetricOperator
 class CompoundSymmetric(SymmetricOperator):
     """``(diagonal - off_diagonal) I + off_diagonal J`` with J all ones; O(size) per product.
 
-    The mean of a generalised randomised response or of a unary encoding. It is circulant, and
+    The mean of a generalized randomized response or of a unary encoding. It is circulant, and
     its inverse is of the same kind.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Several channels as one sensing matrix with noise of unit size, seen from a centre."""
+"""Several channels as one sensing matrix with noise of unit size, seen from a center."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ from lapwing.linear.operators.stacked import Stacked
 
 
 class Whitened(Operator):
-    """``diag(scale) (M - centre 1')``: rows divided by their noise, less a constant column.
+    """``diag(scale) (M - center 1')``: rows divided by their noise, less a constant column.
 
-    For masses that sum to one the centre changes nothing but the right-hand side, and columns that
+    For masses that sum to one the center changes nothing but the right-hand side, and columns that
     share most of their entries become nearly orthogonal.
 
     Parameters
     ----------
     operators : sequence of LinearOperator
         Stacked to M, [rows, columns].
-    centre : numpy.ndarray
+    center : numpy.ndarray
         float64 [rows].
     scale : numpy.ndarray
         float64 [rows], positive: one over the standard deviation of the row's noise.
     """
 
     def __init__(
-        self, operators: Sequence[LinearOperator], *, centre: Vector, scale: Vector
+        self, operators: Sequence[LinearOperator], *, center: Vector, scale: Vector
     ) -> None:
         self.stacked = Stacked(operators)
         super().__init__(self.stacked.shape)
-        self.centre = centre
+        self.center = center
         self.scale = scale
 
     def _matvec(self, x: Vector) -> Vector:
         x = np.asarray(x, dtype=np.float64).reshape(-1)
-        product: Vector = self.scale * (self.stacked.matvec(x) - self.centre * x.sum())
+        product: Vector = self.scale * (self.stacked.matvec(x) - self.center * x.sum())
         return product
 
     def _rmatvec(self, r: Vector) -> Vector:
         scaled = self.scale * np.asarray(r, dtype=np.float64).reshape(-1)
-        return self.stacked.rmatvec(scaled) - float(self.centre @ scaled)
+        return self.stacked.rmatvec(scaled) - float(self.center @ scaled)
 
     def column(self, number: int) -> Vector:
         """Return one column: float64 [rows]; without a product where operators know theirs."""
         parts = [operator.column(number) for operator in self.stacked.operators]
-        return self.scale * (np.concatenate(parts) - self.centre)
+        return self.scale * (np.concatenate(parts) - self.center)
 
     def norms(self) -> Vector:
         """Return the lengths of all columns: float64 [columns].
@@ -56,8 +56,8 @@ class Whitened(Operator):
         One product with the matrix of the squared entries of each operator.
         """
         weights = self.scale**2
-        squares = -2 * self.stacked.rmatvec(weights * self.centre)
-        squares += float(weights @ self.centre**2)
+        squares = -2 * self.stacked.rmatvec(weights * self.center)
+        squares += float(weights @ self.center**2)
         start = 0
         for operator in self.stacked.operators:
             stop = start + operator.shape[0]

@@ -285,7 +285,7 @@ def uniform_below(
     Notes
     -----
     Multiply-high with rejection (Lemire 2019, algorithm 5): of the `R = 2^w` words, the
-    `R mod bound` that would favour some results are drawn anew, so the law is exactly uniform.
+    `R mod bound` that would favor some results are drawn anew, so the law is exactly uniform.
     `w` is 32 for bounds up to 2^31 and a bit mask with rejection above.
     """
     bound = np.broadcast_to(np.asarray(bounds, dtype=np.uint64), (count,))

@@ -15,7 +15,7 @@ from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.linear.operators.stacked import dense
 
-Counts = NDArray[np.int64]
+CountVector = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class AdditiveNoise:
     def check(self, operator: Operator) -> None:
         """Accept any operator: answers of any sign and size can be released."""
 
-    def check_counts(self, counts: Counts, reports: int) -> None:
+    def check_counts(self, counts: CountVector, reports: int) -> None:
         """Accept any counts: noise can make any number."""
 
     def covariance(self, operator: Operator, mass: Vector) -> Covariance:
@@ -46,7 +46,7 @@ class AdditiveNoise:
         return value.through(operator)
 
     def score_and_information(
-        self, operator: Operator, mass: Vector, counts: Counts, reports: int
+        self, operator: Operator, mass: Vector, counts: CountVector, reports: int
     ) -> tuple[Vector, Operator]:
         """Return those of the normal law of the counts about ``n M mass``.
 
@@ -63,16 +63,20 @@ class AdditiveNoise:
         return score, as_operator(information)
 
     def likelihood_rows(
-        self, operator: Operator, counts: Counts, reports: int
-    ) -> Iterable[tuple[Operator, Counts]]:
+        self, operator: Operator, counts: CountVector, reports: int
+    ) -> Iterable[tuple[Operator, CountVector]]:
         """Refuse: a release is not a count of events, so there is nothing for EM to share out."""
         raise UnsupportedChannelError(
             "expectation maximization needs counts of events, and a release has noise added; "
             "decode it by step pursuit, least squares or the spectral prior"
         )
 
-    def sample(self, operator: Operator, people: Counts, rng: np.random.Generator) -> Counts:
+    def sample(
+        self, operator: Operator, people: CountVector, rng: np.random.Generator
+    ) -> CountVector:
         """Return answers with normal noise, rounded: for simulation only, never for a release."""
         noise = rng.normal(scale=np.sqrt(self.variance), size=operator.shape[0])
-        drawn: Counts = np.rint(operator.matvec(people.astype(np.float64)) + noise).astype(np.int64)
+        drawn: CountVector = np.rint(operator.matvec(people.astype(np.float64)) + noise).astype(
+            np.int64
+        )
         return drawn

@@ -16,12 +16,12 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.laws import Law
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Observation, check_observation
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """One group of people who randomise in the same way.
+    """One group of people who randomize in the same way.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class Block:
         return self.law.score_and_information(self.operator, mass, counts, reports)
 
     def sample(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return counts with exactly the joint law of randomising every person of the group.
+        """Return counts with exactly the joint law of randomizing every person of the group.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class ObservedChannel(Protocol):
         """Of what is looked for."""
         ...
 
-    def counts(self, tally: Any, /) -> Counts:
+    def counts(self, tally: Any, /) -> CountTally:
         """Return the counts that an observation of this channel gives.
 
         Raises
@@ -137,7 +137,7 @@ class Channel:
         if abs(total - 1) > 1e-9:
             raise UnsupportedChannelError(f"the shares of the blocks must sum to 1, got {total}")
 
-    def counts(self, tally: Counts) -> Counts:
+    def counts(self, tally: CountTally) -> CountTally:
         """Return what a decoder of counts reads: the counts that these are."""
         return tally
 

@@ -22,11 +22,10 @@ from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash, block_spectrum
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.channels.laws import Counts as CountVector
-from lapwing.protocol.channels.laws import ProductOfBits
+from lapwing.protocol.channels.laws import CountVector, ProductOfBits
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Observation, check_observation
-from lapwing.protocol.messages.tally import Counts, ReportLog
+from lapwing.protocol.messages.tally import CountTally, TallyLog
 
 LISTED = 2**24
 """Most values whose supports are counted all at once."""
@@ -49,7 +48,7 @@ class HashedSupport(ProductOfBits):
     ) -> CountVector:
         """Refuse: the joint law of all supports is not known."""
         raise UnsupportedChannelError(
-            "no exact joint law of hashed supports is known; randomise every person instead"
+            "no exact joint law of hashed supports is known; randomize every person instead"
         )
 
 
@@ -121,7 +120,7 @@ class LinearChannel:
         """Probability that a report supports any other value: exactly near / 2^hash_bits."""
         return self.near / float(2**self.hash.hash_bits)
 
-    def check(self, log: ReportLog) -> None:
+    def check(self, log: TallyLog) -> None:
         """Raise unless the log was made for this channel and holds at least one report.
 
         Raises
@@ -140,7 +139,7 @@ class LinearChannel:
         if int(log.codes[-1]) >> bits:
             raise TallyError(f"the log holds a report of more than {bits} bits; it is damaged")
 
-    def check_origin(self, log: ReportLog) -> None:
+    def check_origin(self, log: TallyLog) -> None:
         """Raise unless the log was made for this channel; it may be empty."""
         check_log(log, self.fingerprint)
 
@@ -154,13 +153,13 @@ class LinearChannel:
         """How many points a report adds to the transform of the supports: at most 2^l - 1."""
         return int(np.count_nonzero(self.spectrum[1:]))
 
-    def parts(self, log: ReportLog) -> Iterator[ReportLog]:
+    def parts(self, log: TallyLog) -> Iterator[TallyLog]:
         """Yield a log in parts of which each has few points, so that they need little memory."""
         reports = max(1, _POINTS_AT_A_TIME // self.points_of_a_report)
         for start in range(0, log.total, reports):
-            yield ReportLog([log.codes[start : start + reports]], log.width, log.fingerprint)
+            yield TallyLog([log.codes[start : start + reports]], log.width, log.fingerprint)
 
-    def points(self, log: ReportLog) -> tuple[NDArray[np.uint64], NDArray[np.int16]]:
+    def points(self, log: TallyLog) -> tuple[NDArray[np.uint64], NDArray[np.int16]]:
         """Return the transform of the supports as weighted points.
 
         ``2^l supports(v) = near * reports + sum of weight * (-1)^popcount(position & v)``: a
@@ -188,7 +187,7 @@ class LinearChannel:
         """Return the type that holds every entry of the transform of so many reports."""
         return np.int32 if reports * 2**self.hash.hash_bits < 2**31 else np.int64
 
-    def supports(self, log: ReportLog, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+    def supports(self, log: TallyLog, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many reports support each of some values: int64 [values].
 
         About 0.02 ns per report, value and bit of the hash.
@@ -201,7 +200,7 @@ class LinearChannel:
         linear_supports(log.codes, keys, key_bits, hash_bits, np.uint64(self.near), counts)
         return counts
 
-    def counts(self, log: ReportLog) -> Counts:
+    def counts(self, log: TallyLog) -> CountTally:
         """Return how many reports support each value, as a tally that any decoder takes.
 
         One Walsh-Hadamard transform of all keys.
@@ -225,7 +224,7 @@ class LinearChannel:
             scatter(*self.points(part), supports)
         walsh(supports)
         counts = (supports[:size].astype(np.int64) + self.near * log.total) >> self.hash.hash_bits
-        return Counts([counts], [log.total], self.fingerprint, log.survey)
+        return CountTally([counts], [log.total], self.fingerprint, log.survey)
 
     def shares(self, supports: NDArray[np.int64], reports: int) -> NDArray[np.float64]:
         """Return the unbiased shares behind numbers of supports."""

@@ -30,9 +30,9 @@ from lapwing.linear.operators.information import WeightedInformation
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.stacked import dense
 
-Counts = NDArray[np.int64]
+CountVector = NDArray[np.int64]
 
-Draw = Callable[[Counts, np.random.Generator], Counts]
+Draw = Callable[[CountVector, np.random.Generator], CountVector]
 
 _TINY = 1e-300
 """Added to a probability that is divided by: an output nobody can have sent has count zero."""
@@ -45,7 +45,7 @@ class Law(Protocol):
         """Raise UnsupportedChannelError when the operator cannot have this law."""
         ...
 
-    def check_counts(self, counts: Counts, reports: int) -> None:
+    def check_counts(self, counts: CountVector, reports: int) -> None:
         """Raise TallyError when so many reports cannot give these counts."""
         ...
 
@@ -54,19 +54,21 @@ class Law(Protocol):
         ...
 
     def score_and_information(
-        self, operator: Operator, mass: Vector, counts: Counts, reports: int
+        self, operator: Operator, mass: Vector, counts: CountVector, reports: int
     ) -> tuple[Vector, Operator]:
         """Return gradient and expected negative Hessian of the (composite) log-likelihood."""
         ...
 
     def likelihood_rows(
-        self, operator: Operator, counts: Counts, reports: int
-    ) -> Iterable[tuple[Operator, Counts]]:
-        """Return (operator, counts) pairs whose sum of counts * log(operator mass) is maximised."""
+        self, operator: Operator, counts: CountVector, reports: int
+    ) -> Iterable[tuple[Operator, CountVector]]:
+        """Return (operator, counts) pairs whose sum of counts * log(operator mass) is maximized."""
         ...
 
-    def sample(self, operator: Operator, people: Counts, rng: np.random.Generator) -> Counts:
-        """Return counts with exactly the joint law of randomising every person."""
+    def sample(
+        self, operator: Operator, people: CountVector, rng: np.random.Generator
+    ) -> CountVector:
+        """Return counts with exactly the joint law of randomizing every person."""
         ...
 
 
@@ -86,7 +88,7 @@ class Multinomial:
     def check(self, operator: Operator) -> None:
         """Raise UnsupportedChannelError unless every column sums to one.
 
-        Columns are summed, not believed: a stack of groups labelled multinomial as a whole
+        Columns are summed, not believed: a stack of groups labeled multinomial as a whole
         makes expectation maximization silently wrong, and its columns give it away.
         """
         # A matrix of one column: it keeps clients from loading compiled kernels.
@@ -98,7 +100,7 @@ class Multinomial:
                 f"{worst:.3g}; give every group a block of its own, or another law"
             )
 
-    def check_counts(self, counts: Counts, reports: int) -> None:
+    def check_counts(self, counts: CountVector, reports: int) -> None:
         """Raise TallyError unless the counts sum to the number of reports."""
         if int(counts.sum()) != reports:
             raise TallyError(
@@ -110,12 +112,12 @@ class Multinomial:
         mean = operator.matvec(mass)
         return Covariance(mean, mean[:, None], np.array([-1.0]))
 
-    def log_likelihood(self, operator: Operator, mass: Vector, counts: Counts) -> float:
+    def log_likelihood(self, operator: Operator, mass: Vector, counts: CountVector) -> float:
         """Return ``sum(counts * log(M mass))``, without the constant of the multinomial."""
         return float(np.dot(counts, np.log(operator.matvec(mass) + _TINY)))
 
     def score_and_information(
-        self, operator: Operator, mass: Vector, counts: Counts, reports: int
+        self, operator: Operator, mass: Vector, counts: CountVector, reports: int
     ) -> tuple[Vector, Operator]:
         """Return ``M' (counts / g - reports)`` and ``reports M' diag(1 / g) M``, g = M mass.
 
@@ -127,13 +129,15 @@ class Multinomial:
         return score, WeightedInformation(operator, reports / mean)
 
     def likelihood_rows(
-        self, operator: Operator, counts: Counts, reports: int
-    ) -> Iterable[tuple[Operator, Counts]]:
+        self, operator: Operator, counts: CountVector, reports: int
+    ) -> Iterable[tuple[Operator, CountVector]]:
         """Return the operator and its counts: the likelihood itself."""
         return [(operator, counts)]
 
-    def sample(self, operator: Operator, people: Counts, rng: np.random.Generator) -> Counts:
-        """Return counts with exactly the joint law of randomising every person."""
+    def sample(
+        self, operator: Operator, people: CountVector, rng: np.random.Generator
+    ) -> CountVector:
+        """Return counts with exactly the joint law of randomizing every person."""
         if self.draw is not None:
             return self.draw(people, rng)
         columns = dense(operator).T
@@ -161,7 +165,7 @@ class ProductOfBits:
                 f"{float(sums.max()):.3g} over {operator.shape[0]} bits"
             )
 
-    def check_counts(self, counts: Counts, reports: int) -> None:
+    def check_counts(self, counts: CountVector, reports: int) -> None:
         """Raise TallyError when a bit was set more often than there are reports."""
         if int(counts.max(initial=0)) > reports:
             raise TallyError(f"no bit can be set in more than all {reports} reports")
@@ -179,7 +183,7 @@ class ProductOfBits:
         return noise + value.through(operator)
 
     def composite_log_likelihood(
-        self, operator: Operator, mass: Vector, counts: Counts, reports: int
+        self, operator: Operator, mass: Vector, counts: CountVector, reports: int
     ) -> float:
         """Return the log-likelihood of the counts as if all bits were independent."""
         mean = operator.matvec(mass)
@@ -188,7 +192,7 @@ class ProductOfBits:
         return float(ones + zeros)
 
     def score_and_information(
-        self, operator: Operator, mass: Vector, counts: Counts, reports: int
+        self, operator: Operator, mass: Vector, counts: CountVector, reports: int
     ) -> tuple[Vector, Operator]:
         """Return those of the composite log-likelihood: weights ``reports / (g (1 - g))``."""
         mean = operator.matvec(mass)
@@ -197,12 +201,14 @@ class ProductOfBits:
         return score, WeightedInformation(operator, reports / spread)
 
     def likelihood_rows(
-        self, operator: Operator, counts: Counts, reports: int
-    ) -> Iterable[tuple[Operator, Counts]]:
+        self, operator: Operator, counts: CountVector, reports: int
+    ) -> Iterable[tuple[Operator, CountVector]]:
         """Return the bits that are set and the bits that are not: the composite likelihood."""
         return [(operator, counts), (_Complement(operator), reports - counts)]
 
-    def sample(self, operator: Operator, people: Counts, rng: np.random.Generator) -> Counts:
+    def sample(
+        self, operator: Operator, people: CountVector, rng: np.random.Generator
+    ) -> CountVector:
         """Return counts with exactly the joint law: given the values all bits are independent."""
         return operator.bits(people, rng)
 
@@ -248,7 +254,7 @@ class FixedSizeSubset:
                 f"they miss it by up to {worst:.3g}"
             )
 
-    def check_counts(self, counts: Counts, reports: int) -> None:
+    def check_counts(self, counts: CountVector, reports: int) -> None:
         """Raise TallyError unless every report can have held `members` different cells."""
         total, most = int(counts.sum()), reports * self.members
         # As many members of a set as there are cells left out may be missing.
@@ -285,7 +291,7 @@ class FixedSizeSubset:
         )
 
     def score_and_information(
-        self, operator: Operator, mass: Vector, counts: Counts, reports: int
+        self, operator: Operator, mass: Vector, counts: CountVector, reports: int
     ) -> tuple[Vector, Operator]:
         """Return those of the composite log-likelihood, corrected for the fixed size.
 
@@ -298,12 +304,14 @@ class FixedSizeSubset:
         return score, WeightedInformation(operator, reports * weights)
 
     def likelihood_rows(
-        self, operator: Operator, counts: Counts, reports: int
-    ) -> Iterable[tuple[Operator, Counts]]:
+        self, operator: Operator, counts: CountVector, reports: int
+    ) -> Iterable[tuple[Operator, CountVector]]:
         """Return the cells that are in and the cells that are not: the composite likelihood."""
         return [(operator, counts), (_Complement(operator), reports - counts)]
 
-    def sample(self, operator: Operator, people: Counts, rng: np.random.Generator) -> Counts:
+    def sample(
+        self, operator: Operator, people: CountVector, rng: np.random.Generator
+    ) -> CountVector:
         """Return counts with exactly the joint law of drawing every person's set.
 
         A sweep over the cells. People who have not met their own cell yet are alike but for
@@ -329,8 +337,8 @@ _MOST_IN_A_SWEEP = 9 * 10**8
 
 
 def _sweep(
-    owners: Counts, symbols: int, members: int, own: float, rng: np.random.Generator
-) -> Counts:
+    owners: CountVector, symbols: int, members: int, own: float, rng: np.random.Generator
+) -> CountVector:
     total = int(owners.sum())
     inside = int(rng.binomial(total, own))
     places = np.arange(members + 1)

@@ -11,7 +11,7 @@ from lapwing.errors import TallyError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.channels.hashed_channel import LinearChannel, check_log
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.tally import Counts, ReportLog
+from lapwing.protocol.messages.tally import CountTally, TallyLog
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PrefixChannel:
     fingerprint: str
     guarantee: Guarantee
 
-    def split(self, log: ReportLog) -> list[ReportLog]:
+    def split(self, log: TallyLog) -> list[TallyLog]:
         """Return the log of each group.
 
         A report is the number of its group in the lowest byte, then the group's own report.
@@ -56,13 +56,13 @@ class PrefixChannel:
         for number, part in enumerate(self.parts):
             own = log.codes[group == np.uint64(number)] >> np.uint64(8)
             bits = part.hash.seed_bits + part.hash.hash_bits
-            logs.append(ReportLog([own], (bits + 7) // 8, part.fingerprint, log.survey))
+            logs.append(TallyLog([own], (bits + 7) // 8, part.fingerprint, log.survey))
         return logs
 
-    def counts(self, log: ReportLog) -> Counts:
+    def counts(self, log: TallyLog) -> CountTally:
         """Return how many reports of each group support each prefix; errors as of a whole log."""
         counted = [part.counts(own) for part, own in zip(self.parts, self.split(log), strict=True)]
-        return Counts(
+        return CountTally(
             [part.blocks[0] for part in counted],
             [part.total for part in counted],
             self.fingerprint,

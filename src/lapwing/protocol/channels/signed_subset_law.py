@@ -18,7 +18,7 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.operators.operator import Operator, SymmetricOperator, as_operator
 
-Counts = NDArray[np.int64]
+CountVector = NDArray[np.int64]
 
 LARGEST_COVARIANCE = 2**12
 """Most coordinates whose covariance is kept: it has a column for each, so 268 MB here."""
@@ -75,7 +75,7 @@ class SignedSubset:
         """How much likelier the own coordinate is in than another; 0 when all are in."""
         return 0.0 if self.members == self.coordinates else self.present - 2 * self.other
 
-    def differences(self, counts: Counts, reports: int) -> Vector:
+    def differences(self, counts: CountVector, reports: int) -> Vector:
         """Return the unbiased share at plus less share at minus of every coordinate.
 
         Parameters
@@ -92,7 +92,7 @@ class SignedSubset:
         """
         return (counts[0::2] - counts[1::2]) / (reports * self.gain)
 
-    def masses(self, counts: Counts, reports: int) -> Vector:
+    def masses(self, counts: CountVector, reports: int) -> Vector:
         """Return the unbiased share of people at every coordinate, of either sign.
 
         Raises
@@ -129,7 +129,7 @@ class SignedSubset:
                 f"{operator.shape[0]} rows and columns that miss it by up to {worst:.3g}"
             )
 
-    def check_counts(self, counts: Counts, reports: int) -> None:
+    def check_counts(self, counts: CountVector, reports: int) -> None:
         """Raise TallyError unless every report can have held `members` different coordinates."""
         seen = counts[0::2] + counts[1::2]
         if int(counts.sum()) != reports * self.members or int(seen.max(initial=0)) > reports:
@@ -192,7 +192,7 @@ class SignedSubset:
         return Covariance(diagonal, factor, weights)
 
     def score_and_information(
-        self, operator: Operator, mass: Vector, counts: Counts, reports: int
+        self, operator: Operator, mass: Vector, counts: CountVector, reports: int
     ) -> tuple[Vector, Operator]:
         """Return those of the composite log-likelihood, corrected for the fixed size.
 
@@ -217,8 +217,8 @@ class SignedSubset:
         return score, as_operator(operator.adjoint() @ (weights @ operator))
 
     def likelihood_rows(
-        self, operator: Operator, counts: Counts, reports: int
-    ) -> Iterable[tuple[Operator, Counts]]:
+        self, operator: Operator, counts: CountVector, reports: int
+    ) -> Iterable[tuple[Operator, CountVector]]:
         """Return signs that are in and coordinates that are not: the composite likelihood.
 
         With one member, the likelihood itself: the outputs.
@@ -228,7 +228,9 @@ class SignedSubset:
         absent = reports - counts[0::2] - counts[1::2]
         return [(operator, counts), (_Absent(operator), absent)]
 
-    def sample(self, operator: Operator, people: Counts, rng: np.random.Generator) -> Counts:
+    def sample(
+        self, operator: Operator, people: CountVector, rng: np.random.Generator
+    ) -> CountVector:
         """Return counts with exactly the joint law of drawing every person's set.
 
         Whether the own coordinate is in is a binomial draw per symbol, whether its sign is kept
@@ -250,7 +252,9 @@ class SignedSubset:
         return counts.reshape(-1)
 
 
-def _others(insiders: Counts, outsiders: Counts, members: int, rng: np.random.Generator) -> Counts:
+def _others(
+    insiders: CountVector, outsiders: CountVector, members: int, rng: np.random.Generator
+) -> CountVector:
     """Return how many people hold each coordinate as one that is not their own: int64 [d].
 
     A sweep over the coordinates. People who have not met their own one yet are alike but for

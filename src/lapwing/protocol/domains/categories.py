@@ -37,8 +37,8 @@ class Categories(Unordered):
 
     Examples
     --------
-    >>> colours = Categories(["red", "green"], missing="category")
-    >>> colours.size, colours.index(["green", None]).tolist()
+    >>> colors = Categories(["red", "green"], missing="category")
+    >>> colors.size, colors.index(["green", None]).tolist()
     (3, [1, 2])
     >>> Categories(["red", "green", "another"], other="another").index(["blue", "red"]).tolist()
     [2, 0]

@@ -77,7 +77,7 @@ class Domain(Protocol):
         ...
 
     name: ClassVar[str]
-    """Of its class, in documents: interval, integers, categories or hashed-texts."""
+    """Of its class, in documents: interval, integers, categories or hashed-strings."""
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -91,7 +91,7 @@ def require_domain(given: Any) -> None:
         a = "the class" if isinstance(given, type) else "a"
         name = given.__name__ if isinstance(given, type) else type(given).__name__
         raise DomainError(
-            "the domain must be an Interval, Integers or Categories (or HashedTexts), got "
+            "the domain must be an Interval, Integers or Categories (or HashedStrings), got "
             f"{a} {name}; for example Interval(0, 100, bins=64), or Categories(['yes', 'no'])"
         )
 

@@ -13,7 +13,7 @@ from lapwing.documents import nearest, quoted, require, require_spelling
 from lapwing.errors import FormatError, LapwingError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.hashed_texts import HashedTexts
+from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
@@ -22,7 +22,7 @@ DOMAINS: Mapping[str, type[Any]] = {
     "interval": Interval,
     "integers": Integers,
     "categories": Categories,
-    "hashed-texts": HashedTexts,
+    "hashed-strings": HashedStrings,
     "segmented": Segmented,
 }
 
@@ -55,7 +55,7 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
         )
     made = table[kind]
     fields = {field.name: field for field in dataclasses.fields(made) if field.init}
-    # What a class learnt later may be absent: it then means what it was before.
+    # What a class learned later may be absent: it then means what it was before.
     absent = {
         key: field.metadata["absent"] for key, field in fields.items() if "absent" in field.metadata
     }

@@ -87,7 +87,7 @@ def is_missing(value: Any) -> bool:
     if value is None:
         return True
     if isinstance(value, Decimal):
-        return value.is_nan()  # a signalling NaN cannot be compared
+        return value.is_nan()  # a signaling NaN cannot be compared
     if isinstance(value, str):
         return False
     try:

@@ -170,7 +170,7 @@ def tally_by_group(
 
     Returns
     -------
-    dict of str to Counts or ReportLog
+    dict of str to CountTally or TallyLog
         By label, in alphabetical order, "other" last. Ordinary tallies: decode them one by one,
         and compare two with ``Distribution.difference(..., people="different")``.
 
@@ -188,7 +188,7 @@ def tally_by_group(
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.local.numerical.square_wave import SquareWave
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> wave = SquareWave(Interval(0, 1, bins=4), 1)
     >>> reports = wave.randomize([0.5] * 10, rng=seeded(1))

@@ -14,7 +14,7 @@ Kind = Literal["counts", "log", "release"]
 
 
 class Observation(Protocol):
-    """Counts, ReportLog or Release: what is decoded, by a decoder that reads its kind."""
+    """CountTally, TallyLog or Release: what is decoded, by a decoder that reads its kind."""
 
     kind: ClassVar[Kind]
     """Which of the three it is; a decoder says which it reads."""

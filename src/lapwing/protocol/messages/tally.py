@@ -27,7 +27,7 @@ LARGEST_COUNT = 2**53 - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Counts(Summed):
+class CountTally(Summed):
     """A tally that counts outputs.
 
     Parameters
@@ -92,14 +92,16 @@ class Counts(Summed):
 
     def __repr__(self) -> str:
         """Return one line: whose it is and how much it holds."""
-        return f"<Counts of {self.total} reports in {len(self.blocks)} block(s), {_shown(self)}>"
+        return (
+            f"<CountTally of {self.total} reports in {len(self.blocks)} block(s), {_shown(self)}>"
+        )
 
     @property
     def total(self) -> int:
         """Reports in all blocks together."""
         return sum(self.reports)
 
-    def __add__(self, other: Tally) -> Counts:
+    def __add__(self, other: Tally) -> CountTally:
         """Return the tally of both sets of reports.
 
         Raises
@@ -108,14 +110,14 @@ class Counts(Summed):
             When they were made by different randomizers or for different surveys, or one of
             them is damaged and holds counts of other sizes.
         """
-        if not isinstance(other, Counts | ReportLog):
+        if not isinstance(other, CountTally | TallyLog):
             return NotImplemented
         _check_same_survey(self, other)
-        if not isinstance(other, Counts):
+        if not isinstance(other, CountTally):
             raise MismatchError(_TWO_KINDS)
         if [counts.size for counts in self.blocks] != [counts.size for counts in other.blocks]:
             raise MismatchError("tallies can be merged only when they hold counts of equal sizes")
-        return Counts(
+        return CountTally(
             [ours + theirs for ours, theirs in zip(self.blocks, other.blocks, strict=True)],
             [ours + theirs for ours, theirs in zip(self.reports, other.reports, strict=True)],
             self.fingerprint,
@@ -124,7 +126,7 @@ class Counts(Summed):
 
     def __eq__(self, other: object) -> bool:
         """Return whether all counts and fingerprints agree."""
-        if not isinstance(other, Counts):
+        if not isinstance(other, CountTally):
             return NotImplemented
         ours = (self.fingerprint, self.survey, self.reports, len(self.blocks))
         theirs = (other.fingerprint, other.survey, other.reports, len(other.blocks))
@@ -143,7 +145,7 @@ class Counts(Summed):
         }
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Counts:
+    def from_document(cls, document: dict[str, Any]) -> CountTally:
         """Return the tally that :meth:`to_document` wrote.
 
         Raises
@@ -172,7 +174,7 @@ class Counts(Summed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReportLog(Summed):
+class TallyLog(Summed):
     """A tally that keeps the reports themselves, as a sorted multiset.
 
     For seeded hashing over domains too large to count: what a report says about a value follows
@@ -221,7 +223,7 @@ class ReportLog(Summed):
 
     def __repr__(self) -> str:
         """Return one line: whose it is and how much it holds."""
-        return f"<ReportLog of {self.total} reports of {self.width} byte(s), {_shown(self)}>"
+        return f"<TallyLog of {self.total} reports of {self.width} byte(s), {_shown(self)}>"
 
     @property
     def total(self) -> int:
@@ -247,7 +249,7 @@ class ReportLog(Summed):
         """Number of reports, as of one block."""
         return (self.total,)
 
-    def __add__(self, other: Tally) -> ReportLog:
+    def __add__(self, other: Tally) -> TallyLog:
         """Return the log of both sets of reports.
 
         Raises
@@ -255,18 +257,18 @@ class ReportLog(Summed):
         MismatchError
             When they were made by different randomizers or for different surveys.
         """
-        if not isinstance(other, Counts | ReportLog):
+        if not isinstance(other, CountTally | TallyLog):
             return NotImplemented
         _check_same_survey(self, other)
-        if not isinstance(other, ReportLog):
+        if not isinstance(other, TallyLog):
             raise MismatchError(_TWO_KINDS)
         if self.width != other.width:
             raise MismatchError("logs can be merged only when their reports have one width")
-        return ReportLog((*self.runs, *other.runs), self.width, self.fingerprint, self.survey)
+        return TallyLog((*self.runs, *other.runs), self.width, self.fingerprint, self.survey)
 
     def __eq__(self, other: object) -> bool:
         """Return whether both hold the same reports of the same survey."""
-        if not isinstance(other, ReportLog):
+        if not isinstance(other, TallyLog):
             return NotImplemented
         ours = (self.fingerprint, self.survey, self.width, self.total)
         theirs = (other.fingerprint, other.survey, other.width, other.total)
@@ -291,7 +293,7 @@ class ReportLog(Summed):
         }
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> ReportLog:
+    def from_document(cls, document: dict[str, Any]) -> TallyLog:
         """Return the log that :meth:`to_document` wrote.
 
         Raises
@@ -359,7 +361,7 @@ def _check_same_survey(one: Tally, other: Tally) -> None:
         )
 
 
-Tally = Counts | ReportLog
+Tally = CountTally | TallyLog
 """Either kind: what randomizers return, and surveys merge, store and decode."""
 
 
@@ -373,8 +375,8 @@ def tally_from_document(document: dict[str, Any]) -> Tally:
     """
     require_format(document, name="lapwing-tally", version=VERSION)
     if document.get("kind") == "log":
-        return ReportLog.from_document(document)
-    return Counts.from_document(document)
+        return TallyLog.from_document(document)
+    return CountTally.from_document(document)
 
 
 def _shown(tally: Tally) -> str:

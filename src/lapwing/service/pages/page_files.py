@@ -1,4 +1,4 @@
-"""Files that the pages load: style, scripts, and the client that randomises in a browser."""
+"""Files that the pages load: style, scripts, and the client that randomizes in a browser."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def asked_in_words(domain: Domain) -> str:
     match told["class"]:
         case "integers":
             return f"a whole number from {told['low']:,} to {told['high']:,}{missing}"
-        case "hashed-texts":
+        case "hashed-strings":
             return (
                 f"any text, of which {told['bits']} bits of its hash are asked; only texts "
                 f"that somebody thinks of can be found{missing}"
@@ -143,7 +143,7 @@ def guarantee_in_words(survey: Survey) -> list[str]:
     promise = survey.guarantee
     factor = number_in_words(_factor(promise.epsilon))
     told = [
-        "Each answer is randomised on the person's own device before it leaves it. Nobody "
+        "Each answer is randomized on the person's own device before it leaves it. Nobody "
         "receives what they hold, not even this collector.",
         f"Whatever a person holds, no report is more than {factor} times as likely as if they "
         f"held anything else (epsilon = {float(promise.epsilon):g}"
@@ -173,7 +173,7 @@ def guarantee_in_words(survey: Survey) -> list[str]:
     return told
 
 
-def learnt_at_most(epsilon: Fraction) -> list[dict[str, str]]:
+def learned_at_most(epsilon: Fraction) -> list[dict[str, str]]:
     """Return what an observer of one report may believe after it, by what they believed before.
 
     The odds of any guess change at most by a factor of e^epsilon.

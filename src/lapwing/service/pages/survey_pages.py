@@ -11,13 +11,13 @@ from urllib.parse import quote, urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lapwing.service.catalogue import KeptSurvey
+from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.pages.page_answers import page
 from lapwing.service.pages.plain_words import (
     asked_in_words,
     guarantee_in_words,
-    learnt_at_most,
+    learned_at_most,
     predicted,
 )
 from lapwing.service.pages.result_views import difference_view, result_view
@@ -120,14 +120,14 @@ async def show_overview(request: Request) -> Response:
         return to_sign_in(request)
     check_query(request, ())
     collector = collector_of(request)
-    asked = {kept.stored.fingerprint: kept for kept in collector.catalogue}
+    asked = {kept.stored.fingerprint: kept for kept in collector.catalog}
     rows = [
         {
             **row,
             "asks": asked_in_words(asked[row["survey"]].survey.randomizer.domain),
             "promise": guarantee_in_words(asked[row["survey"]].survey)[1],
         }
-        for row in survey_rows(collector.catalogue)
+        for row in survey_rows(collector.catalog)
         if row["survey"] in asked
     ]
     return page("overview.html", surveys=rows, signed_in=True)
@@ -351,6 +351,6 @@ def _about(kept: KeptSurvey, state: dict[str, Any]) -> dict[str, Any]:
         "asks": asked_in_words(survey.randomizer.domain),
         "quick_alarm": survey.randomizer.domain.size <= QUICK_ALARM,
         "guarantee": guarantee_in_words(survey),
-        "learnt": learnt_at_most(epsilon),
+        "learned": learned_at_most(epsilon),
         "epsilon": f"{float(epsilon):g}",
     }

@@ -1,4 +1,4 @@
-"""The page on which a visitor's own browser randomises an answer and reports it."""
+"""The page on which a visitor's own browser randomizes an answer and reports it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.pages.page_answers import page
-from lapwing.service.pages.plain_words import asked_in_words, guarantee_in_words, learnt_at_most
+from lapwing.service.pages.plain_words import asked_in_words, guarantee_in_words, learned_at_most
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import check_query, collector_of
 
@@ -35,7 +35,7 @@ async def show(request: Request) -> Response:
         fingerprint=kept.stored.fingerprint,
         asks=asked_in_words(survey.randomizer.domain),
         guarantee=guarantee_in_words(survey),
-        learnt=learnt_at_most(survey.guarantee.epsilon),
+        learned=learned_at_most(survey.guarantee.epsilon),
         epsilon=f"{float(survey.guarantee.epsilon):g}",
         input=input_of(survey.randomizer.domain),
         segments=survey.segments,

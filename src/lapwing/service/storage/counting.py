@@ -17,7 +17,7 @@ from lapwing.errors import ArgumentError, ReportError, StoreError
 from lapwing.protocol.messages.batch import MOST_REFUSED, NO_SEGMENT
 from lapwing.protocol.messages.group_tallies import OTHER
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts, ReportLog, Tally
+from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog
 from lapwing.survey.survey import Survey
 
 RECORDS = 0
@@ -60,7 +60,7 @@ class Counting:
         self.width = self.survey.randomizer.report_width
         self.segments = self.survey.segments
         self.nothing = self.tally(b"")
-        self.is_log = isinstance(self.nothing, ReportLog)
+        self.is_log = isinstance(self.nothing, TallyLog)
         self._sizes = [] if self.is_log else [block.size for block in self.nothing.blocks]
         self.counts_bytes = 8 * sum(1 + size for size in self._sizes)
 
@@ -110,11 +110,11 @@ class Counting:
 
     def row(self, tally: Tally, records: bytes) -> Row:
         """Return the shorter of records and counts."""
-        if isinstance(tally, Counts) and self.counts_bytes < len(records):
+        if isinstance(tally, CountTally) and self.counts_bytes < len(records):
             return self.counted(tally)
         return Row(len(records) // self.width, RECORDS, records)
 
-    def counted(self, tally: Counts) -> Row:
+    def counted(self, tally: CountTally) -> Row:
         """Return counts as a row."""
         parts: list[NDArray[np.int64]] = []
         for number, block in zip(tally.reports, tally.blocks, strict=True):
@@ -128,9 +128,9 @@ class Counting:
         """
         if not self.is_log:
             tally = self.total(rows)
-            assert isinstance(tally, Counts)
+            assert isinstance(tally, CountTally)
             return self.counted(tally)
-        joined = ReportLog([self._codes(row) for row in rows], self.width, self.randomizer)
+        joined = TallyLog([self._codes(row) for row in rows], self.width, self.randomizer)
         return Row(joined.total, RECORDS, joined.records())
 
     def total(self, rows: Iterable[Row]) -> Tally:
@@ -143,7 +143,7 @@ class Counting:
         """
         if self.is_log:
             runs = [self._codes(row) for row in rows]
-            return ReportLog(runs, self.width, self.randomizer, self.survey.fingerprint)
+            return TallyLog(runs, self.width, self.randomizer, self.survey.fingerprint)
         summed = np.zeros(self.counts_bytes // 8, dtype=np.int64)
         waiting: list[bytes] = []
         for row in rows:
@@ -160,7 +160,7 @@ class Counting:
             reports.append(int(summed[start]))
             blocks.append(summed[start + 1 : start + 1 + size])
             start += 1 + size
-        whole = Counts(blocks, reports, self.randomizer, self.survey.fingerprint)
+        whole = CountTally(blocks, reports, self.randomizer, self.survey.fingerprint)
         return whole + self.tally(b"".join(waiting)) if waiting else whole
 
     def segment(self, label: str) -> int:
@@ -180,7 +180,7 @@ class Counting:
         if row.form != RECORDS or len(row.body) != row.reports * self.width:
             raise _damaged()
         log = self.tally(row.body)
-        assert isinstance(log, ReportLog)
+        assert isinstance(log, TallyLog)
         return log.codes
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing import Channel, Counts, Distribution
+from lapwing import Channel, CountTally, Distribution
 from lapwing.decoders.decoder import decoder_document
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
@@ -22,7 +22,7 @@ class ClippedInverse:
     name: ClassVar[str] = "clipped-inverse"
     reads: ClassVar[Literal["counts"]] = "counts"
 
-    def decode(self, channel: Channel, tally: Counts) -> Distribution:
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
         channel.check(tally)
         (block,), (counts,) = channel.blocks, tally.blocks
         if block.operator.shape[0] != block.operator.shape[1]:

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
-from lapwing.local.code_reports import CodeReports
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import (
@@ -27,7 +26,7 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Counts
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
     channel_of_counts,
     hexadecimal,
@@ -35,6 +34,7 @@ from lapwing.protocol.randomizer import (
     randomizer_document,
     randomizer_fingerprint,
 )
+from lapwing.randomizers.code_reports import CodeReports
 
 
 @dataclass(frozen=True)
@@ -117,5 +117,5 @@ class OwnOrAny:
         code = value if own else scalar_below(words, self.domain.size)
         return self.codes.one(code)
 
-    def tally(self, reports: Reports) -> Counts:
+    def tally(self, reports: Reports) -> CountTally:
         return self.codes.count(reports, self.fingerprint)

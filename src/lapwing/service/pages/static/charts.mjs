@@ -1,4 +1,4 @@
-// Draws the charts of a page from the numbers that stand in it; colours come from the style sheet.
+// Draws the charts of a page from the numbers that stand in it; colors come from the style sheet.
 
 const DAY = 86_400;
 const MARGIN = 1.05;
@@ -69,7 +69,7 @@ function redraw(place) {
 
 const heightOf = (place) => (place.clientWidth < 500 ? 220 : 280);
 
-function colour(name) {
+function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
@@ -80,9 +80,9 @@ function xScale({ unit, log }) {
 
 function axisLook() {
   return {
-    stroke: colour("ink"),
-    grid: { stroke: colour("grid"), width: 1 },
-    ticks: { stroke: colour("rule"), width: 1 },
+    stroke: color("ink"),
+    grid: { stroke: color("grid"), width: 1 },
+    ticks: { stroke: color("rule"), width: 1 },
   };
 }
 
@@ -101,13 +101,13 @@ function yAxis(label, percent) {
   return { ...axisLook(), label, labelSize: 20, size: 68, values };
 }
 
-/** Single values have a scale of their own, at the right, in the colour of their dots. */
+/** Single values have a scale of their own, at the right, in the color of their dots. */
 function singlesAxis() {
   return {
     ...yAxis("share of single values", true),
     scale: "singles",
     side: 1,
-    stroke: colour("second"),
+    stroke: color("second"),
     grid: { show: false },
   };
 }
@@ -148,8 +148,8 @@ function density(data) {
       series: [
         {
           label: "share",
-          stroke: colour("estimate"),
-          fill: colour("tint"),
+          stroke: color("estimate"),
+          fill: color("tint"),
           width: 1.5,
           paths: left.length > 1 ? globalThis.uPlot.paths.bars({ size: [0.8, 60] }) : undefined,
           points: { show: left.length < 2 },
@@ -183,8 +183,8 @@ function density(data) {
   const series = [
     {
       label: `density per ${log ? "factor of 10" : perName}`,
-      stroke: colour("estimate"),
-      fill: colour("tint"),
+      stroke: color("estimate"),
+      fill: color("tint"),
       width: 1.5,
       paths: globalThis.uPlot.paths.stepped({ align: 1 }),
       points: { show: false },
@@ -195,10 +195,10 @@ function density(data) {
     series.push({
       label: "single values, share",
       scale: "singles",
-      stroke: colour("second"),
+      stroke: color("second"),
       width: 2,
       paths: () => null,
-      points: { show: true, size: 8, stroke: colour("second"), fill: colour("second") },
+      points: { show: true, size: 8, stroke: color("second"), fill: color("second") },
       value: percentText,
     });
   }
@@ -273,20 +273,20 @@ function banded(data, name, label, yLabel, yRange) {
   const looks = {
     [name]: {
       label,
-      stroke: colour("estimate"),
+      stroke: color("estimate"),
       width: 2,
       points: { show: false },
       value: percentText,
       ...(paths ? { paths } : {}),
     },
-    low: edge("low", colour("low"), null, paths),
-    high: edge("high", colour("high"), null, paths),
-    whole_low: edge("low, whole curve", colour("low"), [4, 4], paths),
-    whole_high: edge("high, whole curve", colour("high"), [4, 4], paths),
+    low: edge("low", color("low"), null, paths),
+    high: edge("high", color("high"), null, paths),
+    whole_low: edge("low, whole curve", color("low"), [4, 4], paths),
+    whole_high: edge("high, whole curve", color("high"), [4, 4], paths),
   };
   const number = (key) => own.indexOf(key) + 1;
   const bands = own.includes("high")
-    ? [{ series: [number("high"), number("low")], fill: colour("tint") }]
+    ? [{ series: [number("high"), number("low")], fill: color("tint") }]
     : [];
   return {
     columns,

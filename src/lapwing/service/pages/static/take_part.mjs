@@ -1,4 +1,4 @@
-// The page on which a visitor's own browser randomises an answer, shows the bytes, and sends them
+// The page on which a visitor's own browser randomizes an answer, shows the bytes, and sends them
 // only when asked.
 
 import { Device } from "/static/client/lapwing.mjs";
@@ -132,7 +132,7 @@ function factor(epsilon) {
 
 function showAnswer(answer) {
   showReport(answer);
-  find("randomise").disabled = true;
+  find("randomize").disabled = true;
   if (answer.state === "waiting") {
     say("Your report is made and kept here. Nothing has been sent yet.");
     return;
@@ -169,11 +169,11 @@ async function showEpoch() {
     return;
   }
   find("report").hidden = true;
-  find("randomise").disabled = false;
+  find("randomize").disabled = false;
   say("The promise of this survey is checked. You can answer.");
 }
 
-async function randomise(event) {
+async function randomize(event) {
   event.preventDefault();
   complain("");
   const value = entered();
@@ -181,13 +181,13 @@ async function randomise(event) {
     complain("Give an answer first.");
     return;
   }
-  find("randomise").disabled = true;
+  find("randomize").disabled = true;
   try {
     device = makeDevice();
     const text = JSON.stringify(survey.document);
     survey = device.readSurvey(text, { fingerprint });
     if (!agreed(value) || !(await stillOpen())) {
-      find("randomise").disabled = false;
+      find("randomize").disabled = false;
       return;
     }
     const options = { collector, segment: find("segment")?.value || null };
@@ -198,7 +198,7 @@ async function randomise(event) {
     showAnswer(answer);
     find("h-report").focus();
   } catch (error) {
-    find("randomise").disabled = false;
+    find("randomize").disabled = false;
     complain(sentence(error));
   }
 }
@@ -254,7 +254,7 @@ async function begin() {
   find("epoch").value = epochs.at(-1).name;
   find("epoch-place").hidden = epochs.length === 1;
   form.hidden = false;
-  form.addEventListener("submit", randomise);
+  form.addEventListener("submit", randomize);
   find("epoch").addEventListener("change", () => showEpoch().catch((error) => say(sentence(error), true)));
   find("send").addEventListener("click", send);
   find("withdraw").addEventListener("click", withdraw);

@@ -1,1 +1,0 @@
-"""Randomizers of numbers: symbols have neighbours."""

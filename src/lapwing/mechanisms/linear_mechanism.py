@@ -1,0 +1,166 @@
+"""Linear mechanisms: whole-number combinations of exact counts, plus independent noise."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.linear.memoized import memoized
+from lapwing.linear.operators.operator import Operator, as_operator
+from lapwing.linear.whole_columns import LARGEST_ENTRY
+from lapwing.privacy.guarantee import Neighbors
+from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
+from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.protocol.channels.additive_noise import AdditiveNoise
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.protocol.release import Mechanism, Part, Release
+
+CountVector = NDArray[np.int64]
+
+
+class Strategy(Protocol):
+    """A fixed matrix of whole numbers: which combinations of the counts are asked."""
+
+    @property
+    def operator(self) -> LinearOperator:
+        """The same matrix in floating point: shape [answers, symbols]."""
+        ...
+
+    @property
+    def largest(self) -> int:
+        """The largest absolute value in the matrix."""
+        ...
+
+    def answers(self, counts: CountVector) -> CountVector:
+        """Return the exact answers: int64 [answers]."""
+        ...
+
+    def sensitivity(self, neighbors: Neighbors) -> Sensitivity:
+        """Return how far the answers of two neighbors can be apart, exactly."""
+        ...
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal strategies."""
+        ...
+
+
+def part_of(
+    noise: Noise,
+    promise: Promise,
+    sensitivity: Sensitivity,
+    people: int,
+    *,
+    source: RandomSource,
+    identifier: str | None = None,
+) -> Part:
+    """Return the record of one drawing of noise, under a fresh identifier if none is given."""
+    drawn = source.words(2).astype("<u8").tobytes().hex()
+    identifier = drawn if identifier is None else identifier
+    shown = people if promise.neighbors == "replace-one" else None
+    return Part(identifier, promise, noise, noise.loss(sensitivity), shown)
+
+
+def fitted_noise(
+    strategy: Strategy, promise: Promise, *, kind: Kind | None = None
+) -> tuple[Noise, Sensitivity]:
+    """Return the least noise with which answers keep a promise, and what it hides.
+
+    Everything that a release can be refused for is refused here, so whoever asks for the loss
+    before paying has asked for it all.
+
+    Raises
+    ------
+    ArgumentError
+        When the matrix has numbers that are too large for exact answers.
+    PrivacyError, MissingExtraError
+        As :func:`lapwing.privacy.integer_noise.calibrated`.
+    """
+    if strategy.largest >= LARGEST_ENTRY:
+        raise ArgumentError("the numbers of this strategy are too large for exact answers")
+    sensitivity = strategy.sensitivity(promise.neighbors)
+    return calibrated(promise, sensitivity, kind=kind), sensitivity
+
+
+def check_part(part: Part, loss: PrivacyLoss) -> None:
+    """Raise PrivacyError unless a part has the loss of its noise and keeps its promise."""
+    if part.loss != loss:
+        raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
+    if not kept(part.promise, part.loss):
+        raise PrivacyError("a part has less noise than its promise needs; do not trust it")
+
+
+def check_noise(noise: Any, kinds: tuple[str, ...] = ("normal", "laplace")) -> None:
+    """Raise ArgumentError unless noise is one of the kinds, or None: the better for the promise."""
+    if noise is not None and noise not in kinds:
+        raise ArgumentError(f"noise must be one of {', '.join(kinds)}, got {noise!r}")
+
+
+class LinearMechanism(Mechanism):
+    """A mechanism that asks a strategy and adds noise; a concrete one says which strategy."""
+
+    linear: ClassVar[bool] = True
+
+    @property
+    def noise(self) -> Kind | None:
+        """The kind of the noise; None for the better one."""
+        return None
+
+    @abstractmethod
+    def strategy_for(self, domain: Domain, neighbors: Neighbors) -> Strategy:
+        """Return what is asked on a domain; ArgumentError where the domain does not suit it."""
+
+    def fitted(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
+        """Return the noise that is drawn, and what it hides; see :func:`fitted_noise`."""
+        return fitted_noise(strategy, promise, kind=self.noise)
+
+    def _strategy_of(self, release: Release) -> Strategy:
+        return self.strategy_for(release.domain, release.parts[0].promise.neighbors)
+
+    def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
+        """Return what a release will cost, before anything is drawn; refuse what it would."""
+        strategy = self.strategy_for(domain, promise.neighbors)
+        noise, sensitivity = self.fitted(strategy, promise)
+        return noise.loss(sensitivity)
+
+    def _drawn(
+        self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
+    ) -> Release:
+        """Return the answers of the strategy with the least noise that keeps the promise."""
+        # All noise is drawn before the counts are looked at: the time it takes tells nothing of
+        # them.
+        strategy = self.strategy_for(summary.domain, promise.neighbors)
+        noise, sensitivity = self.fitted(strategy, promise)
+        part = part_of(
+            noise, promise, sensitivity, summary.people, source=source, identifier=identifier
+        )
+        drawn = noise.draw(strategy.operator.shape[0], source)
+        return Release(self, summary.domain, strategy.answers(summary.counts) + drawn, [part])
+
+    def verify(self, release: Release) -> None:
+        """Raise PrivacyError unless every part has the loss of its noise and keeps its promise.
+
+        A document is not believed: the sensitivity is computed anew, exactly.
+        """
+        strategy = self._strategy_of(release)
+        for part in release.parts:
+            check_part(part, part.noise.loss(strategy.sensitivity(part.promise.neighbors)))
+
+    def channel_for(self, release: Release) -> Channel:
+        """Return one block: the strategy's operator with the noise of all parts."""
+        block = Block(_operator(self._strategy_of(release)), AdditiveNoise(release.variance))
+        return Channel(release.domain, [block], release.fingerprint, release.guarantee)
+
+
+@memoized(most=4)
+def _operator(strategy: Strategy) -> Operator:
+    """Return one object for equal strategies, so that decoders may keep what follows from it."""
+    return as_operator(strategy.operator)

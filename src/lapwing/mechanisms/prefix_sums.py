@@ -1,0 +1,171 @@
+"""Prefix sums through their square root: the default release of a distribution function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError
+from lapwing.linear.memoized import memoized
+from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums, coefficients
+from lapwing.mechanisms.blended_strategy import BlendedStrategy
+from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_noise
+from lapwing.privacy.exact_numbers import check_whole_field
+from lapwing.privacy.guarantee import Neighbors
+from lapwing.privacy.integer_noise import KINDS, Kind, Sensitivity
+from lapwing.protocol.domains.domain import Domain, check_ordered
+from lapwing.protocol.release import Release
+
+MOST_SYMBOLS = 2**14
+"""The exact answers take a time in proportion to its square."""
+
+SMOOTH_RANGE = (64, 4096)
+"""Present symbols of which smooth rows may be asked."""
+
+MOST_SMOOTH = 80
+"""Percent."""
+
+
+@dataclass(frozen=True)
+class SquareRootStrategy:
+    """The square root of the prefix sums over the symbols of a domain, in whole numbers.
+
+    Parameters
+    ----------
+    size : int
+        Symbols, in 2..2^14.
+    """
+
+    size: int
+
+    @property
+    def operator(self) -> SquareRootSums:
+        """The matrix in floating point."""
+        return SquareRootSums(self.size)
+
+    @property
+    def largest(self) -> int:
+        """The first coefficient; the others are smaller."""
+        return UNIT
+
+    def answers(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the exact answers, by a convolution of whole numbers. O(size^2)."""
+        return np.convolve(counts, coefficients(self.size))[: self.size]
+
+    def sensitivity(self, neighbors: Neighbors) -> Sensitivity:
+        """Return the exact sensitivity: of the first column, or of its difference from another."""
+        return _sensitivity(self.size, neighbors)
+
+
+@memoized(most=32)
+def _sensitivity(size: int, neighbors: Neighbors) -> Sensitivity:
+    f = coefficients(size)
+    squares = np.cumsum(f * f)
+    if neighbors == "add-or-remove-one":
+        return Sensitivity(int(squares[-1]), int(f.sum()))
+    # Moving a row from symbol i to i + u changes answer i + t by f_t - f_(t - u). Fewer answers
+    # lie behind a later i, so i = 0 is the worst; the tests compare with all pairs.
+    lags = np.arange(1, size)
+    cross = np.correlate(f, f, "full")[size:]
+    squared = squares[-1] + squares[size - 1 - lags] - 2 * cross
+    # f decreases: before u the change is f, from u on it is negative, and sums telescope.
+    sums = np.cumsum(f)
+    absolute = sums[lags - 1] + sums[size - 1 - lags] - (sums[-1] - sums[lags - 1])
+    return Sensitivity(int(squared.max()), int(absolute.max()))
+
+
+@dataclass(frozen=True)
+class PrefixSums(LinearMechanism):
+    """All prefix sums of the counts at once, by the square-root factorization.
+
+    Parameters
+    ----------
+    noise : {"normal", "laplace", "discrete-normal"}, optional
+        Default: normal where delta allows it. "discrete-normal" is drawn by OpenDP.
+    smooth : int
+        Percent of the squared sensitivity, in 0..80, that is spent on the coefficients of the
+        distribution function in 24 polynomials, which say most about smooth data; the prefix
+        sums have the rest. Needs 64..4096 symbols. All sites of a sum must ask the same.
+
+    Privacy
+    -------
+    The exact counts h are multiplied by a fixed matrix A of whole numbers, and independent
+    rounded normal noise (Laplace where delta is 0) is added to every answer. One row moved from
+    one symbol to another changes ``A h`` by a difference of two columns, whose largest norm is
+    computed in whole numbers; rounding A happens before, so it costs nothing. The tests compare
+    the norm with all pairs of symbols, and the noise with its exact law. Smooth rows are further
+    rows of A: the largest norm is found over all pairs of symbols with them.
+
+    Accuracy
+    --------
+    The root mean square error of the prefix sums is 3.89 standard deviations of unit noise at
+    1024 symbols, and grows by about 0.3 a doubling: 5.3 % above the best that any linear
+    mechanism with normal noise can do, where that is known (64 and 128 symbols). What decides is
+    the error after decoding: smooth rows raise that of unbiased sums and lower that of answers
+    that are learned to be smooth, the more so the more noise there is
+    (:func:`recommended_mechanism` says by how much).
+
+    Cost
+    ----
+    Time O(symbols^2) for the exact answers, at most 2^14 symbols; one number a symbol.
+
+    Source: Henzinger, Upadhyay and Upadhyay 2023; Fichtenberger, Henzinger and Upadhyay 2023.
+
+    Examples
+    --------
+    >>> from lapwing import Interval, Promise, ExactCounts
+    >>> from lapwing.privacy.sampling.randomness import seeded
+    >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=16))
+    >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
+    >>> PrefixSums().release(summary, promise, rng=seeded(1))
+    <Release of prefix-sums, 1 part(s), 17 numbers, epsilon = 1, delta = 1e-06, neighbors \
+replace-one, central model>
+    """
+
+    noise: Kind | None = None
+    smooth: int = field(default=0, metadata={"absent": 0})
+
+    name: ClassVar[str] = "prefix-sums"
+
+    def __post_init__(self) -> None:
+        """Check the noise and the share."""
+        check_noise(self.noise, KINDS)
+        check_whole_field(self, "smooth", low=0, high=MOST_SMOOTH)
+
+    def check(self, domain: Domain) -> None:
+        """Raise ArgumentError unless the domain has 2..2^14 symbols; 64..4096 with smooth rows."""
+        check_ordered(domain, name=self.name)
+        if not 2 <= domain.size <= MOST_SYMBOLS:
+            raise ArgumentError(
+                f"prefix sums are released for 2..{MOST_SYMBOLS} symbols, got {domain.size}; use "
+                "fewer bins, or a sum tree"
+            )
+        low, high = SMOOTH_RANGE
+        if self.smooth and not low <= domain.left.size <= high:
+            raise ArgumentError(
+                f"smooth rows are asked of {low}..{high} symbols, got {domain.left.size}; use "
+                "smooth=0"
+            )
+
+    def strategy_for(
+        self, domain: Domain, neighbors: Neighbors
+    ) -> SquareRootStrategy | BlendedStrategy:
+        """Return the square root of the prefix sums, with smooth rows below where asked."""
+        self.check(domain)
+        if self.smooth:
+            return BlendedStrategy(domain.left.size, domain.size, self.smooth)
+        return SquareRootStrategy(domain.size)
+
+    def estimated_people(self, release: Release) -> int:
+        """Return the last prefix sum: the private number of people."""
+        strategy = SquareRootStrategy(release.domain.size)
+        sums = release.answers[: release.domain.size] / UNIT
+        return round(float(strategy.operator.matvec(sums)[-1]) / UNIT)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        smooth = {"smooth": self.smooth} if self.smooth else {}
+        return {"class": self.name, "noise": self.noise} | smooth

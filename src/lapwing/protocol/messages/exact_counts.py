@@ -1,0 +1,268 @@
+"""Exact counts of raw values: what a curator keeps, adds, and never shows."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.documents import canonical, parse, replacing, require, require_format
+from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
+from lapwing.linear.arrays import Values
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
+from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.domains.segmented import Segmented
+from lapwing.protocol.domains.text_values import Texts, check_texts
+from lapwing.protocol.domains.units import to_numbers
+from lapwing.protocol.domains.unordered import Unordered
+from lapwing.protocol.messages.observation import Summed
+
+MAGIC = b"LAPWING-SECRET\n\0"
+VERSION = 1
+
+MOST_PEOPLE = 2**40
+"""So that the exact integers of every mechanism stay below 2^63."""
+
+
+def for_curator(domain: Domain) -> Domain:
+    """Return the domain with values outside clipped and missing values as a symbol of their own.
+
+    A curator must not refuse a row: an error that depends on the data tells something about them.
+    What is none of the labels counts as the domain's `other` label, else as missing.
+
+    Raises
+    ------
+    ArgumentError
+        When its symbols cannot be counted one by one.
+    """
+    if isinstance(domain, Segmented):
+        return replace(domain, domain=for_curator(domain.domain))
+    if isinstance(domain, Categories):
+        if len(domain.listed) > MAXIMUM_BINS:
+            raise ArgumentError(
+                f"a curator counts every label, so there may be at most {MAXIMUM_BINS}, got "
+                f"{len(domain.listed)}; declare those that matter, and an other label for the rest"
+            )
+        return replace(domain, missing="category")
+    if not isinstance(domain, Interval | Integers):
+        raise ArgumentError(
+            "a curator counts every symbol, so the domain must be an Interval, Integers or "
+            f"Categories, got {type(domain).__name__}"
+        )
+    return replace(domain, outside="clip", missing="bin")
+
+
+def counts_of(values: Values, domain: Domain, *, texts: Texts = "iso") -> NDArray[np.int64]:
+    """Return how many values fall on each symbol of a curator's domain: int64 [domain.size].
+
+    Each value counts once, by itself: what cannot be read is missing, and no values are counts of
+    zero.
+    """
+    return np.bincount(_symbols(values, domain, texts), minlength=domain.size)
+
+
+def counts_by_segment(
+    values: Values, by: Values, domain: Segmented, *, texts: Texts = "iso"
+) -> NDArray[np.int64]:
+    """Return how many rows fall in each cell of a curator's table: int64 [domain.size].
+
+    A row's cell follows from its own value and segment; what is no segment is in none.
+
+    Raises
+    ------
+    ArgumentError
+        When there are not as many segments as values.
+    """
+    symbols = _symbols(values, domain.domain, texts)
+    segments = domain.segmentation.index_or_missing(by)
+    if symbols.size != segments.size:
+        raise ArgumentError(
+            f"there must be a segment for each value, got {segments.size} and {symbols.size}"
+        )
+    return np.bincount(segments * domain.domain.size + symbols, minlength=domain.size)
+
+
+def _symbols(values: Values, domain: Domain, texts: Texts) -> NDArray[np.int64]:
+    if isinstance(domain, Unordered):
+        check_texts(texts, domain.unit)
+        return domain.index_or_missing(values)
+    numbers = to_numbers(values, unit=domain.unit, texts=texts, unreadable="missing")
+    if isinstance(domain, Integers):
+        numbers = np.rint(numbers)
+    if not numbers.size:
+        return np.zeros(0, dtype=np.int64)
+    return domain.index(numbers)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExactCounts(Summed):
+    """How many people hold each symbol: exact and secret.
+
+    Its file is a private binary with mode 0600; there is no JSON form, and `repr` shows nothing
+    that was counted.
+
+    Parameters
+    ----------
+    domain : Interval, Integers or Categories
+        Made fit for a curator by :func:`for_curator`.
+    counts : numpy.ndarray
+        int64 [domain.size], not negative, with a sum of at most 2^40.
+
+    Examples
+    --------
+    >>> first = ExactCounts.of_values([1.0, 2.5, float("nan")], Interval(0, 4, bins=4))
+    >>> second = ExactCounts.of_values([3.0], Interval(0, 4, bins=4))
+    >>> (first + second).counts.tolist()
+    [1, 0, 2, 0, 1]
+    """
+
+    domain: Domain
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        """Check the numbers and freeze them."""
+        object.__setattr__(self, "domain", for_curator(self.domain))
+        counts = np.asarray(self.counts)
+        if counts.dtype.kind not in "iu" or counts.shape != (self.domain.size,):
+            raise ArgumentError(
+                f"a summary needs a whole number for each of the {self.domain.size} symbols"
+            )
+        # In floating point, which is exact up to the limit, because huge whole numbers would wrap.
+        if counts.min() < 0 or counts.sum(dtype=np.float64) > MOST_PEOPLE:
+            raise ArgumentError("counts must not be negative and sum to at most 2^40")
+        counts = counts.astype(np.int64)
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether two summaries count the same on the same domain."""
+        if not isinstance(other, ExactCounts):
+            return False
+        return self.domain == other.domain and np.array_equal(self.counts, other.counts)
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal summaries, and tells nothing of the counts."""
+        return hash((type(self), self.domain.size))
+
+    def __repr__(self) -> str:
+        """Return one line that shows nothing of the data, not even how many rows there are."""
+        return f"<ExactCounts of a domain of {self.domain.size} symbols; its counts are secret>"
+
+    @classmethod
+    def of_values(cls, values: Values, domain: Domain, *, texts: Texts = "iso") -> ExactCounts:
+        """Return the summary of raw values: clipped into the domain, rounded where it is whole.
+
+        Missing values (NaN, None), infinite ones on a circle and what cannot be read are counted in
+        the domain's last symbol, and so is what is none of the labels, unless the domain has an
+        `other`; none is refused, and there may be none at all. O(n) time.
+
+        Parameters
+        ----------
+        values : array_like [n]
+            Each is read by itself: changing one changes the symbol of that one.
+        domain : Interval, Integers or Categories
+        texts : {"iso", "days", "seconds"}
+            How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
+        """
+        domain = for_curator(domain)
+        return cls(domain, counts_of(values, domain, texts=texts))
+
+    @classmethod
+    def of_segments(
+        cls, values: Values, by: Values, domain: Segmented, *, texts: Texts = "iso"
+    ) -> ExactCounts:
+        """Return the summary of raw values with the segment of each: as :meth:`of_values`.
+
+        Parameters
+        ----------
+        values : array_like [n]
+        by : array_like [n]
+            The segment of each; what is none of the domain's is in none.
+        domain : Segmented
+        texts : {"iso", "days", "seconds"}
+        """
+        curated = replace(domain, domain=for_curator(domain.domain))
+        return cls(curated, counts_by_segment(values, by, curated, texts=texts))
+
+    @property
+    def people(self) -> int:
+        """Rows. Public when neighbors replace one row, secret when they add or remove one."""
+        return int(self.counts.sum())
+
+    def __add__(self, other: ExactCounts) -> ExactCounts:
+        """Return the summary of both sets of people; MismatchError for other domains."""
+        if not isinstance(other, ExactCounts):
+            return NotImplemented
+        if self.domain != other.domain:
+            raise MismatchError("summaries can be added only when their domains are equal")
+        return ExactCounts(self.domain, self.counts + other.counts)
+
+    def _header(self) -> bytes:
+        return canonical(
+            {
+                "format": "lapwing-exact-counts",
+                "version": VERSION,
+                "domain": self.domain.to_document(),
+            }
+        )
+
+    def write(self, path: Path | str) -> None:
+        """Write the private file, readable by its owner only."""
+        header = self._header()
+        body = self.counts.astype("<i8").tobytes()
+        content = MAGIC + struct.pack("<I", len(header)) + header + body
+        with replacing(Path(path), mode=0o600) as stream:
+            stream.write(content + hashlib.sha256(content).digest())
+
+    @classmethod
+    def read(cls, path: Path | str) -> ExactCounts:
+        """Return the summary in a file.
+
+        Raises
+        ------
+        FormatError
+            When it is no summary, of an unknown version or damaged.
+        """
+        path = Path(path)
+        content = path.read_bytes()
+        if not content.startswith(MAGIC):
+            raise FormatError(f"{path.name} must be a summary written by this software; it is not")
+        content, digest = content[:-32], content[-32:]
+        start = len(MAGIC) + 4
+        if len(content) < start or hashlib.sha256(content).digest() != digest:
+            raise FormatError(f"{path.name} is damaged: its checksum does not match its content")
+        (length,) = struct.unpack("<I", content[start - 4 : start])
+        header, body = content[start : start + length], content[start + length :]
+        domain = _domain(parse(header, name=path.name), name=path.name)
+        if len(body) != 8 * domain.size:
+            raise FormatError(
+                f"{path.name} must hold 8 bytes for each of the {domain.size} symbols of its "
+                f"domain, it holds {len(body)}"
+            )
+        try:
+            found = cls(domain, np.frombuffer(body, dtype="<i8"))
+        except ArgumentError as error:
+            raise FormatError(f"{path.name} cannot be used: {error}") from None
+        if found._header() != header:
+            raise FormatError(
+                f"the header of {path.name} must be the canonical JSON of a curator's domain, "
+                "this one is spelled in another way; it was made by other software"
+            )
+        return found
+
+
+def _domain(header: dict[str, Any], *, name: str) -> Domain:
+    require_format(header, name="lapwing-exact-counts", version=VERSION)
+    require(header, {"format", "version", "domain"}, name="a summary")
+    try:
+        return for_curator(build_domain(header["domain"]))
+    except (ArgumentError, DomainError) as error:
+        raise FormatError(f"the domain of {name} cannot be used: {error}") from None

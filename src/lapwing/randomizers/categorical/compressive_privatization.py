@@ -1,0 +1,486 @@
+"""Compressive privatization: reports from far fewer outputs than there are values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from lapwing.errors import ArgumentError, DomainError, PrivacyError
+from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.memoized import cached_property
+from lapwing.linear.operators.random_signs import (
+    LARGEST_SEED,
+    coherence,
+    ones_per_column,
+    random_columns,
+    unpacked,
+)
+from lapwing.linear.operators.sign_columns import SignColumns
+from lapwing.privacy.exact_numbers import (
+    ExactNumber,
+    check_whole_field,
+    epsilon_text,
+    exact_epsilon,
+    exponential_bounds,
+    least_epsilon,
+)
+from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, source_of, uniform_below
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.randomizer import check_symbol, derived_values, randomizer_document
+from lapwing.randomizers.categorical.compressive_matrix import (
+    best_weight,
+    given_columns,
+    recommended_outputs,
+)
+from lapwing.randomizers.categorical.uneven_near_sets import (
+    banded,
+    probabilities,
+    published,
+    scaled_odds,
+    worst_ratio,
+)
+from lapwing.randomizers.two_level import TwoLevel
+from lapwing.randomizers.window_counts import spread_evenly
+
+LARGEST_MATRIX = 2**30
+"""Most entries of the matrix: 128 MB of bits."""
+
+DRAWN = ("balanced", "rademacher", "medium")
+
+_FEW = 64
+"""Columns up to which they are drawn one by one, as on a device, and not all."""
+
+_AT_ONCE = 2**22
+
+
+@dataclass(frozen=True)
+class CompressivePrivatization(TwoLevel):
+    """Report one of few outputs; every symbol has a public random set of them that is near.
+
+    Several symbols share every output, and :class:`lapwing.SparseRecovery` finds the few frequent
+    ones. What is gained is the server's memory and the length of a report, not accuracy: given the
+    same knowledge, subset selection is as good or better (`benchmarks/accuracy`).
+
+    Parameters
+    ----------
+    domain : Domain
+        Any; symbols times outputs at most 2^30.
+    epsilon : int, float, str or Fraction
+        In (0, 24], nats. The promise; with `accept_epsilon` only what equation 2 is built on, which
+        is then kept as :attr:`design_epsilon`.
+    outputs : int
+        m, in 2..k for a drawn matrix. Default (0): by rule from `sparsity`,
+        :func:`lapwing.randomizers.categorical.compressive_matrix.recommended_outputs`, or the rows
+        of a given matrix.
+    sparsity : int, optional
+        s, symbols that hold nearly all of the mass, in 1..m.
+    matrix : "balanced", "rademacher", "medium", or the matrix
+        Which outputs are near a symbol. "balanced": a uniformly random set of `weight` outputs.
+        "rademacher": each output with probability 1/2, as published for epsilon <= 1. "medium":
+        with probability ``e^-epsilon``, as published for larger ones. Or the paper's A, array_like
+        [m, k] of +1 and -1 (or 1 and 0), any.
+    weight : int, optional
+        Outputs in a balanced near set, in 1..m-1. Default:
+        :func:`lapwing.randomizers.categorical.compressive_matrix.best_weight`.
+    uneven : {"refuse", "banded", "scaled"}
+        What to do when near sets differ in size, so that equation 2 breaks its promise. "banded":
+        all probabilities are put into one band. "scaled": equation 2 with a smaller epsilon.
+    accept_epsilon : int, float, str or Fraction, optional
+        Use equation 2 as published and promise this epsilon, which must not be less than the true
+        one; a refusal states that. It becomes the attribute `epsilon`.
+    seed : int
+        Of a drawn matrix, in 0..2^53-1. Public: it stands in the survey document.
+
+    Privacy
+    -------
+    With near sets of one size this is the two-level design, exactly epsilon-LDP for every matrix.
+    With sizes that differ, the published form has worst ratio ``e^epsilon max Z / min Z`` with
+    ``Z = n e^epsilon + m - n``: up to 1.3 more than epsilon at epsilon 4. It is refused unless
+    accepted by the number; the repairs are exact. All thresholds are integers over 2^64 and
+    :meth:`certificate` finds the worst ratio over all pairs of symbols and all outputs in
+    fractions. The matrix is public and drawn independently of all values.
+
+    Accuracy
+    --------
+    A share near 0 has variance ``4 e^epsilon / ((e^epsilon - 1)^2 n)`` as in the best randomizers,
+    plus cross-talk: ``sum of squared other shares / (m - 1)``, which does not fall with n. Sparse
+    recovery removes it for the symbols that it finds.
+
+    Cost
+    ----
+    ceil(log2(m) / 8) bytes per report. A device computes one column, O(m log m). The server keeps
+    m counters; a product with the channel costs O(m k).
+
+    Source: Xiong et al. 2021, equation 2 and sections 2 to 4. Differs: balanced columns and their
+    density, and the repairs, are our own; see `docs/methods.md`.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.categories import Categories
+    >>> compressed = CompressivePrivatization(Categories(10_000), "0.5", outputs=500)
+    >>> compressed.near, compressed.report_width, compressed.certificate().holds
+    (189, 2, True)
+    >>> CompressivePrivatization(Categories(1000), 1, outputs=100, matrix="rademacher")
+    Traceback (most recent call last):
+    lapwing.errors.PrivacyError: near sets must be of one size to keep epsilon = 1, these have \
+33..66 outputs and a true epsilon of 1.308846; take matrix="balanced" or uneven="banded", or \
+accept it by name with accept_epsilon="1.308846"
+    """
+
+    _: KW_ONLY
+    outputs: int = 0
+    sparsity: int | None = None
+    matrix: str | Sequence[str] = "balanced"
+    weight: int | None = None
+    uneven: Literal["refuse", "banded", "scaled"] = "refuse"
+    accept_epsilon: Fraction | None = None
+    seed: int = 0
+    design_epsilon: Fraction = field(init=False)
+    """What the law is built on: `epsilon` as it was given, also where another is promised."""
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            outputs: int = 0,
+            sparsity: int | None = None,
+            matrix: str | Sequence[str] = "balanced",
+            weight: int | None = None,
+            uneven: Literal["refuse", "banded", "scaled"] = "refuse",
+            accept_epsilon: ExactNumber | None = None,
+            seed: int = 0,
+        ) -> None: ...
+
+    name: ClassVar[str] = "compressive-privatization"
+
+    def __post_init__(self) -> None:
+        """Check everything before a matrix is drawn, then what the matrix promises."""
+        require_domain(self.domain)
+        given = exact_epsilon(self.epsilon)
+        object.__setattr__(self, "design_epsilon", given)
+        object.__setattr__(self, "epsilon", given)
+        if self.accept_epsilon is not None:
+            object.__setattr__(self, "accept_epsilon", exact_epsilon(self.accept_epsilon))
+            object.__setattr__(self, "epsilon", self.accept_epsilon)
+        if self.domain.size < 2:
+            raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
+        self._check_numbers()
+        if not isinstance(self.matrix, str):
+            columns, rows = given_columns(
+                self.matrix, symbols=self.domain.size, outputs=self.outputs
+            )
+            object.__setattr__(self, "matrix", columns)
+            object.__setattr__(self, "outputs", rows)
+        self._check_choices()
+        self._settle_outputs()
+        if self.domain.size * self.outputs > LARGEST_MATRIX:
+            raise DomainError(
+                f"symbols times outputs must be at most {LARGEST_MATRIX}, got {self.domain.size} "
+                f"times {self.outputs}; use fewer outputs, or a hashing randomizer"
+            )
+        if self.matrix != "balanced":
+            self._check_promise()
+        elif not 1 <= self.near < self.outputs:
+            raise ArgumentError(
+                f"weight must be in 1..{self.outputs - 1}, the outputs less one, got {self.near}"
+            )
+
+    def _check_numbers(self) -> None:
+        size = self.domain.size
+        for name, least, most in (
+            ("outputs", 0, LARGEST_MATRIX),
+            ("sparsity", 1, size),
+            ("weight", 1, LARGEST_MATRIX),
+            ("seed", 0, LARGEST_SEED),
+        ):
+            if getattr(self, name) is not None:
+                check_whole_field(self, name, low=least, high=most)
+
+    def _check_choices(self) -> None:
+        if self.uneven not in ("refuse", "banded", "scaled"):
+            raise ArgumentError(
+                f"uneven must be 'refuse', 'banded' or 'scaled', got {self.uneven!r}"
+            )
+        if isinstance(self.matrix, str) and self.matrix not in DRAWN:
+            raise ArgumentError(
+                f"matrix must be one of {', '.join(DRAWN)}, or the matrix itself, got "
+                f"{self.matrix[:40]!r}"
+            )
+        if self.matrix != "balanced" and self.weight is not None:
+            raise ArgumentError("weight is the size of balanced near sets; this matrix has its own")
+        if self.matrix == "balanced" and not (
+            self.uneven == "refuse" and self.accept_epsilon is None
+        ):
+            raise ArgumentError(
+                "balanced near sets keep epsilon as they are; leave out uneven and accept_epsilon"
+            )
+        if self.uneven != "refuse" and self.accept_epsilon is not None:
+            raise ArgumentError(
+                "uneven repairs the matrix and accept_epsilon takes it as it is; give one of them"
+            )
+        if not isinstance(self.matrix, str) and self.seed:
+            raise ArgumentError("seed draws a matrix; a given one needs none")
+
+    def _settle_outputs(self) -> None:
+        size = self.domain.size
+        if self.outputs == 0:
+            if self.sparsity is None:
+                raise ArgumentError(
+                    "outputs must be given, or sparsity, how many symbols hold nearly all of the "
+                    "mass, from which it follows by rule"
+                )
+            rows = recommended_outputs(size, self.sparsity, self.design_epsilon)
+            object.__setattr__(self, "outputs", rows)
+        elif isinstance(self.matrix, str) and not 2 <= self.outputs <= size:
+            raise ArgumentError(
+                f"outputs must be in 2..{size}, at most as many as symbols, got {self.outputs}; "
+                "where reports may be that long use subset selection"
+            )
+        if self.sparsity is not None and self.sparsity > self.outputs:
+            raise ArgumentError(
+                f"sparsity must be at most the {self.outputs} outputs, got {self.sparsity}: so "
+                "many shares cannot be told from so few counts"
+            )
+
+    def _check_promise(self) -> None:
+        least, most = self.balance
+        if self.accept_epsilon is None and (least == most or self.uneven != "refuse"):
+            if all(near <= far for near, far in self._chances.values()):
+                raise PrivacyError(
+                    "the matrix tells nothing apart, or epsilon is too small for it; near sets "
+                    f"have {least}..{most} of {self.outputs} outputs"
+                )
+            self.certificate().check()
+            return
+        true = self.true_epsilon
+        if self.accept_epsilon is None:
+            raise PrivacyError(
+                "near sets must be of one size to keep epsilon = "
+                f"{float(self.design_epsilon):g}, these "
+                f"have {least}..{most} outputs and a true epsilon of {float(true)}; take "
+                f'matrix="balanced" or uneven="banded", or accept it by name with '
+                f'accept_epsilon="{float(true)}"'
+            )
+        if not self.certificate().holds:
+            raise PrivacyError(
+                f"accept_epsilon must be at least the true epsilon of this matrix, {float(true)}, "
+                f"got {float(self.accept_epsilon):g}"
+            )
+
+    # The matrix.
+
+    @cached_property
+    def packed(self) -> NDArray[np.uint8]:
+        """The near set of every symbol as bits: uint8 [k, ceil(m / 8)]."""
+        if isinstance(self.matrix, str):
+            return self._drawn(0, self.domain.size)
+        columns = np.frombuffer(bytes.fromhex("".join(self.matrix)), dtype=np.uint8)
+        return columns.reshape(self.domain.size, -1)
+
+    def _drawn(self, first: int, columns: int) -> NDArray[np.uint8]:
+        ones, threshold = None, 2**31
+        if self.matrix == "balanced":
+            ones = self.near
+        elif self.matrix == "medium":
+            threshold = self.entry_threshold
+        return random_columns(
+            self.seed, columns, self.outputs, ones=ones, threshold=threshold, first=first
+        )
+
+    @property
+    def entry_threshold(self) -> int:
+        """Of a "medium" matrix: each entry is one with probability this / 2^32."""
+        return int(2**32 / exponential_bounds(self.design_epsilon)[0])
+
+    def _columns(self, points: NDArray[np.int64]) -> NDArray[np.uint8]:
+        """Return the near sets of some symbols; a device asks for one."""
+        if isinstance(self.matrix, str) and "packed" not in self.__dict__ and points.size <= _FEW:
+            return np.vstack([self._drawn(int(point), 1) for point in points])
+        return self.packed[points]
+
+    @property
+    def balance(self) -> tuple[int, int]:
+        """Outputs in the smallest and in the largest near set."""
+        if self.matrix == "balanced":
+            return self.near, self.near
+        sizes = ones_per_column(self.packed)
+        return int(sizes.min()), int(sizes.max())
+
+    @property
+    def true_epsilon(self) -> Fraction:
+        """The least epsilon, in millionths, that the worst ratio is proved to keep."""
+        return least_epsilon(self.certificate().ratio)
+
+    def coherence(self) -> float:
+        """Return the largest correlation of two near sets, in [0, 1]; O(m k^2).
+
+        Near 1 two symbols cannot be told apart, however many people report.
+        """
+        return coherence(self.packed, self.outputs)
+
+    # Thresholds, by the size of the near set.
+
+    @property
+    def near(self) -> int:
+        """Size of a near set; only where all have one size."""
+        if self.matrix == "balanced":
+            if self.weight is not None:
+                return self.weight
+            return best_weight(self.outputs, self.design_epsilon)
+        least, most = self.balance
+        if least != most:
+            raise ArgumentError(f"these near sets have {least}..{most} outputs; see `balance`")
+        return least
+
+    @cached_property
+    def _by_size(self) -> dict[int, int]:
+        """T for every size of near sets that occurs."""
+        bound = exponential_bounds(self.design_epsilon)[0]
+        if self.matrix == "balanced":
+            return published([self.near], self.outputs, bound)
+        sizes = ones_per_column(self.packed)
+        if self.uneven == "banded":
+            return banded(sizes, self.outputs, bound)
+        if self.uneven == "scaled" and sizes.max() > 0:
+            bound = scaled_odds(sizes.tolist(), self.outputs, bound)
+        return published(sizes.tolist(), self.outputs, bound)
+
+    @cached_property
+    def _chances(self) -> dict[int, tuple[Fraction, Fraction]]:
+        return probabilities(self._by_size, self.outputs)
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        """T for every size of near sets, by the size."""
+        return {str(size): threshold for size, threshold in self._by_size.items()}
+
+    @property
+    def threshold(self) -> int:
+        """T of near sets of one size."""
+        return self._by_size[self.near]
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        """What clients need beside the fields; JSON values only."""
+        found = derived_values(self, points=self.points, outputs=self.outputs)
+        if self.matrix == "balanced":
+            found["weight"] = self.near
+        if self.matrix == "medium":
+            found["entry_threshold"] = self.entry_threshold
+        return found
+
+    # The promise.
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form; its epsilon is the one that was given."""
+        return randomizer_document(self) | {"epsilon": epsilon_text(self.design_epsilon)}
+
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        if self.matrix == "balanced":
+            near, far = self._chances[self.near]
+            return Certificate(self.epsilon, max(near / far, far / near))
+        return Certificate(self.epsilon, worst_ratio(self.packed, self.outputs, self._by_size))
+
+    # The channel and its law.
+
+    @cached_property
+    def _sizes(self) -> NDArray[np.int64]:
+        return ones_per_column(self.packed)
+
+    @cached_property
+    def channel(self) -> Channel:
+        """One multinomial block."""
+        block = Block(self.operator(*self._chances_of_symbols), Multinomial(self._draw))
+        return Channel(self.domain, [block], self.fingerprint, self.guarantee)
+
+    def operator(self, inside: float | Vector, outside: float | Vector) -> LinearOperator:
+        """Return the matrix that is `inside` on near sets, of every symbol its own, or one."""
+        near, far = (np.full(self.domain.size, part, np.float64) for part in (inside, outside))
+        return SignColumns(self.packed, self.outputs, inside=near, outside=far)
+
+    @property
+    def _chances_of_symbols(self) -> tuple[Vector, Vector]:
+        """Probability of one near and one far output of every symbol."""
+        inside, outside = np.empty(self.domain.size), np.empty(self.domain.size)
+        for size, (near, far) in self._chances.items():
+            inside[self._sizes == size], outside[self._sizes == size] = float(near), float(far)
+        return inside, outside
+
+    def _draw(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        # As in the two-level core: anywhere with the probability of a far output times their
+        # number, else uniform over the near set.
+        _, outside = self._chances_of_symbols
+        anywhere = rng.binomial(people, np.minimum(outside * self.outputs, 1.0))
+        counts = self.spread_near(people - anywhere, rng)
+        return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
+
+    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return counts of outputs when everybody is uniform in the near set of their symbol."""
+        counts = np.zeros(self.outputs, dtype=np.int64)
+        for size in np.unique(self._sizes[people > 0]).tolist():
+            (held,) = np.nonzero((people > 0) & (self._sizes == size))
+            step = max(1, _AT_ONCE // size)
+            for start in range(0, held.size, step):
+                part = held[start : start + step]
+                _, rows = np.nonzero(unpacked(self.packed[part], self.outputs))
+                drawn = rng.multinomial(people[part], np.full(size, 1 / size))
+                counts += np.bincount(rows, drawn.ravel(), self.outputs).astype(np.int64)
+        return counts
+
+    # Reports.
+
+    def locate(
+        self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return output `offset`, in increasing order, of a near set or of its complement."""
+        values, place = np.unique(point, return_inverse=True)
+        bits = unpacked(self._columns(values), self.outputs)
+        order = np.argsort(1 - bits, axis=1, kind="stable")
+        start = np.where(near, 0, bits.sum(axis=1, dtype=np.int64)[place])
+        codes: NDArray[np.int64] = order[place, start + offset]
+        return codes
+
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
+        """Return one report per value; as :meth:`TwoLevel.randomize`, with a T for each size."""
+        source = source_of(rng)
+        points = self.point_of(values)
+
+        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
+            values_held, place = np.unique(part, return_inverse=True)
+            sizes = ones_per_column(self._columns(values_held))
+            limits = [self._by_size[size] for size in sizes.tolist()]
+            # T may be 2^64, which 64 bits cannot hold: compare with the last word below it.
+            last = np.array([max(limit - 1, 0) for limit in limits], dtype=np.uint64)
+            ever = np.array([limit > 0 for limit in limits])
+            near = (source.words(part.size) <= last[place]) & ever[place]
+            bounds = np.where(near, sizes[place], self.outputs - sizes[place]).astype(np.uint64)
+            return self.locate(part, near, uniform_below(source, bounds=bounds, count=part.size))
+
+        return self.layout.make(points, encode, self.fingerprint)
+
+    def from_words(self, value: int, words: Iterator[int]) -> bytes:
+        """Return the report that these random 64-bit words make of one symbol.
+
+        One word decides near (below the T of its size) or far; the next draws the offset. The
+        column is computed from the seed and the symbol alone.
+        """
+        check_symbol(value, self.points, what="an input")
+        size = int(ones_per_column(self._columns(np.array([value])))[0])
+        near = next(words) < self._by_size[size]
+        offset = scalar_below(words, size if near else self.outputs - size)
+        code = self.locate(np.array([value]), np.array([near]), np.array([offset]))
+        return self.layout.one(int(code[0]))

@@ -1,0 +1,168 @@
+"""Prefixes of several lengths, each by linear hashing: for domains too large to scan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.memoized import cached_property
+from lapwing.linear.operators.hadamard import is_power_of_two
+from lapwing.privacy.exact_numbers import ExactNumber
+from lapwing.protocol.channels.channel import ObservedChannel
+from lapwing.protocol.channels.prefix_channel import PrefixChannel
+from lapwing.protocol.domains.categories import Categories
+from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.messages.observation import Observation
+from lapwing.protocol.messages.reports import Reports, unpack_codes
+from lapwing.protocol.messages.tally import CountTally, TallyLog
+from lapwing.protocol.randomizer import channel_of_log, check_batch
+from lapwing.randomizers.categorical.linear_hashing import LinearHashing
+from lapwing.randomizers.mixture import Mixture, Part, whole_shares
+
+FIRST_BITS = 24
+STEP_BITS = 8
+
+
+def default_prefixes(key_bits: int) -> tuple[int, ...]:
+    """Return lengths that a server extends in seconds: 24 bits, then 8 more at a time."""
+    return (*range(min(FIRST_BITS, key_bits), key_bits, STEP_BITS), key_bits)
+
+
+@dataclass(frozen=True)
+class PrefixHashing(Mixture):
+    """Report a prefix of the value, of a length that a public coin draws, by linear hashing.
+
+    A server finds the heavy prefixes of the first length among all, extends each by the next bits,
+    scores these with the reports of the next length, and so on to whole values. A whole scan of the
+    domain needs fewer people for the same threshold, and more time by far.
+
+    Parameters
+    ----------
+    domain : Categories or HashedStrings
+        Of 2^L values, L in 2..40.
+    epsilon : int, float, str or Fraction
+        In (0, 24], nats.
+    prefixes : sequence of int, optional
+        Lengths in bits, increasing, the last one L; the first at most 24. Default:
+        :func:`default_prefixes`.
+    hash_bits : int, optional
+        As of :class:`LinearHashing`.
+
+    Privacy
+    -------
+    As of all mixtures by a public coin: the length does not depend on the value, and each part is
+    :class:`LinearHashing` of a function of the value. Checked by :meth:`certificate` and by the
+    contract tests.
+
+    Accuracy
+    --------
+    With g lengths a share is estimated from 1 / g of the people: deviations are sqrt(g) times those
+    of :class:`LinearHashing`.
+
+    Cost
+    ----
+    One byte for the group and a report of :class:`LinearHashing`.
+
+    Source: Wang, Li and Jha 2021 (PEM). Differs: linear hashing instead of OLH, and groups by a
+    public coin.
+
+    Examples
+    --------
+    >>> hashing = PrefixHashing(Categories(2**40), 2)
+    >>> hashing.lengths, hashing.report_width, hashing.certificate().holds
+    ((24, 32, 40), 7, True)
+    """
+
+    _: KW_ONLY
+    prefixes: Sequence[int] | None = None
+    hash_bits: int | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Domain,
+            epsilon: ExactNumber,
+            *,
+            prefixes: Sequence[int] | None = None,
+            hash_bits: int | None = None,
+        ) -> None: ...
+
+    name: ClassVar[str] = "prefix-hashing"
+    simulation: ClassVar[Literal["exact", "users"]] = "users"
+
+    def __post_init__(self) -> None:
+        """Check the lengths, then what all mixtures check."""
+        require_domain(self.domain)
+        size = self.domain.size
+        if self.domain.ordered or not is_power_of_two(size) or size < 4:
+            raise DomainError(
+                "prefix hashing needs 2^L values without an order, L in 2..40: Categories(2**L) "
+                f"or HashedStrings(L), without a missing category; got {size}"
+            )
+        if self.prefixes is not None:
+            given = self.prefixes
+            plain = isinstance(given, Sequence) and not isinstance(given, str | bytes)
+            plain = plain and all(type(bits) is int for bits in given) and len(given) > 0
+            if not plain or [*given] != sorted({*given}) or not 1 <= given[0] <= FIRST_BITS:
+                raise ArgumentError(
+                    "prefixes must be increasing lengths in bits, the first in "
+                    f"1..{FIRST_BITS}, got {given!r}"
+                )
+            if given[-1] != self.key_bits:
+                raise ArgumentError(
+                    f"the last prefix must be the whole value of {self.key_bits} bits, got "
+                    f"{given[-1]}"
+                )
+            object.__setattr__(self, "prefixes", tuple(given))
+        super().__post_init__()
+
+    @property
+    def key_bits(self) -> int:
+        """L: bits of a value."""
+        return (self.domain.size - 1).bit_length()
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """The lengths that were given or chosen."""
+        return default_prefixes(self.key_bits) if self.prefixes is None else tuple(self.prefixes)
+
+    @cached_property
+    def groups(self) -> tuple[Part, ...]:
+        """Linear hashing of each length, with equal shares."""
+        shares = whole_shares([1 / len(self.lengths)] * len(self.lengths))
+        return tuple(
+            Part(LinearHashing(Categories(2**bits), self.epsilon, hash_bits=self.hash_bits), share)
+            for bits, share in zip(self.lengths, shares, strict=True)
+        )
+
+    def _cells(self, part: Part, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+        # As for all mixtures floor(symbol * cells / size), here without a table of the domain.
+        drop = self.key_bits - (part.randomizer.domain.size - 1).bit_length()
+        prefixes: NDArray[np.int64] = symbols >> drop
+        return prefixes
+
+    @cached_property
+    def prefix_channel(self) -> PrefixChannel:
+        """What a decoder of the log knows."""
+        parts = [part.randomizer.linear_channel for part in self.groups]  # type: ignore[attr-defined]
+        return PrefixChannel(self.domain, tuple(parts), self.fingerprint, self.guarantee)
+
+    def tally(self, reports: Reports) -> TallyLog:  # type: ignore[override]
+        """Return the log of a batch, entirely or not at all; errors as of all mixtures."""
+        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
+        self._tallies(data)  # refuses what a group cannot have sent
+        return TallyLog([unpack_codes(data).view(np.uint64)], self.report_width, self.fingerprint)
+
+    def counts(self, log: TallyLog) -> CountTally:
+        """Return how many reports of each group support each prefix; errors as of LinearHashing."""
+        return self.prefix_channel.counts(log)
+
+    def channel_for(self, observation: Observation, *, bins: int | None = None) -> ObservedChannel:
+        """Return what a decoder of a log, or of its counts, is given."""
+        return channel_of_log(self, self.prefix_channel, observation, bins=bins)

@@ -1,0 +1,335 @@
+"""RAPPOR: a permanent round that is drawn once, and a fresh one on top of it for every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
+from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.privacy.exact_numbers import (
+    ExactNumber,
+    check_whole,
+    exact_epsilon,
+    exponential_bounds,
+    least_epsilon,
+    square_root_below,
+)
+from lapwing.privacy.guarantee import Certificate, Guarantee
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, iterate, source_of
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.channels.laws import ProductOfBits
+from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.randomizer import (
+    Counted,
+    check_domain,
+    check_symbol,
+    derived_values,
+    local_guarantee,
+)
+from lapwing.randomizers.bit_reports import BitReports, write_bits
+from lapwing.randomizers.categorical.rappor_memory import Memory
+
+LARGEST_REPORT = 2**24
+"""Most bits in a report."""
+
+MOST_EXACT = 256
+"""Reports up to which the promise is computed exactly; beyond, it is that of any number."""
+
+
+@dataclass(frozen=True)
+class Rappor(Counted):
+    """Ask the same people again and again, at a cost that does not grow without end.
+
+    A device flips every bit of its value's unary code once and for ever (the permanent round), and
+    then flips that again for every report (the instantaneous round). One report promises `epsilon`;
+    all reports of a value that does not change, however many, promise `lifetime`.
+
+    Parameters
+    ----------
+    domain : Domain
+        Any, of 2..2^24 symbols.
+    epsilon : int, float, str or Fraction
+        Of one report, in (0, 24], nats.
+    lifetime : int, float, str or Fraction, optional
+        Of any number of reports of a value that stays the same; larger than epsilon, at most 24.
+        Default: twice epsilon. The nearer it is to epsilon, the more two reports of a device look
+        alike.
+
+    Privacy
+    -------
+    Given two values, only their two bits differ in law. The permanent round keeps a bit with
+    probability K / 2^64, the instantaneous one with Q / 2^64. So one report keeps it with
+    probability ``s = (K Q + (2^64 - K) (2^64 - Q)) / 2^128`` and has worst ratio
+    ``(s / (1 - s))^2``; Q is the largest integer for which that is at most a rational lower bound
+    of ``e^epsilon``. Any number of reports are post-processing of the permanent round, whose worst
+    ratio is ``(K / (2^64 - K))^2``, at most ``e^lifetime``. For n reports see
+    :meth:`certificate_of`.
+
+    The claims for several reports are about a value that stays the same. When it changes, a new
+    permanent round begins, and from enough reports one sees that it changed, and when it comes
+    back; the lifetime does not bound that. Each survey gets permanent rounds of its own, and costs
+    a lifetime of its own.
+
+    The permanent round is a function of the device's :class:`Memory`, the survey and the value, so
+    it cannot be drawn twice. `randomize`, which knows no devices, makes the first reports of new
+    people; used again for the same people it costs epsilon again, like any other randomizer.
+
+    Checked by the contract tests on the law of one report, and by the tests on that of several,
+    enumerated, and of a value that changes.
+
+    Accuracy
+    --------
+    Of one report, as unary encoding of the same epsilon: an unbiased share near 0 has variance
+    ``e^(epsilon/2) / ((e^(epsilon/2) - 1)^2 n)``. Further reports of the same people average out
+    the instantaneous noise only.
+
+    Cost
+    ----
+    ceil(k / 8) bytes per report; O(k) to randomize and tally one.
+
+    Source: Erlingsson et al. 2014, sections 2 and 3.1, without Bloom filter (one bit per symbol,
+    "basic RAPPOR"). Differs: the flips are symmetric and found from the two promises; there
+    ``f = 2 (1 - K / 2^64)``, ``q = Q / 2^64`` and ``p = 1 - q``.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.categories import Categories
+    >>> habits = Rappor(Categories(5), 1, lifetime=2)
+    >>> habits.certificate().holds, [round(float(habits.epsilon_of(n)), 2) for n in (1, 2, 10)]
+    (True, [1.0, 1.61, 2.0])
+    >>> device = Memory()
+    >>> len(habits.report(3, device, survey="habits of 2026"))
+    1
+    """
+
+    domain: Domain
+    epsilon: Fraction
+    _: KW_ONLY
+    lifetime: Fraction | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self, domain: Domain, epsilon: ExactNumber, *, lifetime: ExactNumber | None = None
+        ) -> None: ...
+
+    name: ClassVar[str] = "rappor"
+    unshufflable: ClassVar[str] = (
+        "its permanent round is drawn once for all reports of a person, so what shuffling adds to "
+        "several rounds does not add up"
+    )
+
+    def __post_init__(self) -> None:
+        """Make both promises exact and check the sizes."""
+        require_domain(self.domain)
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        if self.lifetime is not None:
+            object.__setattr__(self, "lifetime", exact_epsilon(self.lifetime))
+            if self.lifetime <= self.epsilon:
+                raise PrivacyError(
+                    f"lifetime, of all reports, must be larger than epsilon = "
+                    f"{float(self.epsilon):g}, of one, got {float(self.lifetime):g}; for a single "
+                    "report use UnaryEncoding"
+                )
+        check_domain(self.domain, "RAPPOR", LARGEST_REPORT)
+        keep, again = self._thresholds
+        if 2 * keep <= WORD or 2 * again <= WORD or again >= WORD:
+            raise PrivacyError(
+                "epsilon is too small, or too near to lifetime, to be expressed by 64-bit "
+                "thresholds; raise lifetime"
+            )
+
+    # Thresholds and promises.
+
+    @property
+    def total(self) -> Fraction:
+        """Epsilon of any number of reports of one value."""
+        return 2 * self.epsilon if self.lifetime is None else self.lifetime
+
+    @cached_property
+    def _thresholds(self) -> tuple[int, int]:
+        root = square_root_below(exponential_bounds(self.total)[0])
+        keep = int(WORD * root / (root + 1))
+        once = square_root_below(exponential_bounds(self.epsilon)[0])
+        # One report keeps a bit with probability (lost + Q (keep - lost) / 2^64) / 2^64.
+        lost = WORD - keep
+        again = int(WORD * (WORD * once / (once + 1) - lost) / (keep - lost)) if keep > lost else 0
+        return keep, again
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        """The thresholds with which either round keeps a bit."""
+        keep, again = self._thresholds
+        return {"permanent": keep, "instantaneous": again}
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        """What clients need beside the fields; JSON values only."""
+        return derived_values(self, bits=self.domain.size)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """Of one report: pure epsilon, in the local model; and beside it that of a lifetime."""
+        return replace(local_guarantee(self.epsilon), lifetime=self.total)
+
+    @property
+    def kept(self) -> Fraction:
+        """Probability that one report shows a bit as it is."""
+        keep, again = self._thresholds
+        return Fraction(keep * again + (WORD - keep) * (WORD - again), WORD**2)
+
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio of one report."""
+        return Certificate(self.epsilon, (self.kept / (1 - self.kept)) ** 2)
+
+    def certificate_of(self, reports: int | None = None) -> Certificate:
+        """Return the exact worst ratio of several reports of one device and value, in any order.
+
+        Parameters
+        ----------
+        reports : int, optional
+            In 1..256. Default: any number, which is the permanent round itself.
+
+        Notes
+        -----
+        Given the permanent bit, the reports of a bit are independent; their likelihood depends on
+        how many are ones and its ratio grows with that. So the worst case is n ones of the one
+        value's bit and n zeros of the other's, and both have the ratio ``(K Q^n + L R^n) / (L Q^n +
+        K R^n)`` with L and R the rest to 2^64 of K and Q.
+        """
+        keep, again = self._thresholds
+        lost, changed = WORD - keep, WORD - again
+        if reports is None:
+            return Certificate(self.total, Fraction(keep, lost) ** 2)
+        reports = check_whole("reports", reports, low=1, high=MOST_EXACT)
+        same, other = again**reports, changed**reports
+        one = Fraction(keep * same + lost * other, lost * same + keep * other)
+        return Certificate(min(reports * self.epsilon, self.total), one**2)
+
+    def epsilon_of(self, reports: int | None = None) -> Fraction:
+        """Return an epsilon that so many reports are proved to keep.
+
+        The least in whole millionths; where the promise itself lies between two of them, and is
+        proved, that. So it never exceeds the lifetime, nor falls with the number of reports.
+        """
+        if isinstance(reports, int) and reports > MOST_EXACT:
+            reports = None
+        certificate = self.certificate_of(reports)
+        least = least_epsilon(certificate.ratio)
+        return min(least, certificate.epsilon) if certificate.holds else least
+
+    def charge(self, reports: int = 1, *, after: int = 0) -> Guarantee | None:
+        """Return what a ledger is to be charged for further reports of one device and value.
+
+        Parameters
+        ----------
+        reports : int
+            How many more, at least 1.
+        after : int
+            How many the device has already sent and been charged for.
+
+        Returns
+        -------
+        Guarantee or None
+            What the promise of all of them exceeds that of the earlier ones by. None when it is
+            nothing any more. The charges of a device sum to at most its lifetime.
+        """
+        if reports < 1 or after < 0:
+            raise ArgumentError(
+                f"reports must be at least 1 and after at least 0, got {reports} and {after}"
+            )
+        before = self.epsilon_of(after) if after else Fraction(0)
+        more = self.epsilon_of(after + reports) - before
+        return local_guarantee(more) if more > 0 else None
+
+    @property
+    def layout(self) -> BitReports:
+        """How a report is laid out, checked and counted."""
+        return BitReports(self.domain.size)
+
+    @cached_property
+    def channel(self) -> Channel:
+        """One block of bits: the law of one instantaneous round."""
+        kept = float(self.kept)
+        operator = CompoundSymmetric(self.domain.size, diagonal=kept, off_diagonal=1 - kept)
+        block = Block(operator, ProductOfBits())
+        return Channel(self.domain, [block], self.fingerprint, self.guarantee)
+
+    # Reports.
+
+    def report(
+        self, value: Any, memory: Memory, *, survey: str, rng: RandomSource | None = None
+    ) -> Reports:
+        """Return one report of a device that keeps a memory.
+
+        Parameters
+        ----------
+        value : Any
+            Of the domain.
+        memory : Memory
+            The device's own; the permanent round follows from it.
+        survey : str
+            Fingerprint of the survey that asks, :attr:`lapwing.Survey.fingerprint`. Two questions
+            must never share one: equal values would have equal permanent rounds.
+        rng : RandomSource, optional
+            Of the instantaneous round. Default: :func:`lapwing.privacy.sampling.randomness.secure`.
+
+        Raises
+        ------
+        DomainError
+            When the domain refuses the value.
+        """
+        if not isinstance(survey, str) or not survey:
+            raise ArgumentError("survey must be the fingerprint of the survey that asks")
+        symbol = int(self.domain.index([value])[0])
+        permanent = self._permanent(symbol, memory.words(survey, self.fingerprint, symbol))
+        made = self._instantaneous(permanent, iterate(source_of(rng)))
+        data = np.frombuffer(made, dtype=np.uint8).reshape(1, -1).copy()
+        return Reports(data, self.fingerprint)
+
+    def _permanent(self, symbol: int, words: Iterator[int]) -> list[bool]:
+        keep = self._thresholds[0]
+        own = [next(words) < keep for _ in range(self.domain.size)]
+        return [kept == (other == symbol) for other, kept in enumerate(own)]
+
+    def _instantaneous(self, permanent: list[bool], words: Iterator[int]) -> bytes:
+        again = self._thresholds[1]
+        return self.layout.one(
+            symbol for symbol, bit in enumerate(permanent) if (next(words) < again) == bit
+        )
+
+    def from_words(self, value: int, words: Iterator[int]) -> bytes:
+        """Return the first report that these random 64-bit words make of one symbol.
+
+        A word for each symbol in order decides whether the permanent round keeps its bit (below
+        the first threshold), then a word for each whether the instantaneous round keeps that.
+        """
+        check_symbol(value, self.domain.size)
+        return self._instantaneous(self._permanent(value, words), words)
+
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
+        """Return the first report of as many new people, who keep nothing.
+
+        For simulation, and for surveys that ask once. A device that will be asked again uses
+        :meth:`report`.
+        """
+        source = source_of(rng)
+        symbols = self.domain.index(values)
+        keep, again = self._thresholds
+
+        def fill(held: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
+            rows[:] = self.layout.draw(source, threshold=WORD - keep, count=held.size)
+            write_bits(rows, held, bernoulli(source, threshold=keep, count=held.size))
+            # Keeping a bit with probability Q is changing it with the rest, whatever it is.
+            rows ^= self.layout.draw(source, threshold=WORD - again, count=held.size)
+
+        return self.layout.make(symbols, fill, self.fingerprint)

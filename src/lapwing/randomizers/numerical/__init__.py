@@ -1,0 +1,1 @@
+"""Randomizers of numbers: symbols have neighbors."""

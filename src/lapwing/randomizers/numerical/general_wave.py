@@ -1,0 +1,412 @@
+"""Waves of any shape: report a point near the value with a probability that falls as it likes."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass
+from fractions import Fraction
+from itertools import accumulate
+from numbers import Real
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.linear.arrays import Values
+from lapwing.linear.memoized import cached_property
+from lapwing.linear.operators.circulant import Circulant
+from lapwing.linear.operators.toeplitz import SlidingTable
+from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon, exponential_bounds
+from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.sampling.randomness import (
+    WORD,
+    RandomSource,
+    scalar_below,
+    source_of,
+    uniform_below,
+)
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.channels.laws import Multinomial
+from lapwing.protocol.domains.domain import require_domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
+from lapwing.randomizers.code_reports import CodeReports
+from lapwing.randomizers.numerical.square_wave import half_window
+from lapwing.randomizers.window_counts import spread_evenly
+
+LARGEST_WINDOW = 2**16
+"""Most points in a window: each has an integer in the survey document."""
+
+_PEOPLE_AT_ONCE = 2**22
+"""Simulated people who are drawn one by one at a time."""
+
+
+@dataclass(frozen=True)
+class GeneralWave(Counted):
+    """Put the value on a grid, then report a point of a longer grid by a public table.
+
+    The table holds an integer for every offset from the value, from the left to the right end of
+    a window: the report lies at offset o with probability ``table[o] / 2^64``, and with the rest
+    uniformly outside the window. The output grid is longer by half a window at both ends. On a
+    circular interval the window wraps and there are no ends.
+
+    Parameters
+    ----------
+    domain : Interval or Integers
+        At least 2 symbols.
+    epsilon : int, float, str or Fraction
+        In (0, 24], nats.
+    shape : "trapezoid" or sequence of float
+        A trapezoid; or the heights of the wave at every offset of the window, an odd number of
+        them in [0, 1], the largest 1. Height 0 is as likely as a point outside, height 1 is
+        ``e^epsilon`` times as likely.
+    ratio : float, optional
+        Top side of the trapezoid over its bottom side, in [0, 1]: 0 is a triangle, 1 the square
+        wave. Must be given for a trapezoid, and for nothing else.
+    width : float, optional
+        Half of the bottom side as a part of the domain's length, in [0, 1]. Default: the square
+        wave's mutual-information rule. For a trapezoid only.
+
+    Privacy
+    -------
+    Every probability is an integer over 2^64 (over the number of outside points), so the worst
+    ratio is a fraction. The table is computed from a rational lower bound of ``e^epsilon`` and
+    rounded down; then its largest entries are lowered until none exceeds that bound times the
+    smallest entry or the probability of an outside point. Checked by :meth:`certificate`, by the
+    tests on the table of all ratios, and with an entry one above its limit, which must fail.
+
+    Accuracy
+    --------
+    Two values at distance D give reports at Wasserstein distance :attr:`separation` times D. It
+    is ``1 - (2 b + 1) q`` in the limit of a fine grid, with ``q = 1 / (1 + 2 b + (e^epsilon - 1)
+    b (1 + ratio))``, so it grows with the ratio: the square wave is the best, and the only reason
+    to use another is to compare with it.
+
+    Cost
+    ----
+    ceil(log2(outputs) / 8) bytes per report; one search in the table to randomize one; O(outputs
+    log outputs) per product with the channel; simulation in O(points * window) or O(people),
+    whichever is less.
+
+    Notes
+    -----
+    With h = ``floor(b points)`` the window has 2 h + 1 points and the trapezoid's bottom side
+    spans their cells; its height is taken at their centers, so the peak of a triangle is 1. With
+    ratio 1 this is :class:`lapwing.randomizers.numerical.square_wave.SquareWave` of the same width,
+    on a circle too.
+
+    Source: Li et al. 2020, definition 5.1, theorem 5.2, section 6.4. Differs: lemma 5.5 prints the
+    total as ``1 + 2 b e^epsilon q``; it is ``q + 2 b e^epsilon q``, as definition 5.1 has it.
+
+    Examples
+    --------
+    >>> triangle = GeneralWave(Interval(0, 1, bins=10), 1, ratio=0)
+    >>> triangle.window, triangle.outputs, triangle.certificate().holds
+    (5, 14, True)
+    """
+
+    domain: Interval | Integers
+    epsilon: Fraction
+    _: KW_ONLY
+    shape: Literal["trapezoid"] | Sequence[float] = "trapezoid"
+    ratio: float | None = None
+    width: float | None = None
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(
+            self,
+            domain: Interval | Integers,
+            epsilon: ExactNumber,
+            *,
+            shape: Literal["trapezoid"] | Sequence[float] = "trapezoid",
+            ratio: float | None = None,
+            width: float | None = None,
+        ) -> None: ...
+
+    name: ClassVar[str] = "general-wave"
+
+    def __post_init__(self) -> None:
+        """Make epsilon exact and check the shape and the sizes."""
+        require_domain(self.domain)
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        if not self.domain.ordered or self.domain.size < 2:
+            raise DomainError(
+                "a wave needs an Interval or Integers of at least 2 symbols; labels have no order"
+            )
+        if isinstance(self.shape, str) and self.shape == "trapezoid":
+            if self.ratio is None:
+                raise ArgumentError(
+                    "a trapezoid needs the ratio of its top side to its bottom side, in [0, 1]: "
+                    "0 is a triangle, 1 the square wave"
+                )
+            object.__setattr__(self, "ratio", _unit(self.ratio, name="ratio"))
+            if self.width is not None:
+                object.__setattr__(self, "width", _unit(self.width, name="width"))
+        else:
+            if self.ratio is not None or self.width is not None:
+                raise ArgumentError(
+                    "ratio and width describe a trapezoid; a list of heights has its own"
+                )
+            object.__setattr__(self, "shape", _heights(self.shape))
+        if self.window > LARGEST_WINDOW or self.far < 1:
+            raise DomainError(
+                f"the window must have at most {LARGEST_WINDOW} points and leave some output out: "
+                f"got {self.window} of {self.outputs}; choose a smaller width or fewer bins"
+            )
+
+    @property
+    def points(self) -> int:
+        """Number of inputs: the symbols of the domain."""
+        return self.domain.size
+
+    @cached_property
+    def half_window(self) -> int:
+        """Points of the window on either side of its center."""
+        if self.shape != "trapezoid":
+            return len(self.shape) // 2
+        # A square with zeros in its spectrum is replaced as by SquareWave. A triangle's spectrum is
+        # positive (the mean of two Fejer kernels of neighboring order); other trapezoids have
+        # exact zeros by accident only.
+        return half_window(
+            self.points,
+            self.epsilon,
+            self.width,
+            circular=self.domain.circular,
+            coprime=self.ratio == 1,
+        )
+
+    @property
+    def window(self) -> int:
+        """Points of the window."""
+        return 2 * self.half_window + 1
+
+    @property
+    def outputs(self) -> int:
+        """Points of the output grid."""
+        return self.points if self.domain.circular else self.points + 2 * self.half_window
+
+    @property
+    def far(self) -> int:
+        """Outputs outside the window of a given value."""
+        return self.outputs - self.window
+
+    @cached_property
+    def table(self) -> tuple[int, ...]:
+        """Probability of every offset of the window, times 2^64: integers [window]."""
+        heights, unit = self._heights
+        bound = exponential_bounds(self.epsilon)[0]
+        # An outside point has weight 1, height t the weight 1 + (bound - 1) t; all in integers.
+        base = bound.denominator * unit
+        slope = bound.numerator - bound.denominator
+        total = base * self.outputs + slope * sum(heights)
+        table = [WORD * (base + slope * height) // total for height in heights]
+        # Rounding down raised the outside points and may have lowered the smallest entry.
+        least = min(Fraction(WORD - sum(table), self.far), Fraction(min(table)))
+        most = int(bound * least)
+        return tuple(min(entry, most) for entry in table)
+
+    @cached_property
+    def _heights(self) -> tuple[list[int], int]:
+        """Heights of the wave at every offset as whole parts of a common unit."""
+        if self.shape != "trapezoid":
+            exact = [Fraction(str(height)) for height in self.shape]
+            unit = math.lcm(*(height.denominator for height in exact))
+            return [int(height * unit) for height in exact], unit
+        half, window = self.half_window, self.window
+        ratio = Fraction(str(self.ratio))
+        if ratio == 1:
+            return [1] * window, 1
+        # (B - |o|) / (B (1 - ratio)) with B = window / 2, at most 1.
+        unit = window * (ratio.denominator - ratio.numerator)
+        slopes = [ratio.denominator * (window - 2 * abs(o)) for o in range(-half, half + 1)]
+        return [min(height, unit) for height in slopes], unit
+
+    @cached_property
+    def limits(self) -> tuple[int, ...]:
+        """Cumulative sums of the table: a word below the first such limit gives its offset."""
+        return tuple(accumulate(self.table))
+
+    @cached_property
+    def _limits(self) -> NDArray[np.uint64]:
+        return np.array(self.limits, dtype=np.uint64)
+
+    @property
+    def thresholds(self) -> dict[str, int]:
+        """The limits by the number of their offset."""
+        return {str(offset): limit for offset, limit in enumerate(self.limits)}
+
+    @property
+    def derived(self) -> dict[str, Any]:
+        """What clients need beside the fields; JSON values only."""
+        return derived_values(self, points=self.points, window=self.window, outputs=self.outputs)
+
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        from scipy.ndimage import maximum_filter1d, minimum_filter1d
+
+        # Probabilities times 2^64 * far, and the order of the different ones.
+        far = self.far
+        exact = [entry * far for entry in self.table]
+        outside = WORD - sum(self.table)
+        levels = sorted({*exact, outside})
+        rank = {level: number for number, level in enumerate(levels)}
+        ranks = np.array([rank[level] for level in exact])
+        if self.domain.circular:
+            # Every output is at every offset from some value.
+            return Certificate(self.epsilon, Fraction(levels[-1], levels[0]))
+        # Output y is at the offsets y - points + 1 .. y from the values.
+        seen = np.pad(ranks, self.points - 1, constant_values=rank[outside])
+        shift = -(self.points // 2)
+        most = maximum_filter1d(seen, self.points, origin=shift)[: self.outputs]
+        least = minimum_filter1d(seen, self.points, origin=shift)[: self.outputs]
+        high = low = 1
+        for above, below in np.unique(np.column_stack([most, least]), axis=0).tolist():
+            # Compared by products of whole numbers: as fractions they would take seconds.
+            if levels[above] * low > high * levels[below]:
+                high, low = levels[above], levels[below]
+        return Certificate(self.epsilon, Fraction(high, low))
+
+    @property
+    def layout(self) -> CodeReports:
+        """How an output is packed, checked and counted."""
+        return CodeReports(self.outputs)
+
+    @property
+    def probabilities(self) -> tuple[NDArray[np.float64], float]:
+        """Probabilities of the offsets, float64 [window], and of one outside point."""
+        inside = np.array([float(Fraction(entry, WORD)) for entry in self.table])
+        return inside, float(Fraction(WORD - sum(self.table), WORD * self.far))
+
+    @property
+    def separation(self) -> float:
+        """Wasserstein distance of the reports of two values, per distance of the values.
+
+        What the wave holds above its floor: all of it moves with the value. On a circle this is
+        its mass only, because mass may move either way round.
+        """
+        return float(1 - Fraction(self.outputs * (WORD - sum(self.table)), WORD * self.far))
+
+    @cached_property
+    def channel(self) -> Channel:
+        """One multinomial block."""
+        inside, outside = self.probabilities
+        operator: LinearOperator
+        if self.domain.circular:
+            kernel = np.full(self.points, outside)
+            kernel[np.arange(-self.half_window, self.half_window + 1)] = inside
+            operator = Circulant(kernel)
+        else:
+            operator = SlidingTable(self.points, table=inside, outside=outside)
+        block = Block(operator, Multinomial(self._draw))
+        return Channel(self.domain, [block], self.fingerprint, self.guarantee)
+
+    def _draw(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        # The law is a mixture: uniform over all outputs with probability outputs * outside, else
+        # by what the table holds above that floor.
+        inside, outside = self.probabilities
+        anywhere = rng.binomial(people, min(outside * self.outputs, 1.0))
+        raised = np.maximum(inside - outside, 0.0)
+        if self.domain.circular:
+            starts = np.roll(people - anywhere, -self.half_window)
+            line = _spread(starts, raised / raised.sum(), rng)
+            counts = line[: self.points].copy()
+            counts[: self.window - 1] += line[self.points :]
+        else:
+            counts = _spread(people - anywhere, raised / raised.sum(), rng)
+        return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
+
+    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
+        """Return one report per value."""
+        source = source_of(rng)
+        points = self.domain.index(values)
+
+        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
+            slot = np.searchsorted(self._limits, source.words(part.size), side="right")
+            outside = slot == self.window
+            count = int(outside.sum())
+            slot[outside] = uniform_below(source, bounds=self.far, count=count)
+            return self._locate(part, outside, slot)
+
+        return self.layout.make(points, encode, self.fingerprint)
+
+    def _locate(
+        self, point: NDArray[np.int64], outside: NDArray[np.bool_], slot: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return point `slot` of the window of an input, or of what the window leaves out."""
+        if self.domain.circular:
+            half = self.half_window
+            return (point + np.where(outside, slot + half + 1, slot - half)) % self.points
+        return np.where(outside, slot + self.window * (slot >= point), point + slot)
+
+    def from_words(self, value: int, words: Iterator[int]) -> bytes:
+        """Return the report that these random 64-bit words make of one input.
+
+        The first limit above the first word gives the offset in the window; a word that is below
+        none means outside, and :func:`lapwing.privacy.sampling.randomness.scalar_below` draws from
+        the next which point. This is what test vectors pin and what other languages port.
+
+        Parameters
+        ----------
+        value : int
+            Input, in 0..points-1.
+        words : iterator of int
+            Each in 0..2^64-1.
+        """
+        check_symbol(value, self.points, what="an input")
+        slot = bisect_right(self.limits, next(words))
+        outside = slot == self.window
+        if outside:
+            slot = scalar_below(words, self.far)
+        code = self._locate(np.array([value]), np.array([outside]), np.array([slot]))
+        return self.layout.one(int(code[0]))
+
+
+def _unit(number: Any, *, name: str) -> float:
+    if isinstance(number, bool) or not isinstance(number, Real):
+        raise ArgumentError(f"{name} must be a number, got a {type(number).__name__}")
+    if not 0 <= float(number) <= 1:
+        raise ArgumentError(f"{name} must be in [0, 1], got {number}")
+    return float(number)
+
+
+def _heights(shape: Any) -> tuple[float, ...]:
+    if isinstance(shape, str) or not isinstance(shape, Sequence | np.ndarray):
+        raise ArgumentError(
+            "shape must be 'trapezoid' or the heights of the wave at every offset of its window"
+        )
+    heights = tuple(_unit(height, name="every height") for height in shape)
+    if len(heights) % 2 == 0 or max(heights, default=0.0) != 1:
+        raise ArgumentError(
+            "the heights of a wave must be an odd number of numbers of which the largest is 1, so "
+            f"that the whole of epsilon is used; got {len(heights)}"
+        )
+    return heights
+
+
+def _spread(
+    people: NDArray[np.int64], chances: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return how often each point is hit when person i is at i + an offset of these chances.
+
+    At an input that has more people than there are offsets their counts are drawn together,
+    elsewhere people are drawn one by one: the same joint law, and the less work.
+    """
+    counts = np.zeros(people.size + chances.size - 1, dtype=np.int64)
+    many = people > chances.size
+    for start in np.flatnonzero(many):
+        counts[start : start + chances.size] += rng.multinomial(people[start], chances)
+    (starts,) = np.nonzero(~many & (people > 0))
+    batch = np.cumsum(people[starts]) // _PEOPLE_AT_ONCE
+    for number in np.unique(batch):
+        group = starts[batch == number]
+        each = np.repeat(group, people[group])
+        offsets = rng.choice(chances.size, size=each.size, p=chances)
+        counts += np.bincount(each + offsets, minlength=counts.size)
+    return counts

@@ -1,0 +1,87 @@
+"""The mean of an attribute with its deviation, from reports that stand for points of a line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.errors import ArgumentError, DomainError, MismatchError, TallyError
+from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.interval import Interval
+from lapwing.protocol.messages.tally import CountTally
+
+
+@dataclass(frozen=True)
+class MeanEstimate:
+    """An unbiased mean with its standard deviation.
+
+    Parameters
+    ----------
+    value : float
+        In the unit of the domain; noise may carry it beyond the domain.
+    deviation : float
+        Standard deviation of `value` about the mean of all people of whom those who reported are
+        a random sample: from the spread of the reports, so it holds whatever the values are.
+    reports : int
+        People behind it.
+    """
+
+    value: float
+    deviation: float
+    reports: int
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Return the interval that holds the mean with this probability, if its error is normal."""
+        if not 0 < level < 1:
+            raise ArgumentError(f"the level of an interval must be in (0, 1), got {level}")
+        reach = NormalDist().inv_cdf((1 + level) / 2) * self.deviation
+        return self.value - reach, self.value + reach
+
+
+def grid_points(domain: Domain) -> tuple[float, float]:
+    """Return the first point and the step of the evenly spaced values that symbols stand for.
+
+    The middles of the bins of an interval, or the whole numbers themselves.
+
+    Raises
+    ------
+    DomainError
+        When they are not evenly spaced on a line: labels, atoms, a missing symbol, a circle or a
+        logarithmic scale.
+    """
+    if isinstance(domain, Integers) and domain.missing_index is None:
+        return float(domain.low), 1.0
+    regular = isinstance(domain, Interval) and domain.regular and not domain.circular
+    if isinstance(domain, Interval) and regular and domain.scale == "linear":
+        step = (domain.high - domain.low) / domain.bins
+        return domain.low + step / 2, step
+    raise DomainError(
+        "a mean needs symbols that are evenly spaced on a line: Integers, or an Interval that is "
+        "not circular or logarithmic, without atoms and without a missing bin"
+    )
+
+
+def mean_of(counts: NDArray[np.int64], values: Vector) -> MeanEstimate:
+    """Return the mean of reports that stand for these values."""
+    reports = int(counts.sum())
+    if reports < 2:
+        raise TallyError(f"a mean with its deviation needs at least 2 reports, got {reports}")
+    mean = float(counts @ values) / reports
+    spread = float(counts @ (values - mean) ** 2) / (reports - 1)
+    return MeanEstimate(mean, math.sqrt(spread / reports), reports)
+
+
+def own_counts(tally: CountTally, fingerprint: str) -> NDArray[np.int64]:
+    """Return the counts of a tally; MismatchError when another randomizer made it."""
+    if tally.fingerprint != fingerprint:
+        raise MismatchError(
+            f"the tally was made by randomizer {tally.fingerprint[:12]}, this one is "
+            f"{fingerprint[:12]}; use the randomizer that made the reports"
+        )
+    return tally.blocks[0]

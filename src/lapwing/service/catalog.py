@@ -1,0 +1,78 @@
+"""The surveys and epochs that a collector has, in memory: an upload must not ask the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from threading import Lock
+
+from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey
+from lapwing.survey.survey import Survey
+
+EVERYBODY_ELSE = "other"
+"""The segment of reports without one."""
+
+
+@dataclass(eq=False)
+class KeptSurvey:
+    """A survey, ready to receive reports.
+
+    Parameters
+    ----------
+    stored : StoredSurvey
+    survey : Survey
+        Read from its document.
+    epochs : dict of str to StoredEpoch
+    """
+
+    stored: StoredSurvey
+    survey: Survey
+    epochs: dict[str, StoredEpoch] = field(default_factory=dict)
+
+    @property
+    def invited_only(self) -> bool:
+        """Whether a report needs an upload token."""
+        return self.stored.upload == "tokens"
+
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """All labels that reports are counted under; empty when the survey declares none."""
+        named = self.survey.segments
+        return (*named, EVERYBODY_ELSE) if named else ()
+
+
+class Catalog:
+    """What the store holds, as of the last change.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[str, KeptSurvey] = {}
+        self._loading = Lock()
+
+    def __iter__(self) -> Iterator[KeptSurvey]:
+        return iter(list(self._kept.values()))
+
+    def get(self, fingerprint: str) -> KeptSurvey | None:
+        """Return a survey; None where there is none."""
+        return self._kept.get(fingerprint)
+
+    def load(self) -> None:
+        """Read all surveys and epochs anew.
+
+        What was read before is used again: reading a survey proves its thresholds, which takes
+        time. One name is bound last, so whoever looks meanwhile sees the old or the new; of two
+        who read at once, the later one's reading stays.
+        """
+        with self._loading:
+            self._kept = {stored.fingerprint: self._one(stored) for stored in self._store.surveys()}
+
+    def _one(self, stored: StoredSurvey) -> KeptSurvey:
+        known = self._kept.get(stored.fingerprint)
+        survey = Survey.from_json(stored.document) if known is None else known.survey
+        epochs = {epoch.name: epoch for epoch in self._store.epochs(stored.fingerprint)}
+        return KeptSurvey(stored, survey, epochs)
