@@ -30,7 +30,7 @@ def _public(*folders: str) -> set[str]:
     return classes | {re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower() for name in classes}
 
 
-OBSERVED = _public("local", "central")
+OBSERVED = _public("randomizers", "mechanisms")
 """Randomizers and mechanisms."""
 
 DECODERS = _public("decoders") - {"threshold", "candidates"}  # words with other meanings, too

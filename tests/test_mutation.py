@@ -130,7 +130,7 @@ def test_guarantees_ledgers_noise_and_both_models_are_in_an_area() -> None:
     assert areas["guarantee.py"] == areas["gaussian_dp.py"] == "guarantees"
     assert areas["ledger.py"] == areas["ledger_file.py"] == "ledgers"
     assert areas["rounded_normal.py"] == areas["randomness.py"] == "noise"
-    assert areas["square_wave.py"] == "local" and areas["sum_tree.py"] == "central"
+    assert areas["square_wave.py"] == "randomizers" and areas["sum_tree.py"] == "mechanisms"
     assert area_of("decoders/wiener_noise.py") is None and area_of("plotting.py") is None
 
 
@@ -298,4 +298,4 @@ def test_known_survivors_are_planted_first() -> None:
     last = errors_of("ledger.py", SMALL)[-1]
     assert last not in planted([])
     assert planted([last])[0] == last and len(planted([last])) == 5
-    assert to_plant({"ledger.py": SMALL}, [], errors=5, seed=1, files="local/*") == []
+    assert to_plant({"ledger.py": SMALL}, [], errors=5, seed=1, files="randomizers/*") == []

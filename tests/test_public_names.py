@@ -18,7 +18,7 @@ import pytest
 import lapwing as lw
 from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
-NAMESPACES = ["central", "decoders", "local", "shuffle", "testing"]
+NAMESPACES = ["decoders", "mechanisms", "randomizers", "shuffle", "testing"]
 """Modules among the public names."""
 
 NAMES = [name for name in lw.__all__ if name not in NAMESPACES]
@@ -42,7 +42,7 @@ def test_a_namespace_offers_what_it_says_and_is_documented(name: str) -> None:
         assert thing.__name__ == offered and (inspect.getdoc(thing) or "").strip()
 
 
-@pytest.mark.parametrize("name", ["central", "decoders", "local"])
+@pytest.mark.parametrize("name", ["decoders", "mechanisms", "randomizers"])
 def test_a_namespace_offers_all_public_classes_of_its_folder(name: str) -> None:
     lives = {n for n in NAMES if getattr(lw, n).__module__.startswith(f"lapwing.{name}.")}
     namespace = getattr(lw, name)
@@ -52,7 +52,7 @@ def test_a_namespace_offers_all_public_classes_of_its_folder(name: str) -> None:
 
 def test_each_name_stands_in_a_stub_once() -> None:
     """What a type checker and an editor read is what is imported."""
-    for name in ("", "central", "decoders", "local"):
+    for name in ("", "decoders", "mechanisms", "randomizers"):
         package = importlib.import_module(f"lapwing.{name}".rstrip("."))
         stub = Path(str(package.__file__)).with_suffix(".pyi")
         tree = ast.parse(stub.read_text("utf-8"))

@@ -44,7 +44,7 @@ TESTS = Path(__file__).parent.parent
 def _rows() -> dict[str, RandomizerRow]:
     """Return every row that stands beside the tests of its class."""
     found: dict[str, RandomizerRow] = {}
-    for path in sorted((TESTS / "local").rglob("registered_*.py")):
+    for path in sorted((TESTS / "randomizers").rglob("registered_*.py")):
         name = ".".join(path.relative_to(TESTS.parent).with_suffix("").parts)
         rows: dict[str, RandomizerRow] = import_module(name).ROWS
         twice = rows.keys() & found.keys()

@@ -10,8 +10,8 @@ from itertools import cycle, islice
 from tests.mutation.planting import KINDS, PlantedError, errors_of
 
 AREAS = {
-    "local": r"^local/",
-    "central": r"^central/",
+    "randomizers": r"^randomizers/",
+    "mechanisms": r"^mechanisms/",
     "ledgers": r"ledger|privacy_statement",
     "noise": r"(^|/)(noise_|integer_noise|additive_noise|rounded_normal|discrete_laplace|randomness"
     r"|lazy_words|word_supply)|^privacy/sampling/",
@@ -24,7 +24,7 @@ ELSEWHERE = r"^(cli|decoders)/|^__"
 
 
 def area_of(file: str) -> str | None:
-    """Return the area of a file ("local/binning.py"), or None when no error is planted in it."""
+    """Return the area of a file ("privacy/ledger.py"), or None when none is planted in it."""
     if re.search(ELSEWHERE, file) or file.endswith("__init__.py"):
         return None
     return next((area for area, pattern in AREAS.items() if re.search(pattern, file)), None)

@@ -14,7 +14,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
 from benchmarks.accuracy.papers.figure_columns import (
-    CountTally,
+    CountVector,
     Population,
     Vector,
     beta52,
@@ -65,11 +65,11 @@ class Known:
     """Shares of the people by value, the values by falling share, and how many people there are."""
 
     shares: Vector
-    order: CountTally
+    order: CountVector
     people: int
 
     @classmethod
-    def of(cls, counts: CountTally) -> Known:
+    def of(cls, counts: CountVector) -> Known:
         """Return what is known from counts."""
         people = int(counts.sum())
         return cls(counts / people, np.argsort(-counts, kind="stable"), people)

@@ -11,7 +11,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.local.methods import Method
 from benchmarks.accuracy.papers.figure_columns import (
-    CountTally,
+    CountVector,
     Population,
     beta52,
     coarser,
@@ -183,7 +183,7 @@ def _samples(
     return samples | {name: _means(name, one, bins, epsilon, repeats, seed) for name in MEANS}
 
 
-def _at(bins: int, counts: CountTally) -> lw.Cumulative:
+def _at(bins: int, counts: CountVector) -> lw.Cumulative:
     """Return the people's CDF as the paper has it: that of their histogram of so many bins."""
     return truth(coarser(counts, bins))
 
