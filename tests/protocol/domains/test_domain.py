@@ -6,6 +6,8 @@ import dataclasses
 import datetime as dt
 import json
 import math
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,10 +15,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lapwing import Distribution, Integers, Interval
+from lapwing import Distribution, ExactCounts, Integers, Interval, SquareWave
 from lapwing.documents import canonical
 from lapwing.errors import DomainError
+from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.protocol.domains.segmented import Segmented
 from tests.mistaken import mistaken
 
 STEADY = settings(deadline=None, max_examples=100, derandomize=True)
@@ -413,3 +417,68 @@ def test_quantiles_scale_with_the_domain(power: int, counts: list[int]) -> None:
     assert shifted.quantile(probabilities) == pytest.approx(
         -3 + 8 * unit.quantile(probabilities), abs=1e-14
     )
+
+
+UNCHOSEN = Interval(
+    "1970-01-01", "1971-01-01", unit="date", atoms=["1970-06-01"], missing="bin", outside="refuse"
+)
+
+USES: dict[str, Callable[[Interval], Any]] = {
+    "size": lambda domain: domain.size,
+    "missing_index": lambda domain: domain.missing_index,
+    "left": lambda domain: domain.left,
+    "right": lambda domain: domain.right,
+    "bin_edges": lambda domain: domain.bin_edges,
+    "regular": lambda domain: domain.regular,
+    "index": lambda domain: domain.index([1, 2]),
+    "index of a wrong value": lambda domain: domain.index(["x"]),
+    "to_document": lambda domain: domain.to_document(),
+    "require_domain": require_domain,
+    "of_values": lambda domain: Distribution.of_values([1.0], domain),
+    "counted": lambda domain: ExactCounts.of_values([1.0], domain),
+    "randomizer": lambda domain: SquareWave(domain, epsilon=1),
+    "segmented": lambda domain: Segmented(domain, ["north", "south"]),
+    "document": lambda domain: build_domain(UNCHOSEN_DOCUMENT),
+}
+
+UNCHOSEN_DOCUMENT = Interval(0, 1, bins=2).to_document() | {"bins": None}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("domain", [UNCHOSEN, Interval(0, 1), Interval(1, 9, scale="log")])
+def test_an_interval_whose_bins_are_not_chosen_says_so(domain: Interval, use: str) -> None:
+    sentence = "^bins are not chosen; pass bins= or ask lw.recommend$"
+    with pytest.raises(DomainError, match=sentence):
+        USES[use](domain)
+
+
+def test_choosing_bins_carries_all_else_along() -> None:
+    assert UNCHOSEN.bins is None
+    assert "bins=None" in repr(UNCHOSEN)
+    assert UNCHOSEN == dataclasses.replace(UNCHOSEN) != dataclasses.replace(UNCHOSEN, bins=1)
+    assert {UNCHOSEN, dataclasses.replace(UNCHOSEN)} == {UNCHOSEN}
+    assert pickle.loads(pickle.dumps(UNCHOSEN)) == UNCHOSEN
+    chosen = Interval(
+        *("1970-01-01", "1971-01-01"),
+        **{"bins": 365, "unit": "date", "atoms": [151], "missing": "bin", "outside": "refuse"},
+    )
+    assert dataclasses.replace(UNCHOSEN, bins=365) == UNCHOSEN.refined(365) == chosen
+    assert (UNCHOSEN.low, UNCHOSEN.high, UNCHOSEN.closed) == (0, 365, "left")
+    circle = Interval(0, 360, circular=True)
+    assert dataclasses.replace(circle, bins=8).index([-1]).tolist() == [7]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Interval(1, 0),
+        lambda: Interval(0, 1, atoms=[2]),
+        lambda: Interval(0, 1, scale="log"),
+        lambda: Interval(1e-300, 1e300, scale="log"),
+        lambda: Interval(0, 1, closed=mistaken("middle")),
+        lambda: dataclasses.replace(Interval(0, 1), bins=0),
+    ],
+)
+def test_an_interval_without_bins_checks_its_other_fields(wrong: Callable[[], Any]) -> None:
+    with pytest.raises(DomainError):
+        wrong()

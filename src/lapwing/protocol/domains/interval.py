@@ -41,6 +41,9 @@ _NEAR = 2.0**-46
 _OF_EDGES: Any = None
 """What is left out where the edges of the bins are given one by one."""
 
+_NOT_CHOSEN: Any = None
+"""The number of bins of an interval that is still to be cut."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -54,8 +57,11 @@ class Interval:
     low, high : float, or a date, time or text when `unit` says so
         Finite, ``low < high``; for ``scale="log"`` also ``low > 0``. Public: they must not come
         from the data. Left out with `edges`.
-    bins : int
-        In 1..2^24. Left out with `edges`.
+    bins : int, optional
+        Number of bins, in 1..2^24. Left out with `edges`. Without either, `bins` is None: the bins
+        are not chosen. Such an interval can only be passed to `recommend`, `release` and
+        `expected_error`, which choose the bins; ``dataclasses.replace(domain, bins=128)`` chooses
+        them by hand.
     circular : bool
         Whether `high` is the same point as `low` (time of day, angle). Values outside wrap.
     scale : {"linear", "log"}
@@ -88,12 +94,16 @@ class Interval:
     >>> ages = Interval(edges=[0, 18, 25, 65, 100], closed="left")
     >>> ages.bins, ages.index([17, 18, 100]).tolist()
     (4, [0, 1, 3])
+    >>> Interval(0, 500_000).size
+    Traceback (most recent call last):
+        ...
+    lapwing.errors.DomainError: bins are not chosen; pass bins= or ask lw.recommend
     """
 
     low: float = _OF_EDGES
     high: float = _OF_EDGES
     _: KW_ONLY
-    bins: int = _OF_EDGES
+    bins: int = _NOT_CHOSEN
     circular: bool = False
     scale: Literal["linear", "log"] = "linear"
     atoms: Sequence[float] = ()
@@ -112,7 +122,7 @@ class Interval:
             low: Point,
             high: Point,
             *,
-            bins: int,
+            bins: int | None = None,
             circular: bool = False,
             scale: Literal["linear", "log"] = "linear",
             atoms: Iterable[Point] | NDArray[Any] = (),
@@ -149,8 +159,8 @@ class Interval:
             )
         if self.edges is not None:
             self._take_ends(self.edges)
-        elif any(given is None for given in (self.low, self.high, self.bins)):
-            raise DomainError("an interval needs low, high and bins, or else edges")
+        elif self.low is None or self.high is None:
+            raise DomainError("an interval needs low and high, or else edges")
         low = to_number(self.low, unit=self.unit, name="low")
         high = to_number(self.high, unit=self.unit, name="high")
         if not (math.isfinite(high - low) and low < high):
@@ -163,7 +173,8 @@ class Interval:
             raise DomainError("every atom must lie between low and high")
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        check_whole_field(self, "bins", low=1, high=MAXIMUM_BINS, error=DomainError)
+        if self.bins is not None:
+            check_whole_field(self, "bins", low=1, high=MAXIMUM_BINS, error=DomainError)
         if self.circular and high in atoms:
             # The end of a circle is its start, and values there are numbered so.
             atoms = atoms - {high} | {low}
@@ -176,6 +187,8 @@ class Interval:
             return
         if self.scale == "log" and not math.isfinite(high / low):
             raise DomainError("scale='log' needs high / low to be finite in float64")
+        if self.bins is None:
+            return
         # The second: below the smallest normal number, positions cannot be computed.
         if np.any(np.diff(self.bin_edges) <= 0) or not math.isfinite(self.bins / (high - low)):
             raise DomainError(f"{self.bins} bins are too narrow for float64 here; use fewer")
@@ -200,9 +213,15 @@ class Interval:
             object.__setattr__(self, name, number)
         object.__setattr__(self, "edges", edges)
 
+    def _require_bins(self) -> None:
+        """Raise DomainError while the bins are not chosen."""
+        if self.bins is None:
+            raise DomainError("bins are not chosen; pass bins= or ask lw.recommend")
+
     @cached_property
     def bin_edges(self) -> NDArray[np.float64]:
         """Edges of the bins, before atoms split them: float64 [bins + 1]."""
+        self._require_bins()
         if self.edges is not None:
             own = np.array(self.edges, dtype=np.float64)
             own.flags.writeable = False
@@ -267,6 +286,7 @@ class Interval:
     @property
     def missing_index(self) -> int | None:
         """Number of the missing symbol, or None."""
+        self._require_bins()
         return self.size - 1 if self.missing == "bin" else None
 
     @property
@@ -315,6 +335,7 @@ class Interval:
         value on an edge goes to the bin that is closed there, exactly: the scaled position is
         corrected by comparing with the edges.
         """
+        self._require_bins()
         numbers, missing = read_numbers(values, unit=self.unit, missing=self.missing)
         if missing is not None:
             numbers = np.where(missing, self.low, numbers)
@@ -379,7 +400,8 @@ class Interval:
     """Of its class, in documents."""
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
+        """Return the JSON form; DomainError while the bins are not chosen."""
+        self._require_bins()
         return {
             "class": self.name,
             "low": self.low,
