@@ -58,7 +58,7 @@ def ask(client: httpx.Client, method: str, path: str, **more: Any) -> None:
     client.request(method, path, **more).raise_for_status()
 
 
-def publish(client: httpx.Client, survey: lw.Survey[Any], *epochs: str) -> None:
+def publish(client: httpx.Client, survey: lw.Survey, *epochs: str) -> None:
     """Publish a survey with open epochs."""
     path = f"/v1/surveys/{survey.fingerprint}"
     ask(client, "PUT", path, json={"survey": survey.to_document(), "minimum": 1000})
@@ -69,7 +69,7 @@ def publish(client: httpx.Client, survey: lw.Survey[Any], *epochs: str) -> None:
 
 
 def report(
-    client: httpx.Client, survey: lw.Survey[Any], epoch: str, values: Any, *, segment: int = 0
+    client: httpx.Client, survey: lw.Survey, epoch: str, values: Any, *, segment: int = 0
 ) -> None:
     """Send a report of each value."""
     batch = Batch.of(survey.randomize(values), survey=survey.fingerprint, segment=segment)
@@ -83,7 +83,7 @@ def incomes(rng: np.random.Generator, people: int, *, middle: float) -> np.ndarr
     return np.where(rng.random(people) < 0.08, 0, earned)
 
 
-def filled(client: httpx.Client) -> tuple[lw.Survey[Any], lw.Survey[Any]]:
+def filled(client: httpx.Client) -> tuple[lw.Survey, lw.Survey]:
     """Publish two surveys, of numbers and of labels, and report to them."""
     rng = np.random.default_rng(7)
     money = lw.recommend(PERSON, epsilon=1, users=120_000).randomizer

@@ -95,7 +95,7 @@ def measure(
 class _Decodes:
     """While it is entered, results are asked for one after the other, each decoded anew."""
 
-    def __init__(self, site: Running, survey: lw.Survey[Any], people: int) -> None:
+    def __init__(self, site: Running, survey: lw.Survey, people: int) -> None:
         self._site = site
         self._survey = survey
         self._path = site.open_epoch(survey, "e")

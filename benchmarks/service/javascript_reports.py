@@ -20,7 +20,7 @@ ASKED = {"GRR": 0.3e-6, "recommended": 10e-6}
 """Asked: seconds of a report."""
 
 
-def _surveys() -> dict[str, tuple[str, lw.Survey[Any], list[Any]]]:
+def _surveys() -> dict[str, tuple[str, lw.Survey, list[Any]]]:
     """Return what is measured: in words, the survey, and values that are reported in turn."""
     line = lw.Interval(0, 100, bins=256)
     chosen = lw.recommend(line, epsilon=1, users=100_000).randomizer

@@ -69,7 +69,7 @@ class Running:
             body = answer.read()
             return json.loads(body) if "json" in answer.headers["content-type"] else body.decode()
 
-    def upload(self, survey: lw.Survey[Any], path: str, reports: lw.Reports) -> None:
+    def upload(self, survey: lw.Survey, path: str, reports: lw.Reports) -> None:
         """Send reports in batches to an epoch, as its `open_epoch` says."""
         for start in range(0, len(reports), MOST_REPORTS):
             part = reports[start : start + MOST_REPORTS]
@@ -82,7 +82,7 @@ class Running:
             with urllib.request.urlopen(request, timeout=60) as answer:
                 answer.read()
 
-    def open_epoch(self, survey: lw.Survey[Any], epoch: str) -> str:
+    def open_epoch(self, survey: lw.Survey, epoch: str) -> str:
         """Publish a survey, open an epoch of it, and return where its batches go."""
         path = f"/v1/surveys/{survey.fingerprint}"
         told = {"survey": survey.to_document(), "minimum": 1, "upload": "open"}
@@ -93,7 +93,7 @@ class Running:
         self.ask("POST", f"{path}/epochs/{epoch}/open")
         return f"{path}/epochs/{epoch}/batches"
 
-    def counts(self, survey: lw.Survey[Any], epoch: str) -> list[int]:
+    def counts(self, survey: lw.Survey, epoch: str) -> list[int]:
         """Return the counts of an epoch."""
         document = self.ask("GET", f"/v1/surveys/{survey.fingerprint}/tallies/{epoch}")
         tally = lw.CountTally.from_document(document)

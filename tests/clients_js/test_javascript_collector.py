@@ -40,16 +40,14 @@ def collector(tmp_path: Path) -> Iterator[ServedCollector]:
         yield here
 
 
-def _task(address: str, survey: lw.Survey[Any], values: list[Any], **more: Any) -> str:
+def _task(address: str, survey: lw.Survey, values: list[Any], **more: Any) -> str:
     answers = [value if isinstance(value, list) else [value, None] for value in values]
     text = survey.to_json()
     task = {"collector": address, "text": text, "epochs": ["e"], "answers": answers, **more}
     return json.dumps(task)
 
 
-def _crowd(
-    address: str, survey: lw.Survey[Any], values: list[Any], **more: Any
-) -> list[dict[str, Any]]:
+def _crowd(address: str, survey: lw.Survey, values: list[Any], **more: Any) -> list[dict[str, Any]]:
     made: list[dict[str, Any]] = json.loads(
         node("crowd.mjs", text=_task(address, survey, values, **more))
     )
@@ -57,7 +55,7 @@ def _crowd(
     return made
 
 
-def _tally(folder: Path, survey: lw.Survey[Any], epoch: str = "e", **more: Any) -> Tally:
+def _tally(folder: Path, survey: lw.Survey, epoch: str = "e", **more: Any) -> Tally:
     """Return what is stored; the collector must have ended."""
     store = open_store(str(folder / "collector.sqlite"))
     try:
@@ -114,7 +112,7 @@ def test_remembered_answers_and_segments_reach_their_tallies(
         assert first.to_document() == second.to_document()
 
 
-def open_survey_again(collector: ServedCollector, survey: lw.Survey[Any], epoch: str) -> None:
+def open_survey_again(collector: ServedCollector, survey: lw.Survey, epoch: str) -> None:
     """Open one more epoch of a survey that is published."""
     path = f"{collector.address}/v1/surveys/{survey.fingerprint}/epochs/{epoch}"
     with httpx.Client(headers=as_role(ADMIN), timeout=60) as client:
@@ -173,7 +171,7 @@ def test_a_collector_that_is_killed_loses_and_doubles_none_of_them(tmp_path: Pat
 
 
 def _wait_for_reports(
-    devices: subprocess.Popen[str], address: str, survey: lw.Survey[Any], wanted: int
+    devices: subprocess.Popen[str], address: str, survey: lw.Survey, wanted: int
 ) -> None:
     """Ask until a collector has so many reports, or nobody is left to send any."""
     path = f"{address}/v1/surveys/{survey.fingerprint}/tallies/e"

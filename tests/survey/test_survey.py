@@ -31,6 +31,7 @@ from lapwing import (
     SquareWave,
     Survey,
     UnaryEncoding,
+    recommend,
     seeded,
 )
 from lapwing.documents import canonical, fingerprint
@@ -368,3 +369,11 @@ def test_nothing_can_be_changed() -> None:
     for field in ("name", "randomizer"):
         with pytest.raises(dataclasses.FrozenInstanceError):
             setattr(INCOME, field, "x")
+
+
+def test_a_survey_of_a_recommendation_keeps_its_randomizer() -> None:
+    advice = recommend(Interval(0, 100, bins=64), epsilon=2, users=30_000)
+    survey = Survey("age", advice)
+    assert survey == Survey("age", advice.randomizer)
+    assert survey.randomizer == advice.randomizer
+    assert survey.to_json() == Survey("age", advice.randomizer).to_json()

@@ -10,7 +10,6 @@ from typing import Any
 
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
-from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
 
 
@@ -158,7 +157,7 @@ def power_text(exponent: float) -> str:
     return f"{10 ** (digits % 1):.1f}e+{int(digits)}"
 
 
-def described(survey: Survey[Tally]) -> dict[str, str]:
+def described(survey: Survey) -> dict[str, str]:
     """Return what a survey is, for a table."""
     segments = survey.segments
     parts = {

@@ -24,7 +24,6 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
 from lapwing.protocol.messages.batch import NO_SEGMENT, Batch
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Tally
 from lapwing.randomizers.categorical.rappor import Rappor
 from lapwing.randomizers.categorical.rappor_memory import Memory
 from lapwing.survey.survey import Survey
@@ -187,7 +186,7 @@ class Device:
 
     def answer(
         self,
-        survey: Survey[Tally],
+        survey: Survey,
         value: Any,
         *,
         epoch: str,
@@ -270,7 +269,7 @@ class Device:
         """
         return send(Outbox(self.file), collector, patience or Patience())
 
-    def _check_cap(self, survey: Survey[Tally]) -> None:
+    def _check_cap(self, survey: Survey) -> None:
         cost = survey.lifetime_guarantee or survey.guarantee
         if cost.epsilon > self.epsilon_cap or cost.delta > 0:
             raise PrivacyError(
@@ -288,7 +287,7 @@ def check_epoch(epoch: Any) -> None:
         )
 
 
-def segment_number(survey: Survey[Tally], segment: str | None) -> int:
+def segment_number(survey: Survey, segment: str | None) -> int:
     """Return the number of a segment in batches; that of none for a label that is not listed."""
     if not isinstance(segment, str | None):
         raise ArgumentError("a segment must be a text, or left out")
@@ -318,7 +317,7 @@ def _ledger(connection: sqlite3.Connection) -> Ledger:
 
 
 def _drawn(
-    connection: sqlite3.Connection, survey: Survey[Tally], value: Any
+    connection: sqlite3.Connection, survey: Survey, value: Any
 ) -> tuple[Reports, Guarantee | None]:
     """Return a report and what it costs now, and store what must be remembered of it."""
     if survey.answers == "fresh":
@@ -334,7 +333,7 @@ def _drawn(
 
 
 def _remembered(
-    connection: sqlite3.Connection, survey: Survey[Tally], value: Any
+    connection: sqlite3.Connection, survey: Survey, value: Any
 ) -> tuple[Reports, Guarantee | None]:
     row = connection.execute(
         "SELECT report FROM remembered_report WHERE survey = ?", (survey.fingerprint,)
@@ -350,7 +349,7 @@ def _remembered(
 
 
 def _round(
-    connection: sqlite3.Connection, survey: Survey[Tally], rappor: Rappor, value: Any
+    connection: sqlite3.Connection, survey: Survey, rappor: Rappor, value: Any
 ) -> tuple[Reports, Guarantee | None]:
     """Return a report of a permanent round, charged by how many its value has had before."""
     symbol = int(rappor.domain.index([value])[0])

@@ -16,7 +16,6 @@ from lapwing.client.sending import Sent, send
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.protocol.messages.batch import MOST_BYTES, MOST_REPORTS, Batch
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
 
 MOST_TOGETHER = 8192
@@ -66,7 +65,7 @@ class Gateway:
 
     def put(
         self,
-        survey: Survey[Tally],
+        survey: Survey,
         reports: Reports,
         *,
         epoch: str,
@@ -139,7 +138,7 @@ class Gateway:
 
 
 def send_reports(
-    survey: Survey[Tally],
+    survey: Survey,
     reports: Reports,
     *,
     epoch: str,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.linear.whole_columns import LARGEST_ENTRY
 from lapwing.privacy.guarantee import Neighbors
-from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
+from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise, kept
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -23,6 +23,9 @@ from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Part, Release
+
+if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
+    from lapwing.privacy.integer_noise import Kind
 
 CountVector = NDArray[np.int64]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,14 +34,11 @@ from lapwing.planning.risk_table import DISTANCES, shipped
 from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.domains.integers import Integers
-from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.tally import CountTally, Tally
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
-from lapwing.results.heavy_hitters import HeavyHitters
 
 BINS_FOR_ATOMS = 1024
 EPSILON_FOR_ATOMS = 2
@@ -67,25 +64,6 @@ def recommended_bins(epsilon: ExactNumber) -> int:
     return BINS_FOR_ATOMS if exact_epsilon(epsilon) >= EPSILON_FOR_ATOMS else 256
 
 
-@overload
-def recommend(
-    domain: Interval | Integers,
-    *,
-    epsilon: ExactNumber,
-    users: int | None = None,
-    error: float | None = None,
-    distance: str | None = None,
-    kind: str = "typical",
-    refine: bool = False,
-    like: Distribution | ArrayLike | None = None,
-    repeats: int = 16,
-    seed: int = 0,
-    report_bytes: int | None = None,
-    server_seconds: float | None = None,
-) -> Recommendation[CountTally, Distribution]: ...
-
-
-@overload
 def recommend(
     domain: Domain,
     *,
@@ -100,24 +78,7 @@ def recommend(
     seed: int = 0,
     report_bytes: int | None = None,
     server_seconds: float | None = None,
-) -> Recommendation[Tally, Distribution | HeavyHitters]: ...
-
-
-def recommend(
-    domain: Domain,
-    *,
-    epsilon: ExactNumber,
-    users: int | None = None,
-    error: float | None = None,
-    distance: str | None = None,
-    kind: str = "typical",
-    refine: bool = False,
-    like: Distribution | ArrayLike | None = None,
-    repeats: int = 16,
-    seed: int = 0,
-    report_bytes: int | None = None,
-    server_seconds: float | None = None,
-) -> Recommendation[Tally, Distribution | HeavyHitters]:
+) -> Recommendation:
     """Return the randomizer and decoder of the least predicted error, and what to expect of them.
 
     Parameters
@@ -202,9 +163,11 @@ def recommend(
             server_seconds=server_seconds,
             like=laws,
         )
+        # HeavyHitters where labels are searched, which the type of a recommendation leaves out.
+        decoder: Any = default_decoder(choice.randomizer, "log")
         return Recommendation(
             choice.randomizer,
-            default_decoder(choice.randomizer, "log"),
+            decoder,
             choice.users,
             choice.expected,
             choice.reason,

@@ -4,33 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import Any, Literal
 
 from lapwing.decoders.decoder import AnyDecoder, decoder_document
 from lapwing.planning.expected_error import ExpectedError
-from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.distribution import Distribution
-from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.readable import html_of, lines_of
-
-# What is recommended for numbers stands for what is recommended: Recommendation alone means that.
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    Collected = TypeVar("Collected", bound=Tally, default=CountTally, covariant=True)
-    Answered = TypeVar(
-        "Answered", bound=Distribution | HeavyHitters, default=Distribution, covariant=True
-    )
-else:
-    from typing import TypeVar
-
-    Collected = TypeVar("Collected", covariant=True)
-    Answered = TypeVar("Answered", covariant=True)
 
 
 @dataclass(frozen=True, repr=False)
-class Recommendation(Generic[Collected, Answered]):
+class Recommendation:
     """What to use, and what to expect of it.
 
     Parameters
@@ -52,8 +36,8 @@ class Recommendation(Generic[Collected, Answered]):
         Where the errors come from.
     """
 
-    randomizer: Randomizer[Collected]
-    decoder: AnyDecoder[Answered]
+    randomizer: Randomizer
+    decoder: AnyDecoder[Distribution]
     users: int
     expected_error: Mapping[str, ExpectedError]
     reason: str

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.band import Kind, Target
 from lapwing.results.readable import (
     Columns,
     equal_results,
@@ -19,6 +18,9 @@ from lapwing.results.readable import (
 )
 from lapwing.results.summarized import LARGEST
 from lapwing.results.symbols import values_of
+
+if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
+    from lapwing.results.band import Kind, Target
 
 
 class Compared:

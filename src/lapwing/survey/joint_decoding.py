@@ -30,7 +30,7 @@ from lapwing.survey.survey import Survey
 
 
 def decode_together(
-    collected: Sequence[tuple[Survey[Any], Tally]],
+    collected: Sequence[tuple[Survey, Tally]],
     *,
     decoder: Decoder[Distribution] | str | None = None,
 ) -> Distribution:
@@ -148,7 +148,7 @@ def joined(observed: Sequence[tuple[Channel, CountTally]]) -> tuple[Channel, Cou
     )
 
 
-def _read(one: Any, number: int) -> tuple[Survey[Any], Channel, CountTally]:
+def _read(one: Any, number: int) -> tuple[Survey, Channel, CountTally]:
     """Return a survey with what its decoder is given."""
     if not (isinstance(one, tuple) and len(one) == 2 and isinstance(one[0], Survey)):
         raise ArgumentError(f"number {number} must be a pair of a survey and its tally")
@@ -166,7 +166,7 @@ def _read(one: Any, number: int) -> tuple[Survey[Any], Channel, CountTally]:
     return survey, channel, counts
 
 
-def _check_domains(read: Sequence[tuple[Survey[Any], Channel, CountTally]]) -> None:
+def _check_domains(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
     first = read[0][1].domain.to_document()
     for number, (_, channel, _) in enumerate(read[1:], start=2):
         if channel.domain.to_document() != first:
@@ -176,7 +176,7 @@ def _check_domains(read: Sequence[tuple[Survey[Any], Channel, CountTally]]) -> N
             )
 
 
-def _check_different(read: Sequence[tuple[Survey[Any], Channel, CountTally]]) -> None:
+def _check_different(read: Sequence[tuple[Survey, Channel, CountTally]]) -> None:
     seen: dict[Any, set[str | None]] = {}
     for _, _, counts in read:
         numbers = tuple(block.tobytes() for block in counts.blocks)

@@ -33,7 +33,7 @@ from lapwing.results.week_names import check_names
 from lapwing.survey.publication import Publication
 from lapwing.survey.survey import Survey
 
-WeekGiven: TypeAlias = "tuple[Survey[Any], Tally] | Release | Publication | None"
+WeekGiven: TypeAlias = "tuple[Survey, Tally] | Release | Publication | None"
 """What is known of one week: a survey and its tally, a release, or nothing."""
 
 NOBODY = "nobody reported"
@@ -200,7 +200,7 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
     return ReadWeek(name, channel.domain, channel, counts, survey.guarantee, identity)
 
 
-def channel_and_counts(survey: Survey[Any], tally: Tally) -> tuple[Channel, CountTally]:
+def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTally]:
     """Return how a survey's symbols became counts, and the counts: those of a log, too."""
     channel: Any = survey.randomizer.channel_for(tally)
     counts: CountTally = channel.counts(tally)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Self, overload
 
 from lapwing.documents import (
     fingerprint,
@@ -32,30 +32,21 @@ from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, OTHER
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import CountTally, Tally
+from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.protocol.release import Release
 from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
     # Devices hold surveys and never decode one.
     from lapwing.decoders.decoder import Answer, AnyAnswer, AnyDecoder, Decoder
+    from lapwing.planning.recommended_pair import Recommendation
     from lapwing.results.distribution import Distribution
     from lapwing.results.heavy_hitters import HeavyHitters
     from lapwing.results.signed_estimate import SignedEstimate
 
-    Collected = TypeVar("Collected", bound=Tally, default=CountTally, covariant=True)
-else:
-    from typing import TypeVar
-
-    Collected = TypeVar("Collected", covariant=True)
-
 FORMAT = "lapwing-survey"
 VERSION = 1
-
-Answers = Literal["fresh", "remembered report", "remembered round"]
 
 _REMEMBERED = "remembered"
 
@@ -63,7 +54,7 @@ _LARGEST_MINIMUM = 10**12
 
 
 @dataclass(frozen=True)
-class Survey(Generic[Collected]):
+class Survey:
     """A name and a randomizer, frozen and fingerprinted.
 
     Parameters
@@ -71,7 +62,9 @@ class Survey(Generic[Collected]):
     name : str
         1 to 200 printable characters; part of the fingerprint, so two surveys with one
         randomizer are told apart.
-    randomizer : Randomizer
+    randomizer : Randomizer or Recommendation
+        Of a recommendation the survey keeps the randomizer. Its decoder is the one that
+        :meth:`decode` uses by default.
     segments : sequence of str
         Public labels, one of which may stand beside a report: at most 1000, each of 1 to 200
         printable characters. Who has none of them is counted as "other". A label is not protected,
@@ -93,10 +86,8 @@ class Survey(Generic[Collected]):
 
     Notes
     -----
-    To a type checker it is generic in what it collects: of nearly all randomizers CountTally, which
-    the recommended decoder makes a Distribution of, and a TallyLog of linear and prefix hashing.
-    A survey that is read from a file is taken for one of CountTally;
-    ``Survey[TallyLog].read(path)`` says that it is not.
+    A type checker takes the answer of :meth:`decode` for a Distribution. A domain that is too
+    large to list gives HeavyHitters; pass the decoder, and the checker knows that as well.
 
     Examples
     --------
@@ -110,7 +101,7 @@ class Survey(Generic[Collected]):
     """
 
     name: str
-    randomizer: Randomizer[Collected]
+    randomizer: Randomizer
     _: KW_ONLY
     segments: tuple[str, ...] = ()
     segment_minimum: int = MINIMUM
@@ -121,7 +112,7 @@ class Survey(Generic[Collected]):
         def __init__(
             self,
             name: str,
-            randomizer: Randomizer[Collected],
+            randomizer: Randomizer | Recommendation,
             *,
             segments: Sequence[str] = (),
             segment_minimum: int = 1000,
@@ -134,6 +125,8 @@ class Survey(Generic[Collected]):
             raise ArgumentError("the name of a survey must be a text of 1 to 200 characters")
         if not self.name.isprintable():
             raise ArgumentError("the name of a survey must hold printable characters only")
+        if not RANDOMIZERS.knows(type(self.randomizer)):
+            object.__setattr__(self, "randomizer", _recommended_randomizer(self.randomizer))
         if not RANDOMIZERS.knows(type(self.randomizer)):
             raise ArgumentError(
                 f"a survey needs a randomizer, got a {type(self.randomizer).__name__}; "
@@ -151,7 +144,7 @@ class Survey(Generic[Collected]):
             )
 
     @property
-    def answers(self) -> Answers:
+    def answers(self) -> str:
         """What a device keeps of its answers from one epoch to the next.
 
         "fresh": nothing, each is randomized anew and costs anew. "remembered report": the whole
@@ -185,7 +178,7 @@ class Survey(Generic[Collected]):
         """Return one report per value; runs on the device. See the randomizer."""
         return self.randomizer.randomize(values, rng=rng)
 
-    def tally(self, reports: Reports) -> Collected:
+    def tally(self, reports: Reports) -> Tally:
         """Return the exact tally of a batch, marked as this survey's. See the randomizer."""
         return replace(self.randomizer.tally(reports), survey=self.fingerprint)
 
@@ -202,28 +195,18 @@ class Survey(Generic[Collected]):
 
     @overload
     def decode(
-        self, tally: CountTally, *, decoder: None = None, bins: int | None = None
+        self, tally: Tally, *, decoder: None = None, bins: int | None = None
     ) -> Distribution: ...
 
     @overload
     def decode(
-        self, tally: CountTally, *, decoder: Decoder[Answer], bins: int | None = None
+        self, tally: Tally, *, decoder: Decoder[Answer], bins: int | None = None
     ) -> Answer: ...
 
     @overload
     def decode(
-        self, tally: CountTally, *, decoder: str, bins: int | None = None
-    ) -> Distribution | SignedEstimate: ...
-
-    @overload
-    def decode(
-        self, tally: Tally, *, decoder: None = None, bins: int | None = None
-    ) -> Distribution | HeavyHitters: ...
-
-    @overload
-    def decode(
         self, tally: Tally, *, decoder: str, bins: int | None = None
-    ) -> Distribution | SignedEstimate | HeavyHitters: ...
+    ) -> Distribution | SignedEstimate: ...
 
     @overload
     def decode(
@@ -294,7 +277,7 @@ class Survey(Generic[Collected]):
 
     def next_epoch(
         self, answer: Distribution, *, users: int | None = None, name: str | None = None
-    ) -> Survey[CountTally]:
+    ) -> Survey:
         """Return the survey that asks the next people, its parts chosen by a published answer.
 
         The ladder of :class:`lapwing.MultiscaleWave` suits any column. Where the first people's
@@ -429,6 +412,14 @@ class Survey(Generic[Collected]):
     def read(cls, path: Path | str) -> Self:
         """Return the survey in a file; FormatError names the file."""
         return cls.from_document(read(Path(path)))
+
+
+def _recommended_randomizer(given: Any) -> Any:
+    """Return the randomizer of a recommendation, and anything else as it is."""
+    # Imported here: a device that loads a survey file needs no planning.
+    from lapwing.planning.recommended_pair import Recommendation
+
+    return given.randomizer if isinstance(given, Recommendation) else given
 
 
 def _checked_segments(segments: Any) -> tuple[str, ...]:

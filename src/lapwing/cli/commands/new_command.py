@@ -22,7 +22,6 @@ from lapwing.linear.arrays import Vector
 from lapwing.planning.recommendation import recommend, recommended_bins
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.group_tallies import MINIMUM
-from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.survey.registry import RANDOMIZERS
@@ -123,7 +122,7 @@ class AnswerOptions:
         default=False,
     )
 
-    def made(self, name: str, randomizer: Randomizer) -> Survey[Tally]:
+    def made(self, name: str, randomizer: Randomizer) -> Survey:
         """Return the survey that the options mean."""
         return Survey(
             name,

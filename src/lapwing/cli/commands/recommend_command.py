@@ -136,7 +136,7 @@ def _written(errors: Mapping[str, ExpectedError]) -> list[dict[str, Any]]:
     ]
 
 
-def _pair(found: Recommendation[Any, Any], goal: GoalOptions) -> dict[str, str]:
+def _pair(found: Recommendation, goal: GoalOptions) -> dict[str, str]:
     """Return what is recommended, for how many people, and why."""
     return {
         "randomizer": found.randomizer.name,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from lapwing.cli.option_groups import option
 from lapwing.documents import nearest
@@ -30,7 +30,7 @@ class ClusterJobs(Protocol):
     def tally(
         self,
         paths: Sequence[str],
-        survey: Survey[Any],
+        survey: Survey,
         *,
         column: str | None,
         by: str | None,
@@ -42,7 +42,7 @@ class ClusterJobs(Protocol):
     def randomize(
         self,
         paths: Sequence[str],
-        survey: Survey[Any],
+        survey: Survey,
         *,
         output: str,
         column: str | None,

@@ -55,7 +55,7 @@ def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
     """
     weeks: list[WeekGiven] = []
     names: list[str] = []
-    survey: Survey[Any] | None = None
+    survey: Survey | None = None
     paths = []
     bare: list[Path] = []
     kind: Any = None

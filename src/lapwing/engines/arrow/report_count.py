@@ -131,7 +131,7 @@ def check_groups(groups: Mapping[Label, Tally]) -> None:
 
 def count(
     batch: Any,
-    survey: Survey[Any],
+    survey: Survey,
     *,
     column: str = "report",
     by: str | None = None,
@@ -180,7 +180,7 @@ def count(
 def count_records(
     records: Records,
     absent: Flags | None,
-    survey: Survey[Any],
+    survey: Survey,
     *,
     labels: Any = None,
     by: str | None = None,
@@ -245,7 +245,7 @@ def _arrow(flags: Flags) -> Any:
     return pa.array(flags)
 
 
-def _possible(records: Records, survey: Survey[Any]) -> Flags:
+def _possible(records: Records, survey: Survey) -> Flags:
     """Return which reports can have been sent, by halves: bool [n].
 
     What can be said of every randomizer is only whether it takes a batch, so reports that are

@@ -50,7 +50,7 @@ class ReportSource:
     """
 
     table: Table | Path
-    survey: Survey[Any]
+    survey: Survey
     column: str
     by: str | None
 
@@ -128,7 +128,7 @@ class ReportSource:
 
 
 def report_sources(
-    dataset: Any, survey: Survey[Any], *, column: str | None, by: str | None
+    dataset: Any, survey: Survey, *, column: str | None, by: str | None
 ) -> list[ReportSource]:
     """Return what a job counts: all of it is of this survey, and has the columns asked for.
 
@@ -158,7 +158,7 @@ def report_sources(
 
 
 def _of_file(
-    path: Path, keys: dict[str, str], survey: Survey[Any], column: str | None, by: str | None
+    path: Path, keys: dict[str, str], survey: Survey, column: str | None, by: str | None
 ) -> ReportSource:
     name = path.name.lower()
     if path == STDIN or not name.endswith(TABLES):
@@ -197,9 +197,7 @@ def _keyed(table: Table, keys: dict[str, str]) -> Table:
     return replace(table, names=(*table.names, *keys), constant=keys)
 
 
-def _of_table(
-    table: Table, survey: Survey[Any], column: str | None, by: str | None
-) -> ReportSource:
+def _of_table(table: Table, survey: Survey, column: str | None, by: str | None) -> ReportSource:
     ours = check_report_table(table.path, table.metadata, survey)
     if column is None and not ours and table.is_file:
         check_report_table(table.path, table.metadata, survey, required=True)

@@ -119,7 +119,7 @@ def write_labeled_reports(
     return total
 
 
-def report_schema(survey: Survey[Any], *, by: str | None) -> Any:
+def report_schema(survey: Survey, *, by: str | None) -> Any:
     """Return the pyarrow.Schema of a table of reports, which says whose they are.
 
     Parameters
@@ -138,7 +138,7 @@ def report_schema(survey: Survey[Any], *, by: str | None) -> Any:
 
 
 def report_batch(
-    reports: Reports, survey: Survey[Any], *, labels: list[str | None] | None, by: str | None
+    reports: Reports, survey: Survey, *, labels: list[str | None] | None, by: str | None
 ) -> Any:
     """Return reports, and the label of each where there are any, as a pyarrow.RecordBatch."""
     pa, _ = _arrow()
@@ -156,7 +156,7 @@ def _header(survey: Survey) -> report_file.Header:
     return report_file.Header(randomizer.report_width, survey.fingerprint, randomizer.fingerprint)
 
 
-def report_words(survey: Survey[Any]) -> dict[str, str]:
+def report_words(survey: Survey) -> dict[str, str]:
     """Return what a table of reports says beside its columns: whose they are."""
     values = ("lapwing-reports", VERSION, survey.fingerprint, survey.randomizer.fingerprint)
     return dict(zip(KEYS, values, strict=True))
@@ -314,7 +314,7 @@ def _joined(blocks: Iterator[Reports], width: int) -> Iterator[Reports]:
 
 
 def check_report_table(
-    path: Path, metadata: Mapping[str, str], survey: Survey[Any], *, required: bool = False
+    path: Path, metadata: Mapping[str, str], survey: Survey, *, required: bool = False
 ) -> bool:
     """Return whether the schema of a table says that it holds reports of this survey.
 
@@ -347,7 +347,7 @@ def check_report_table(
     return True
 
 
-def open_report_csv(path: Path, survey: Survey[Any], by: str | None) -> Table:
+def open_report_csv(path: Path, survey: Survey, by: str | None) -> Table:
     """Return a CSV of reports that this package wrote as a table; errors as of `read_reports`."""
     with path.open("rb") as stream:
         names = _csv_head(stream, path, survey, by)
@@ -355,7 +355,7 @@ def open_report_csv(path: Path, survey: Survey[Any], by: str | None) -> Table:
     return Table(path, tuple(names), 0 if empty else None, typed=False, skip=1)
 
 
-def _csv_head(stream: IO[bytes], path: Path, survey: Survey[Any], by: str | None) -> list[str]:
+def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: str | None) -> list[str]:
     """Read the two lines before the reports, and return the names of the columns."""
     first = stream.readline(300).decode("ascii", errors="replace").strip()
     found = _HEADER.fullmatch(first)

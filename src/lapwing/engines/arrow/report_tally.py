@@ -31,7 +31,7 @@ def _nothing(rows: int) -> None:
 
 def tally(
     dataset: Any,
-    survey: Survey[Any],
+    survey: Survey,
     *,
     column: str | None = None,
     by: str | None = None,

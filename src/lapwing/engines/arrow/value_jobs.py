@@ -66,7 +66,7 @@ def _nothing(rows: int) -> None:
 
 def randomize(
     dataset: Any,
-    survey: Survey[Any],
+    survey: Survey,
     *,
     output: Path | str,
     column: str | None = None,
@@ -130,7 +130,7 @@ def randomize(
 
 
 def randomize_columns(
-    dataset: Any, survey: Survey[Any], *, column: str | None, by: str | None, reading: Reading
+    dataset: Any, survey: Survey, *, column: str | None, by: str | None, reading: Reading
 ) -> list[ColumnValues]:
     """Return the column of values of each table; checked, and no row is read.
 
@@ -149,7 +149,7 @@ def _column(
 
 
 def _randomized(
-    survey: Survey[Any], rng: RandomSource | None, threads: int, advance: Advance, one: ColumnValues
+    survey: Survey, rng: RandomSource | None, threads: int, advance: Advance, one: ColumnValues
 ) -> Iterator[Any]:
     rows = reports_per_block(survey.randomizer.report_width)
     work = partial(survey.randomize, rng=rng)
@@ -160,7 +160,7 @@ Work = Callable[[ColumnValues], Iterator[Any]]
 
 
 def _write_one(
-    output: Path, columns: list[ColumnValues], survey: Survey[Any], by: str | None, work: Work
+    output: Path, columns: list[ColumnValues], survey: Survey, by: str | None, work: Work
 ) -> int:
     ending = output.suffix.lower()
     if by is not None and ending not in LABELED_ENDINGS:
@@ -176,7 +176,7 @@ def _write_one(
 
 
 def _write_folder(
-    output: Path, columns: list[ColumnValues], survey: Survey[Any], by: str | None, work: Work
+    output: Path, columns: list[ColumnValues], survey: Survey, by: str | None, work: Work
 ) -> int:
     job: dict[str, Any] = {"verb": "randomize", "survey": survey.fingerprint, "by": by}
     job |= {"columns": sorted({one.name for one in columns}), "texts": columns[0].texts}

@@ -50,7 +50,7 @@ from lapwing.survey.survey import Survey
 
 def tally(
     dataset: Any,
-    survey: Survey[Any],
+    survey: Survey,
     *,
     column: str | None = None,
     by: str | None = None,
@@ -219,7 +219,7 @@ class _CountSymbols(PieceWork):
 
 def randomize(
     dataset: Any,
-    survey: Survey[Any],
+    survey: Survey,
     *,
     output: Path | str,
     column: str | None = None,
@@ -292,7 +292,7 @@ def _nobody_watches(rows: int) -> None:
 class _RandomizePieces(PieceWork):
     """Randomizes the values of a piece."""
 
-    def __init__(self, columns: list[ColumnValues], survey: Survey[Any], by: str | None) -> None:
+    def __init__(self, columns: list[ColumnValues], survey: Survey, by: str | None) -> None:
         super().__init__()
         self.columns, self.survey, self.by = columns, survey, by
 

@@ -77,7 +77,7 @@ class CountReports(CombineFn):  # type: ignore[misc]
 
     def __init__(
         self,
-        survey: Survey[Any],
+        survey: Survey,
         *,
         column: str = "report",
         by: str | None = None,

@@ -48,7 +48,7 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
 
     def __init__(
         self,
-        survey: Survey[Any],
+        survey: Survey,
         *,
         column: str,
         by: str | None = None,
@@ -66,7 +66,7 @@ class RandomizeValues(PTransform):  # type: ignore[misc]
 class _Randomizing(DoFn):  # type: ignore[misc]
     """A batch of values into a batch of reports."""
 
-    def __init__(self, survey: Survey[Any], column: str, by: str | None, texts: Texts) -> None:
+    def __init__(self, survey: Survey, column: str, by: str | None, texts: Texts) -> None:
         super().__init__()
         self.survey, self.column, self.by, self.texts = survey, column, by, texts
 

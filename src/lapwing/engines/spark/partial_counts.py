@@ -58,7 +58,7 @@ def _contents(tally: Tally) -> Iterator[bytes]:
         yield records[start : start + step]
 
 
-def added(batches: Iterable[Any], survey: Survey[Any]) -> ReportCount:
+def added(batches: Iterable[Any], survey: Survey) -> ReportCount:
     """Return the sum of rows; ArgumentError when there are more groups than anybody looks at."""
     total = ReportCount({})
     for batch in batches:
@@ -70,14 +70,14 @@ def added(batches: Iterable[Any], survey: Survey[Any]) -> ReportCount:
     return total
 
 
-def nothing_of(survey: Survey[Any]) -> Tally:
+def nothing_of(survey: Survey) -> Tally:
     """Return the tally of no reports, which says what the others are and how large."""
     none = np.zeros((0, survey.randomizer.report_width), dtype=np.uint8)
     tally: Tally = survey.tally(Reports(none, survey.randomizer.fingerprint))
     return tally
 
 
-def _tally(content: bytes, survey: Survey[Any]) -> Tally:
+def _tally(content: bytes, survey: Survey) -> Tally:
     if isinstance(nothing_of(survey), CountTally):
         return tally_from_document(parse(content, name="the count of a task"))
     data = np.frombuffer(content, dtype=np.uint8).reshape(-1, survey.randomizer.report_width)

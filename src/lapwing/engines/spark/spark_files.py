@@ -40,7 +40,7 @@ _START = 2**16
 
 def tally(
     paths: Sequence[str],
-    survey: Survey[Any],
+    survey: Survey,
     *,
     column: str | None,
     by: str | None,
@@ -53,7 +53,7 @@ def tally(
 
 def randomize(
     paths: Sequence[str],
-    survey: Survey[Any],
+    survey: Survey,
     *,
     output: str,
     column: str | None,

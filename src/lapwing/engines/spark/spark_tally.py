@@ -27,7 +27,7 @@ MERGING_TASKS = 8
 
 def tally(
     df: Any,
-    survey: Survey[Any],
+    survey: Survey,
     *,
     column: str | None = None,
     by: str | Sequence[str] | None = None,
@@ -109,7 +109,7 @@ def _bytes(tally: CountTally) -> int:
     return sum(np.asarray(counts).nbytes for counts in tally.blocks)
 
 
-def _report_column(rows: SparkRows, survey: Survey[Any], column: str | None) -> str:
+def _report_column(rows: SparkRows, survey: Survey, column: str | None) -> str:
     """Return the column of reports: all that says whose they are says this survey's."""
     words = rows.words(column or "report")
     ours = [check_report_table(path, said, survey) for path, said in words]

@@ -29,7 +29,7 @@ PARTIAL = "task int, content binary"
 
 def randomize(
     df: Any,
-    survey: Survey[Any],
+    survey: Survey,
     *,
     output: str,
     column: str | None = None,

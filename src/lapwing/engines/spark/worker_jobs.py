@@ -89,7 +89,7 @@ def _table(given: Given, batches: Batches) -> Table | None:
 
 
 @cache
-def _survey(text: str) -> Survey[Any]:
+def _survey(text: str) -> Survey:
     return Survey.from_json(text)
 
 

@@ -70,15 +70,11 @@ class Integers:
         """False: whole numbers have ends."""
         return False
 
-    @property
-    def closed(self) -> Closed:
-        """No symbol has a width."""
-        return "right"
+    closed: ClassVar[Closed] = "right"
+    """No symbol has a width."""
 
-    @property
-    def unit(self) -> Unit:
-        """Whole numbers are plain numbers."""
-        return "number"
+    unit: ClassVar[Unit] = "number"
+    """Whole numbers are plain numbers."""
 
     @cached_property
     def left(self) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,15 +41,11 @@ class Unordered(ABC):
         """False."""
         return False
 
-    @property
-    def closed(self) -> Closed:
-        """No symbol has a width."""
-        return "right"
+    closed: ClassVar[Closed] = "right"
+    """No symbol has a width."""
 
-    @property
-    def unit(self) -> Unit:
-        """Labels are plain: no dates and no times."""
-        return "number"
+    unit: ClassVar[Unit] = "number"
+    """Labels are plain: no dates and no times."""
 
     @property
     def left(self) -> NDArray[np.float64]:

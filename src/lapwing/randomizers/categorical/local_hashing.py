@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,7 +166,7 @@ class LocalHashing(TwoLevel):
     if not TYPE_CHECKING:  # to a protocol, what its other classes have: one for the whole class
 
         @property
-        def simulation(self) -> Literal["exact", "users"]:
+        def simulation(self) -> str:
             """Exact with a pool; without one everybody is randomized."""
             return "users" if self.hashes is None else "exact"
 

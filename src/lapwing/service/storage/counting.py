@@ -55,7 +55,7 @@ class Counting:
 
     def __init__(self, document: bytes) -> None:
         # Of either kind, which a file does not tell a type checker.
-        self.survey: Survey[Tally] = Survey.from_json(document)
+        self.survey: Survey = Survey.from_json(document)
         self.randomizer = self.survey.randomizer.fingerprint
         self.width = self.survey.randomizer.report_width
         self.segments = self.survey.segments
