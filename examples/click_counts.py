@@ -25,7 +25,7 @@ def main() -> None:
     pages = lw.Categories([f"page {page}" for page, _ in rows])
     clicks = np.array([count for _, count in rows])
     truth = clicks / clicks.sum()
-    survey = lw.Survey("page", lw.HadamardResponse(pages, epsilon=2))
+    survey = lw.Survey("page", lw.randomizers.HadamardResponse(pages, epsilon=2))
 
     # As if every click were randomized on its reader's device; the tally has exactly that law.
     tally = lw.simulate(survey.randomizer, clicks, rng=1)
@@ -43,7 +43,7 @@ def main() -> None:
         name = pages.listed[symbol]
         print(f"  {name:26} {result.mass[symbol]:8.2%} {truth[symbol]:8.2%}")
 
-    found = survey.decode(tally, decoder=lw.HeavyHitterSelection())
+    found = survey.decode(tally, decoder=lw.decoders.HeavyHitterSelection())
     held = sum(truth[pages.listed.index(value)] for value in found.values)
     print(
         f"{len(found)} pages stand out at a false-discovery rate of 5 %: {held:.0%} of all clicks"

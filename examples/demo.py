@@ -160,7 +160,7 @@ def collect(column: Column, values: np.ndarray, console: Console) -> lw.Distribu
     return save(column, tally, answer)
 
 
-def save(column: Column, tally: lw.CountTally, answer: lw.Distribution) -> lw.Distribution:
+def save(column: Column, tally: lw.tallies.CountTally, answer: lw.Distribution) -> lw.Distribution:
     """Write the three documents that the commands read; return the answer as read back."""
     folder = FOLDER / column.folder
     folder.mkdir(parents=True, exist_ok=True)
@@ -172,7 +172,7 @@ def save(column: Column, tally: lw.CountTally, answer: lw.Distribution) -> lw.Di
 
 def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console: Console) -> None:
     """Print quantiles and distances beside the truth."""
-    truth = lw.Cumulative.of_values(values)
+    truth = lw.results.Cumulative.of_values(values)
     band = answer.confidence_band(0.95)
     table = new_table("quantile", "estimate", "95 % interval", "truth", "inside")
     for probability in QUANTILES:
@@ -193,15 +193,17 @@ def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console
     )
     domain = column.survey.randomizer.domain
     length = domain.high - domain.low
-    distance = lw.wasserstein(answer, truth)
+    distance = lw.distances.wasserstein(answer, truth)
     table = new_table("distance to the truth", "value", "on a domain of length 1")
     table.add_row(
         "Wasserstein-1",
         column.length.format(distance * column.length_scale),
         f"{distance / length:.5f}",
     )
-    table.add_row("Kolmogorov-Smirnov", f"{lw.kolmogorov_smirnov(answer, truth):.4f}", "the same")
-    table.add_row("energy", "", f"{lw.energy(answer, truth) / math.sqrt(length):.5f}")
+    table.add_row(
+        "Kolmogorov-Smirnov", f"{lw.distances.kolmogorov_smirnov(answer, truth):.4f}", "the same"
+    )
+    table.add_row("energy", "", f"{lw.distances.energy(answer, truth) / math.sqrt(length):.5f}")
     console.print(table)
     inside = band.share_inside(truth.at(band.points))
     say(

@@ -38,8 +38,8 @@ for epsilon in (1, 4):
     survey = lw.Survey("departure", lw.MultiscaleWave(day, epsilon=epsilon))
     tally = survey.tally(survey.randomize(seconds))
     result = survey.decode(tally, decoder=lw.SpectralPrior())
-    minutes = lw.wasserstein(result, truth, circular=True) / 60
-    largest = lw.kolmogorov_smirnov(result, truth)
+    minutes = lw.distances.wasserstein(result, truth, circular=True) / 60
+    largest = lw.distances.kolmogorov_smirnov(result, truth)
     print(f"epsilon {epsilon:<4}{peaks(result):8}{minutes:12.2f} min{largest:8.4f}")
 
 figure = figure_of(

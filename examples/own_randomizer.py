@@ -21,7 +21,7 @@ from lapwing.randomizers.two_level import TwoLevel
 from lapwing.testing import check_randomizer
 
 
-@lw.register
+@lw.plugins.register
 @dataclass(frozen=True)
 class OwnOrNext(TwoLevel):
     """Report the own symbol or the next in the ring, more likely than any other."""

@@ -25,9 +25,11 @@ HIGH = 262_144  # the upper half of the domain, which few people really reach
 REPEATS = 5
 
 
-def fake_reports(randomizer: lw.SquareWave | lw.OptimizedUnaryEncoding, number: int) -> lw.Reports:
+def fake_reports(
+    randomizer: lw.SquareWave | lw.randomizers.OptimizedUnaryEncoding, number: int
+) -> lw.Reports:
     """Return legal reports that push as much mass as they can into the upper half."""
-    if isinstance(randomizer, lw.OptimizedUnaryEncoding):
+    if isinstance(randomizer, lw.randomizers.OptimizedUnaryEncoding):
         bits = np.zeros(8 * randomizer.report_width, dtype=np.uint8)
         bits[randomizer.domain.size // 2 : randomizer.domain.size] = 1
         data = np.tile(np.packbits(bits, bitorder="little"), (number, 1))
@@ -39,7 +41,9 @@ def fake_reports(randomizer: lw.SquareWave | lw.OptimizedUnaryEncoding, number: 
 
 
 def answers(
-    randomizer: lw.SquareWave | lw.OptimizedUnaryEncoding, counts: np.ndarray, share: float
+    randomizer: lw.SquareWave | lw.randomizers.OptimizedUnaryEncoding,
+    counts: np.ndarray,
+    share: float,
 ) -> tuple[float, float]:
     """Return the estimated median and share above HIGH when a share of all reports is fake."""
     honest = int(counts.sum())
@@ -74,7 +78,7 @@ def main() -> None:
         median = np.quantile(np.append(values, np.full(round(values.size * share), 2**19)), 0.5)
         high = truth.probability(HIGH, np.inf) * (1 - share) + share
         table.add_row("none: raw values", "-", f"{share:.1%}", f"{median:,.0f}", f"{high:.1%}")
-    for kind in (lw.SquareWave, lw.OptimizedUnaryEncoding):
+    for kind in (lw.SquareWave, lw.randomizers.OptimizedUnaryEncoding):
         for epsilon in (1, 4):
             randomizer = kind(domain, epsilon)
             for share in FAKES:

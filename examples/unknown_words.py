@@ -43,8 +43,8 @@ def main() -> None:
     survey = lw.Survey("word", lw.LinearHashing(lw.HashedStrings(26), epsilon=2))
     reports = survey.randomize(typed_words(np.random.default_rng(1)), rng=lw.seeded(1))
     tally = survey.tally(reports)
-    show("every hash", survey.decode(tally, decoder=lw.ExhaustiveScan()))
-    show("candidates", survey.decode(tally, decoder=lw.Candidates(CANDIDATES)))
+    show("every hash", survey.decode(tally, decoder=lw.decoders.ExhaustiveScan()))
+    show("candidates", survey.decode(tally, decoder=lw.decoders.Candidates(CANDIDATES)))
 
 
 if __name__ == "__main__":

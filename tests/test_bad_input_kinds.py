@@ -60,10 +60,10 @@ def test_so_do_the_parts_that_no_document_names(name: str, domain: Any) -> None:
 
 ASKING: dict[str, Callable[[Any], Any]] = {
     "recommend": lambda domain: lw.recommend(domain, epsilon=1, users=100),
-    "expected_release_error": lambda domain: lw.expected_release_error(
+    "expected_release_error": lambda domain: lw.planning.expected_release_error(
         domain, users=100, neighbors="replace-one", epsilon=1
     ),
-    "expected_label_release_error": lambda domain: lw.expected_label_release_error(
+    "expected_label_release_error": lambda domain: lw.planning.expected_label_release_error(
         domain, users=100, neighbors="replace-one", epsilon=1
     ),
     "of_values": lambda domain: lw.Distribution.of_values([1, 2], domain),
@@ -82,16 +82,18 @@ def test_whatever_asks_for_a_domain_says_so(name: str, domain: Any) -> None:
 @pytest.mark.parametrize("domain", NO_DOMAINS, ids=lambda one: type(one).__name__)
 def test_a_release_and_a_summary_ask_for_a_domain(domain: Any) -> None:
     with pytest.raises(LapwingError, match="must be an Interval"):
-        lw.ExactCounts.of_values([1, 2], mistaken(domain))
+        lw.protocol.ExactCounts.of_values([1, 2], mistaken(domain))
     if domain is not None:  # which says that the values are a summary
         with pytest.raises(LapwingError, match="must be an Interval"):
             lw.release([1, 2], mistaken(domain), neighbors="replace-one", epsilon=1)
 
 
-@pytest.mark.parametrize("mechanism", [lw.PrefixSums(), lw.SumTree(), lw.LabelCounts()])
+@pytest.mark.parametrize(
+    "mechanism", [lw.mechanisms.PrefixSums(), lw.mechanisms.SumTree(), lw.mechanisms.LabelCounts()]
+)
 @pytest.mark.parametrize("given", [[0.5], WAVE, None])
 def test_a_mechanism_asks_for_a_summary(mechanism: Any, given: Any) -> None:
-    promise = lw.Promise("replace-one", epsilon=1)
+    promise = lw.privacy.Promise("replace-one", epsilon=1)
     with pytest.raises(ArgumentError, match=r"counts of ExactCounts.*lapwing\.release"):
         mechanism.release(mistaken(given), promise)
 
@@ -100,7 +102,10 @@ def test_a_mechanism_of_ones_own_that_draws_nothing_says_what_it_lacks() -> None
     class Mine(Mechanism):
         pass
 
-    promise, summary = lw.Promise("replace-one", epsilon=1), lw.ExactCounts.of_values([0.5], WAVE)
+    promise, summary = (
+        lw.privacy.Promise("replace-one", epsilon=1),
+        lw.protocol.ExactCounts.of_values([0.5], WAVE),
+    )
     with pytest.raises(TypeError, match=r"Mine is no mechanism yet: .* _drawn\(summary, promise"):
         Mine().release(summary, promise)
 
@@ -112,12 +117,12 @@ LOG = HASHED.tally(HASHED.randomize([1, 2, 3] * 30, rng=lw.seeded(1)))
 DECODING = {name: row.decoder for name, row in DECODERS.items() if row.decoder.reads == "counts"}
 LISTING = {name: row.decoder for name, row in DECODERS.items() if row.decoder.reads == "log"}
 RELEASES = [
-    lw.SpectralPursuit(),
-    lw.StepPursuit(),
-    lw.LabelShares(),
-    lw.CellCounts(),
-    lw.CurveSum(),
-    lw.SortedPoints(),
+    lw.decoders.SpectralPursuit(),
+    lw.decoders.StepPursuit(),
+    lw.decoders.LabelShares(),
+    lw.decoders.CellCounts(),
+    lw.decoders.CurveSum(),
+    lw.decoders.SortedPoints(),
 ]
 
 
@@ -181,7 +186,7 @@ def test_what_is_no_text_is_no_document(text: Any) -> None:
         lw.Survey.from_json(mistaken(text))
 
 
-def _release(mechanism: Any, epsilon: float) -> lw.Publication:
+def _release(mechanism: Any, epsilon: float) -> lw.survey.Publication:
     values = np.repeat([0.1, 0.3, 0.5, 0.9], 100)
     return lw.release(
         values,
@@ -195,14 +200,14 @@ def _release(mechanism: Any, epsilon: float) -> lw.Publication:
 
 @pytest.mark.parametrize("strategy", ["counts", "haar"])
 @pytest.mark.parametrize(
-    "decoder", [lw.LeastSquares(), lw.LeastSquares(simplex=False), lw.SparseRecovery()]
+    "decoder", [lw.LeastSquares(), lw.LeastSquares(simplex=False), lw.decoders.SparseRecovery()]
 )
 def test_least_squares_of_a_release_counts_its_noise(strategy: Any, decoder: Any) -> None:
     """Rows that say nothing of a person, as the root's, weigh what their noise says.
 
     The deviation of the noise in P(value <= x) is that of the release's own exact band.
     """
-    made = _release(lw.SumTree(branching=2, strategy=strategy), 1)
+    made = _release(lw.mechanisms.SumTree(branching=2, strategy=strategy), 1)
     found = decoder.decode(made.release.channel, made.release)
     exact = made.distribution.confidence_band(0.95, target="empirical")
     band = found.confidence_band(0.95, target="empirical")

@@ -9,29 +9,24 @@ import numpy as np
 import pytest
 
 from lapwing import (
-    BinomialSmoothing,
-    CountTally,
     Distribution,
     ExpectationMaximization,
-    GaussianSmoothing,
-    GeneralWave,
-    HaarHadamard,
-    Hierarchical,
     Interval,
     LeastSquares,
     MultiscaleWave,
-    PenalizedLikelihood,
     Reports,
-    SignedEstimate,
     SpectralPrior,
     SquareWave,
-    StochasticRounding,
-    TreeConsistency,
-    Wavelet,
-    WaveletClip,
-    Wiener,
     seeded,
     simulate,
+)
+from lapwing.decoders import (
+    BinomialSmoothing,
+    GaussianSmoothing,
+    PenalizedLikelihood,
+    TreeConsistency,
+    WaveletClip,
+    Wiener,
 )
 from lapwing.errors import (
     ArgumentError,
@@ -43,7 +38,10 @@ from lapwing.errors import (
 )
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.randomizers import GeneralWave, HaarHadamard, Hierarchical, StochasticRounding, Wavelet
 from lapwing.randomizers.mixture import whole_shares
+from lapwing.results import SignedEstimate
+from lapwing.tallies import CountTally
 
 
 def bins(number: int, *, circular: bool = False) -> Interval:

@@ -38,7 +38,7 @@ def _results() -> Iterator[Any]:
     watch, noticed = lw.Watch().look((survey, tally))
     yield from (watch, noticed)
     published = lw.release(values, domain, epsilon=1, neighbors="replace-one", rng=lw.seeded(1))
-    yield from (published, published.release, lw.ExactCounts.of_values(values, domain))
+    yield from (published, published.release, lw.protocol.ExactCounts.of_values(values, domain))
     words = lw.Survey("word", lw.LinearHashing(lw.HashedStrings(20), 4))
     log = words.tally(words.randomize(["lapwing"] * 400, rng=lw.seeded(1)))
     yield from (log, words.decode(log, decoder=lw.decoders.Candidates(["lapwing"])))

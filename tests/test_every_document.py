@@ -21,20 +21,12 @@ from typing import Any
 
 import pytest
 
-from lapwing import (
-    Distribution,
-    ExactCounts,
-    ExhaustiveScan,
-    HeavyHitters,
-    LapwingError,
-    Ledger,
-    Series,
-    Survey,
-    Watch,
-)
+from lapwing import Distribution, HeavyHitters, LapwingError, Ledger, Series, Survey, Watch
+from lapwing.decoders import ExhaustiveScan
 from lapwing.documents import parse, read
 from lapwing.errors import FormatError
 from lapwing.privacy.privacy_loss import PrivacyLoss
+from lapwing.protocol import ExactCounts
 from lapwing.protocol.messages.report_file import read_blocks, read_header, write
 from lapwing.protocol.messages.tally import TallyLog, tally_from_document
 from lapwing.randomizers.categorical.rappor_memory import Memory

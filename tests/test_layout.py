@@ -27,10 +27,11 @@ FLOORS = (
     "__main__",
     "cli",
     "__init__",
-    "client engines service shuffle testing",
+    "client engines plugins public_names service shuffle tallies testing",
     "survey",
     "planning",
     "mechanisms decoders",
+    "distances",
     "randomizers results",
     "protocol",
     "privacy",
@@ -279,10 +280,10 @@ TYPING = (
 
 RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
     downward: {
-        "protocol/x": "from lapwing.results.distances import l1",
+        "protocol/x": "from lapwing.results.band import Band",
         "privacy/x": "def f():\n    from lapwing.survey.survey import Survey",
         "planning/x": TYPING,
-        "randomizers/x": "from lapwing.results.distances import l1",
+        "randomizers/x": "from lapwing.results.band import Band",
         "decoders/x": "from lapwing.mechanisms import prefix_sums",
         "survey/x": "from lapwing import CountTally",
         "stray": "x = 1",
@@ -320,7 +321,7 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
     pairs_at_home: {
         "survey/x": "from lapwing.randomizers import Wavelet\nfrom lapwing.decoders import Wiener",
         "planning/x": "if randomizer.name == 'wavelet':\n    decoder = WaveletClip()",
-        "cli/x": "import lapwing as lw\nx = {lw.HistogramQuery: lw.CellCounts}",
+        "cli/x": "import lapwing as lw\nx = {lw.mechanisms.HistogramQuery: lw.decoders.CellCounts}",
         "engines/x": "decoders = {'square-wave': 'spectral-prior'}",
     },
     confined: {
@@ -379,9 +380,9 @@ def test_imports_for_types_are_imports() -> None:
 
 def test_the_imports_of_a_stub_count() -> None:
     others = [source for source in EVERYTHING if source.name != "randomizers/__init__"]
-    up = Source("randomizers/__init__", "", stub="from ..results.distances import l1 as l1")
+    up = Source("randomizers/__init__", "", stub="from ..results.band import Band as Band")
     (found,) = downward([*others, up])
-    assert "results/distances, which is not below" in found
+    assert "results/band, which is not below" in found
     (names,) = (source for source in EVERYTHING if source.name == "__init__")
     targets = {target for target, _ in imported(names, {source.name for source in EVERYTHING})}
     assert {

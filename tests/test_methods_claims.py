@@ -158,14 +158,14 @@ def random_curves(seed: int) -> tuple[lw.Distribution, lw.Distribution]:
 def test_we_25_range_queries_are_bounded_by_the_distances(seed: int) -> None:
     """With both ends uniform, as the paper says; a range of fixed width alpha needs 1 - alpha."""
     first, second = random_curves(seed)
-    distance = lw.wasserstein(first, second)
+    distance = lw.distances.wasserstein(first, second)
     grid = (np.arange(400) + 0.5) / 400
     gap = first.cdf(grid) - second.cdf(grid)
     errors = np.abs(gap[:, None] - gap[None, :])
     assert errors.mean() <= 2 * distance + 1e-2 / 400 + 2 / 400
-    assert errors.max() <= 2 * lw.kolmogorov_smirnov(first, second) + 1e-12
+    assert errors.max() <= 2 * lw.distances.kolmogorov_smirnov(first, second) + 1e-12
     for width in (0.2, 0.4, 0.9):
-        error = lw.range_query_error(first, second, width=width, grid=4096)
+        error = lw.distances.range_query_error(first, second, width=width, grid=4096)
         assert error <= 2 * distance / (1 - width) + 2 / 4096 / (1 - width)
 
 
@@ -175,8 +175,8 @@ def test_we_25_the_bound_without_1_minus_alpha_is_false_for_wide_ranges() -> Non
     masses[0, [0, 99]] = 0.5
     masses[1, [9, 90]] = 0.5
     first, second = (lw.Distribution(domain, mass) for mass in masses)
-    error = lw.range_query_error(first, second, width=0.9, grid=4000)
-    assert error > 2 * lw.wasserstein(first, second)
+    error = lw.distances.range_query_error(first, second, width=0.9, grid=4000)
+    assert error > 2 * lw.distances.wasserstein(first, second)
 
 
 def test_we_27_equal_l1_and_divergence_but_another_wasserstein_distance() -> None:
@@ -185,9 +185,11 @@ def test_we_27_equal_l1_and_divergence_but_another_wasserstein_distance() -> Non
     truth = lw.Distribution(domain, np.array([0.7, 0.1, 0.1, 0.1]))
     near = lw.Distribution(domain, np.array([0.1, 0.7, 0.1, 0.1]))
     far = lw.Distribution(domain, np.array([0.1, 0.1, 0.1, 0.7]))
-    for distance in (lw.l1, lw.l2, lw.kullback_leibler):
+    for distance in (lw.distances.l1, lw.distances.l2, lw.distances.kullback_leibler):
         assert distance(truth, near) == pytest.approx(distance(truth, far))
-    assert lw.wasserstein(truth, far) == pytest.approx(3 * lw.wasserstein(truth, near))
+    assert lw.distances.wasserstein(truth, far) == pytest.approx(
+        3 * lw.distances.wasserstein(truth, near)
+    )
 
 
 # Convolution framework (Fang 2023).
@@ -427,11 +429,11 @@ def test_sw_18_the_wave_on_a_grid_tends_to_the_continuous_one(bins: int) -> None
     center = (bins // 3 + 0.5) / bins
     column = wave.channel.blocks[0].operator.matvec(np.eye(bins)[bins // 3])
     points = (np.arange(wave.outputs) - wave.half_window + 0.5) / bins
-    on_grid = lw.Cumulative(points - 0.5 / bins, points + 0.5 / bins, column)
+    on_grid = lw.results.Cumulative(points - 0.5 / bins, points + 0.5 / bins, column)
     edges = np.array([-half, center - half, center + half, 1 + half])
     density = outside * np.array([1, math.e, 1])
-    continuous = lw.Cumulative(edges[:-1], edges[1:], density * np.diff(edges))
-    assert lw.wasserstein(on_grid, continuous) < 1 / bins
+    continuous = lw.results.Cumulative(edges[:-1], edges[1:], density * np.diff(edges))
+    assert lw.distances.wasserstein(on_grid, continuous) < 1 / bins
 
 
 # Compressive privatization (Xiong 2021).

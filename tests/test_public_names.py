@@ -16,15 +16,49 @@ from typing import Any
 import pytest
 
 import lapwing as lw
-from lapwing.survey.registry import DECODERS, RANDOMIZERS
+from lapwing.public_names import RENAMED
+from lapwing.survey.registry import DECODERS, GROUPS, RANDOMIZERS
 
-NAMESPACES = ["decoders", "mechanisms", "randomizers", "shuffle", "testing"]
+NAMESPACES = [
+    "client", "decoders", "distances", "engines", "errors", "mechanisms", "plugins", "privacy",
+    "randomizers", "shuffle", "tallies", "testing",
+]  # fmt: skip
 """Modules among the public names."""
+
+MOST_NAMES = 50
+
+FOLDERS = ["randomizers", "decoders", "mechanisms"]
+"""Modules that offer every public class of their folder."""
 
 NAMES = [name for name in lw.__all__ if name not in NAMESPACES]
 
+OLD_NAMES = """
+    AdaptiveQuantiles AffineSubsetSelection Band BinomialSmoothing Block Candidates Categories
+    CellCounts Certificate Channel CompressiveEstimate CompressivePrivatization Counts
+    Cumulative CurveSum Difference Distribution ExhaustiveScan ExpectationMaximization
+    ExpectedLabelError ExpectedReleaseError GaussianSmoothing GeneralWave
+    GeneralizedRandomizedResponse Guarantee HaarHadamard HadamardResponse HashedTexts
+    HeavyHitterSelection HeavyHitters Hierarchical HistogramQuery Integers Interval LabelCounts
+    LabelShares LapwingError LeastSquares Ledger LedgerFile LinearHashing LocalHashing
+    MatchingPursuit Memory MixturePrior MultiscaleWave Normalization OptimizedUnaryEncoding
+    PenalizedLikelihood Piecewise PoisoningAlarm PolynomialProjection PrefixExtension
+    PrefixHashing PrefixSums PrivacyLoss PrivateBounds Promise Publication PursuitSite
+    QuantileSite Rappor Recommendation Release ReportLog Reports RunningPrefixSums Segmented
+    Series SignedEstimate SortedPoints SparseRecovery SpectralPrior SpectralPursuit SquareWave
+    StepPursuit StochasticRounding SubsetSelection SumTree Summary Survey Threshold
+    TreeConsistency UnaryEncoding Watch Wavelet WaveletClip Wiener allowed_band central
+    decile_error decode_series decode_together decoders energy expected_label_release_error
+    expected_release_error kolmogorov_smirnov kullback_leibler l1 l2 load_plugins local
+    mean_error mean_squared_error people_to_notice poisoning_alarm private_bounds
+    promise_of_each pursuit_of_sites quantiles_of_sites range_query_error read_release recommend
+    register release secure seeded shuffle simulate tally_by_group testing variance_error
+    wasserstein
+"""
+"""What `lapwing` offered before it offered fifty names."""
 
-def test_the_list_is_sorted_complete_and_true() -> None:
+
+def test_the_list_is_sorted_short_and_true() -> None:
+    assert len(lw.__all__) <= MOST_NAMES
     assert sorted(lw.__all__) == sorted({*NAMES, *NAMESPACES})
     assert {name for name in dir(lw) if not name.startswith("_")} == set(lw.__all__)
     modules = {info.name for info in pkgutil.iter_modules(lw.__path__)}
@@ -32,27 +66,61 @@ def test_the_list_is_sorted_complete_and_true() -> None:
     assert set(NAMESPACES) <= modules
 
 
+def place_named(message: str) -> object:
+    """Return what stands at the place that a message names, without calling it."""
+    (place,) = re.findall(r"; use ([\w.]+)(?:\(.*\))?$", message)
+    return eval(place, {"lw": lw, "survey": lw.Survey})
+
+
+@pytest.mark.parametrize("name", OLD_NAMES.split())
+def test_an_old_name_says_where_it_is_now(name: str) -> None:
+    if name in lw.__all__:
+        return
+    with pytest.raises(AttributeError, match=rf"^lapwing has no {name}; use ") as refused:
+        getattr(lw, name)
+    assert place_named(str(refused.value)) is not None
+    # Python shows the message of an import only when it is an ImportError.
+    with pytest.raises(ImportError, match=re.escape(str(refused.value))):
+        exec(f"from lapwing import {name}")
+
+
+def test_every_new_name_that_stands_in_the_table_exists() -> None:
+    assert RENAMED and not set(RENAMED) & set(lw.__all__)
+    for name, place in RENAMED.items():
+        assert place_named(f"lapwing has no {name}; use {place}") is not None
+
+
+def test_a_file_of_the_package_is_imported_by_its_name() -> None:
+    from lapwing import cli, documents
+
+    assert cli.__name__ == "lapwing.cli" and documents.__name__ == "lapwing.documents"
+
+
 @pytest.mark.parametrize("name", NAMESPACES)
 def test_a_namespace_offers_what_it_says_and_is_documented(name: str) -> None:
     namespace = getattr(lw, name)
     assert namespace is importlib.import_module(f"lapwing.{name}")
-    assert namespace.__all__ and set(namespace.__all__) <= {*dir(namespace)}
-    for offered in namespace.__all__:
-        thing = getattr(namespace, offered)
-        assert thing.__name__ == offered and (inspect.getdoc(thing) or "").strip()
+    if name == "engines":  # its modules need packages that may be absent
+        assert namespace.__all__ == ["arrow", "beam", "spark"]
+        return
+    listed = [word for word in dir(namespace) if name != "errors" or word.endswith("Error")]
+    assert set(getattr(namespace, "__all__", listed)) <= {*dir(namespace)}
+    for offered in getattr(namespace, "__all__", listed):
+        assert (inspect.getdoc(getattr(namespace, offered)) or "").strip()
 
 
-@pytest.mark.parametrize("name", ["decoders", "mechanisms", "randomizers"])
+@pytest.mark.parametrize("name", FOLDERS)
 def test_a_namespace_offers_all_public_classes_of_its_folder(name: str) -> None:
     lives = {n for n in NAMES if getattr(lw, n).__module__.startswith(f"lapwing.{name}.")}
     namespace = getattr(lw, name)
-    assert lives == set(namespace.__all__)
+    table = GROUPS[f"lapwing.{name}"].values()
+    assert lives | {made.__name__ for made in table} <= set(namespace.__all__)
     assert all(getattr(namespace, offered) is getattr(lw, offered) for offered in lives)
 
 
 def test_each_name_stands_in_a_stub_once() -> None:
     """What a type checker and an editor read is what is imported."""
-    for name in ("", "decoders", "mechanisms", "randomizers"):
+    for name in ("", *FOLDERS, "privacy", "protocol", "results", "planning", "survey"):
         package = importlib.import_module(f"lapwing.{name}".rstrip("."))
         stub = Path(str(package.__file__)).with_suffix(".pyi")
         tree = ast.parse(stub.read_text("utf-8"))
@@ -66,7 +134,7 @@ def test_each_name_stands_in_a_stub_once() -> None:
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match="attribute fish"):
+    with pytest.raises(AttributeError, match=r"^lapwing has no fish$"):
         _ = lw.fish
 
 
@@ -81,7 +149,7 @@ def test_every_name_is_documented_and_ours(name: str) -> None:
 @pytest.mark.parametrize("table", [RANDOMIZERS, DECODERS], ids=["randomizers", "decoders"])
 def test_what_a_document_may_name_is_public(table: dict[str, Any]) -> None:
     for name, made in table.items():
-        assert made.__name__ in NAMES
+        assert made.__name__ in {*lw.randomizers.__all__, *lw.decoders.__all__}
         # JSON and command-line names are the class name in kebab case.
         assert name == re.sub(r"(?<!^)(?=[A-Z])", "-", made.__name__).lower() == made.name
         assert dataclasses.is_dataclass(made)
@@ -94,6 +162,14 @@ def test_a_type_checker_lets_people_write_epsilon_as_they_may() -> None:
         assert written == "Fraction"
         source = inspect.getsource(made)
         assert "epsilon: ExactNumber" in source, f"{made.__name__}(domain, 1) would fail in mypy"
+
+
+def public(name: str) -> Any:
+    """Return what a public name stands for, in whatever public module it is."""
+    try:
+        return getattr(lw, name)
+    except AttributeError as refused:
+        return place_named(str(refused))
 
 
 KEYWORD, POSITIONAL = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -136,7 +212,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
 @pytest.mark.parametrize("name", SIGNATURES)
 def test_signatures_are_the_agreed_ones(name: str) -> None:
     positional, keywords = SIGNATURES[name]
-    found = inspect.signature(getattr(lw, name)).parameters
+    found = inspect.signature(public(name)).parameters
     assert [n for n, p in found.items() if p.kind is POSITIONAL] == positional
     for keyword, default in keywords.items():
         assert found[keyword].kind is KEYWORD and found[keyword].default == default
@@ -163,7 +239,7 @@ METHODS: dict[str, set[str]] = {
 
 @pytest.mark.parametrize("name", METHODS)
 def test_methods_are_the_agreed_ones(name: str) -> None:
-    made = getattr(lw, name)
+    made = public(name)
     assert {method for method in METHODS[name] if not hasattr(made, method)} == set()
 
 

@@ -67,7 +67,7 @@ OF_COLUMNS: dict[str, Callable[[Any], Any]] = {
 
 
 def counter(domain: Any, made: Callable[[Any], Any], **reading: Any) -> Callable[[Any], Any]:
-    return lambda cells: lw.ExactCounts.of_values(made(cells), domain, **reading).counts
+    return lambda cells: lw.protocol.ExactCounts.of_values(made(cells), domain, **reading).counts
 
 
 @pytest.mark.parametrize("domain", list(DOMAINS))
@@ -111,7 +111,7 @@ def test_columns_of_one_type(reader: str, kind: str) -> None:
 
         def read(cells: list[int], legal: Any = legal) -> Any:
             part = OF_COLUMNS[reader](array.take(pa.array(cells, pa.int64())))
-            return lw.ExactCounts.of_values(part, legal).counts
+            return lw.protocol.ExactCounts.of_values(part, legal).counts
 
         check_each_row_alone(read, rows, rows[:3])
 
@@ -152,23 +152,25 @@ def test_changing_one_row_changes_one_symbol(
 
 def test_what_counts_as_what() -> None:
     circle, missing = DOMAINS["circle"], 12
-    found = lw.ExactCounts.of_values([0, float("inf"), "x", True, None, "0", 360], circle).counts
+    found = lw.protocol.ExactCounts.of_values(
+        [0, float("inf"), "x", True, None, "0", 360], circle
+    ).counts
     assert found[missing] == 4 and found[6] == 3
-    line = lw.ExactCounts.of_values(
+    line = lw.protocol.ExactCounts.of_values(
         [float("inf"), "1e999", 10**400, "-inf"], DOMAINS["number"]
     ).counts
     assert line[9] == 3 and line[0] == 1
     far = [np.datetime64("300000-01-01"), "2500-01-01", np.datetime64(2**62, "Y"), dt.date.max]
-    assert lw.ExactCounts.of_values(far, DOMAINS["date"]).counts[59] == 4
+    assert lw.protocol.ExactCounts.of_values(far, DOMAINS["date"]).counts[59] == 4
     old = [np.datetime64("-300000-01-01"), "-0044-03-15", "1600-01-01", dt.date.min]
-    assert lw.ExactCounts.of_values(old, DOMAINS["date"]).counts[0] == 4
+    assert lw.protocol.ExactCounts.of_values(old, DOMAINS["date"]).counts[0] == 4
 
 
 def test_a_date_that_is_none_does_not_make_the_others_days() -> None:
     dates = [f"{year}-01-01" for year in range(1971, 2030)] * 20
-    one = lw.ExactCounts.of_values(dates, DOMAINS["date"]).counts
+    one = lw.protocol.ExactCounts.of_values(dates, DOMAINS["date"]).counts
     for cell in ("2019-02-30", "17897", np.datetime64(1, "ns")):
-        other = lw.ExactCounts.of_values([*dates[:-1], cell], DOMAINS["date"]).counts
+        other = lw.protocol.ExactCounts.of_values([*dates[:-1], cell], DOMAINS["date"]).counts
         assert np.abs(one - other).sum() == 2
 
 

@@ -14,25 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Distribution,
-    ExactCounts,
-    Guarantee,
-    HeavyHitters,
-    Ledger,
-    Reports,
-    Series,
-    Survey,
-    Watch,
-    read_release,
-)
+from lapwing import Distribution, Guarantee, HeavyHitters, Ledger, Reports, Series, Survey, Watch
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.release_defaults import release_decoder
+from lapwing.protocol import ExactCounts
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.report_file import read_blocks, read_header
 from lapwing.protocol.messages.tally import tally_from_document
+from lapwing.survey import read_release
 from lapwing.survey.publication import decode_release, release_from_document
 from lapwing.survey.registry import MECHANISMS, RANDOMIZERS
 from tests.stored.make_stored import SERIES as STORED_SERIES

@@ -43,7 +43,7 @@ def _surveys() -> dict[str, tuple[str, lw.Survey, list[Any]]]:
         ),
         "OUE": (
             "optimized unary encoding, 256 labels",
-            lw.Survey("bench", lw.OptimizedUnaryEncoding(lw.Categories(256), 1)),
+            lw.Survey("bench", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(256), 1)),
             list(range(256)),
         ),
         "words": (

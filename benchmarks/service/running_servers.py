@@ -96,7 +96,7 @@ class Running:
     def counts(self, survey: lw.Survey, epoch: str) -> list[int]:
         """Return the counts of an epoch."""
         document = self.ask("GET", f"/v1/surveys/{survey.fingerprint}/tallies/{epoch}")
-        tally = lw.CountTally.from_document(document)
+        tally = lw.tallies.CountTally.from_document(document)
         return [int(count) for count in np.concatenate(tally.blocks)]
 
     def counter(self, name: str) -> float:

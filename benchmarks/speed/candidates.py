@@ -40,13 +40,15 @@ def measure(
     channel = hashing.linear_channel
     others = rng.integers(0, 2**bits, held.size)
     mixed = list(dict.fromkeys(np.stack([held, others], axis=1).ravel().tolist()))
-    lists = {f"{number:,} candidates": lw.Candidates(mixed[:number]) for number in candidates}
+    lists = {
+        f"{number:,} candidates": lw.decoders.Candidates(mixed[:number]) for number in candidates
+    }
     spent: dict[str, list[float]] = {name: [] for name in lists}
-    lw.Candidates([1, 2]).decode(channel, log)  # compiles
+    lw.decoders.Candidates([1, 2]).decode(channel, log)  # compiles
     for _ in range(rounds):
         for name, decoder in lists.items():
             spent[name].append(_seconds(decoder, channel, log))
-    spent[SCAN] = [_seconds(lw.ExhaustiveScan(), channel, log)]
+    spent[SCAN] = [_seconds(lw.decoders.ExhaustiveScan(), channel, log)]
     return {"cpu": {name: summary(times) for name, times in spent.items()}}
 
 

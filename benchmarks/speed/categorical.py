@@ -60,7 +60,7 @@ weights = np.arange(1, 20_001) ** -1.1
 values = held[rng.choice(20_000, {people}, p=weights / weights.sum())]
 survey = lw.Survey("scan", lw.LinearHashing(lw.Categories(2**{bits}), 2))
 log = survey.tally(survey.randomize(values, rng=lw.seeded({seed})))
-found = survey.decode(log, decoder=lw.ExhaustiveScan())
+found = survey.decode(log, decoder=lw.decoders.ExhaustiveScan())
 known, counts = np.unique(values, return_counts=True)
 shares = counts / values.size
 deviation = float(survey.randomizer.linear_channel.deviations(np.zeros(1), values.size)[0])
@@ -92,9 +92,9 @@ def measure(
     rng = np.random.default_rng(1)
     few = rng.zipf(1.3, people) % symbols
     many = rng.zipf(1.3, people) % large
-    olh = lw.LocalHashing(lw.Categories(symbols), 1)
+    olh = lw.randomizers.LocalHashing(lw.Categories(symbols), 1)
     reports = olh.randomize(few)
-    rows = lw.HadamardResponse(lw.Categories(symbols), 1)
+    rows = lw.randomizers.HadamardResponse(lw.Categories(symbols), 1)
     linear = lw.LinearHashing(lw.Categories(large), 1)
     subset = lw.SubsetSelection(lw.Categories(symbols), 1)
 

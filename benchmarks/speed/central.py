@@ -75,13 +75,13 @@ def measure(*, rounds: int, draws: int, rows: int, tables: int, sizes: list[int]
 
 def _release(size: int, rounds: int) -> dict[str, Any]:
     values = np.random.default_rng(1).beta(5, 2, 100_000)
-    summary = lw.ExactCounts.of_values(values, lw.Interval(0, 1, bins=size))
-    promise = lw.Promise("replace-one", epsilon=Fraction(1), delta=Fraction(1, 10**6))
+    summary = lw.protocol.ExactCounts.of_values(values, lw.Interval(0, 1, bins=size))
+    promise = lw.privacy.Promise("replace-one", epsilon=Fraction(1), delta=Fraction(1, 10**6))
     source = seeded(2)
-    whole, bare = lw.StepPursuit(), lw.StepPursuit(band=False)
+    whole, bare = lw.decoders.StepPursuit(), lw.decoders.StepPursuit(band=False)
 
-    def work(decoder: lw.StepPursuit) -> object:
-        release = lw.PrefixSums().release(summary, promise, rng=source)
+    def work(decoder: lw.decoders.StepPursuit) -> object:
+        release = lw.mechanisms.PrefixSums().release(summary, promise, rng=source)
         return decoder.decode(release.channel, release)
 
     times = alternate({"with": lambda: work(whole), "without": lambda: work(bare)}, rounds=rounds)

@@ -97,7 +97,7 @@ def _dense_loop(
 
 
 def _iterations(
-    wave: lw.SquareWave, tally: lw.CountTally, matrix: Vector | None, rounds: int
+    wave: lw.SquareWave, tally: lw.tallies.CountTally, matrix: Vector | None, rounds: int
 ) -> dict[str, Any]:
     """Return the time of one iteration: a run of many without a stopping rule, divided."""
     size = wave.domain.size
@@ -143,7 +143,7 @@ def _per_unit(times: Times, units: int) -> list[float]:
 
 
 def _decodes(
-    wave: lw.SquareWave, tally: lw.CountTally, matrix: Vector | None, rounds: int
+    wave: lw.SquareWave, tally: lw.tallies.CountTally, matrix: Vector | None, rounds: int
 ) -> dict[str, Any]:
     """Return the time of EMS to convergence, and how far the two answers are apart."""
     decoder = lw.ExpectationMaximization(smoothed=True, band=False)

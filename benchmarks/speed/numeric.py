@@ -111,9 +111,11 @@ def _decode(size: int, reports: int, rounds: int) -> dict[str, Any]:
 
 
 def _tree(leaves: int, iterations: int, people: int) -> Callable[[], object]:
-    tree = lw.Hierarchical(lw.Interval(0, 1, bins=leaves), EPSILON)
+    tree = lw.randomizers.Hierarchical(lw.Interval(0, 1, bins=leaves), EPSILON)
     tally = lw.simulate(tree, _population(leaves, people), rng=2)
-    decoder = lw.TreeConsistency(method="admm", tolerance=1e-300, limit=iterations, band=False)
+    decoder = lw.decoders.TreeConsistency(
+        method="admm", tolerance=1e-300, limit=iterations, band=False
+    )
 
     def work() -> object:
         with warnings.catch_warnings():
@@ -126,7 +128,7 @@ def _tree(leaves: int, iterations: int, people: int) -> Callable[[], object]:
 
 def _wavelet(levels: int, people: int) -> dict[str, Callable[[], object]]:
     domain = lw.Interval(0, 1, bins=2**levels)
-    wavelet = lw.Wavelet(domain, EPSILON, levels=levels)
+    wavelet = lw.randomizers.Wavelet(domain, EPSILON, levels=levels)
     counts = _population(domain.size, people)
     values = np.repeat((np.arange(domain.size) + 0.5) / domain.size, counts)
     return {
@@ -139,7 +141,7 @@ def _grouped(bins: int, people: int) -> dict[str, Callable[[], object]]:
     domain = lw.Interval(0, 1, bins=bins)
     counts = _population(bins, people)
     works: dict[str, Callable[[], object]] = {}
-    for name, kind in ((EM_WAVES, lw.MultiscaleWave), (EM_TREE, lw.Hierarchical)):
+    for name, kind in ((EM_WAVES, lw.MultiscaleWave), (EM_TREE, lw.randomizers.Hierarchical)):
         randomizer = kind(domain, EPSILON)
         rows = likelihood_rows(randomizer.channel, lw.simulate(randomizer, counts, rng=4))
         start = np.full(bins, 1 / bins)

@@ -18,7 +18,7 @@ QUICK: dict[str, Any] = {"people": 50_000, "bins": 1024, "rounds": 3}
 RANDOMIZERS: dict[str, Callable[..., Any]] = {
     "square wave": lw.SquareWave,
     "GRR": lw.RandomizedResponse,
-    "OUE": lw.OptimizedUnaryEncoding,
+    "OUE": lw.randomizers.OptimizedUnaryEncoding,
 }
 
 ASKED = {"square wave": 0.05, "GRR": 0.03, "OUE": 1.0}
@@ -68,7 +68,7 @@ def _memory(people: int, bins: int, *, imports: str) -> dict[str, float]:
     return memory_beyond(
         f"{imports}, numpy as np",
         f"values = np.random.default_rng(1).beta(5, 2, {people})\n"
-        f"bits = lw.OptimizedUnaryEncoding(lw.Interval(0, 1, bins={bins}), 1)\n"
+        f"bits = lw.randomizers.OptimizedUnaryEncoding(lw.Interval(0, 1, bins={bins}), 1)\n"
         "tally = bits.tally(bits.randomize(values))",
     )
 

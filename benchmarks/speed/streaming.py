@@ -71,7 +71,9 @@ def measure(*, reports: int, bins: int) -> dict[str, Any]:
             found["command"] = memory_beyond(
                 "from lapwing.cli import main", _COMMAND.format(tally=str(tally_path), **names)
             )
-            tally = lw.CountTally.from_document(json.loads(tally_path.read_text(encoding="utf-8")))
+            tally = lw.tallies.CountTally.from_document(
+                json.loads(tally_path.read_text(encoding="utf-8"))
+            )
             if tally.total != reports:
                 raise RuntimeError(f"the command counted {tally.total} of {reports} reports")
     return found

@@ -7,8 +7,8 @@ tallies reports does not wait for the curator's mechanisms to be read.
 
 import lazy_loader
 
-from lapwing.documents import suggesting
+from lapwing.public_names import with_directions
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = suggesting(*lazy_loader.attach_stub(__name__, __file__))
+__getattr__, __dir__, __all__ = with_directions(*lazy_loader.attach_stub(__name__, __file__))

@@ -13,7 +13,7 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from fractions import Fraction
@@ -146,29 +146,6 @@ def require(
         )
     if absent:
         raise FormatError(f"{name} lacks the key {absent[0]!r}; it must have: {_listed(keys)}")
-
-
-def suggesting(
-    found: Callable[[str], object], listed: Callable[[], list[str]], names: list[str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """Return the three functions of a package's lazy names; of a wrong name they say what is near.
-
-    Parameters
-    ----------
-    found, listed, names : callable, callable, list of str
-        What makes a public name, what lists them, and those that there are.
-    """
-
-    def getattribute(name: str) -> object:
-        """Return a public name, whose file is read now."""
-        try:
-            return found(name)
-        except AttributeError:
-            if name in names:  # its own file lacks it
-                raise
-        raise AttributeError(f"lapwing has no attribute {name}{nearest(name, names)}")
-
-    return getattribute, listed, names
 
 
 def quoted(word: Any) -> str:

@@ -54,7 +54,7 @@ def one_release(mechanism: Any, domain: Any, promise: Promise) -> Any:
     """Return a run that releases one table."""
 
     def run(counts: np.ndarray, tape: Tape) -> list[int]:
-        release = mechanism.release(lw.ExactCounts(domain, counts), promise, rng=tape)
+        release = mechanism.release(lw.protocol.ExactCounts(domain, counts), promise, rng=tape)
         assert tape.words_drawn <= WORDS_OF_AN_IDENTIFIER, "randomness that nobody recorded"
         return shown_of(release, tape)
 
@@ -65,12 +65,12 @@ def two_releases(mechanism: Any, domain: Any, promise: Promise) -> Any:
     """Return a run that releases two tables: two releases, or two rounds of one."""
 
     def run(tables: tuple[np.ndarray, np.ndarray], tape: Tape) -> list[int]:
-        held = [lw.ExactCounts(domain, counts) for counts in tables]
+        held = [lw.protocol.ExactCounts(domain, counts) for counts in tables]
         if not hasattr(mechanism, "following") or mechanism.rounds < 2:
             shown = [mechanism.release(each, promise, rng=tape) for each in held]
             return [number for release in shown for number in shown_of(release, tape)]
         with tempfile.TemporaryDirectory() as folder:
-            ledger = lw.LedgerFile(Path(folder) / "ledger.json")
+            ledger = lw.privacy.LedgerFile(Path(folder) / "ledger.json")
             loss = mechanism.loss(domain, promise)
             ledger.create(promise.guarantee(loss))
             first = lw.release(

@@ -102,7 +102,7 @@ def summarized(file: Path, column: Column) -> np.ndarray:
     out = file.with_suffix(".lws")
     out.unlink(missing_ok=True)
     run("summarize", file, "--column", "x", *column.asked, "-o", out, "--quiet")
-    return lw.ExactCounts.read(out).counts
+    return lw.protocol.ExactCounts.read(out).counts
 
 
 def released(file: Path, column: Column) -> tuple[np.ndarray, float]:

@@ -86,7 +86,7 @@ def test_a_second_release_costs_what_it_is_charged(name: str) -> None:
 
 def drawn(mechanism: Any, domain: Any, promise: Promise, counts: np.ndarray, draws: int) -> Any:
     """Return what real releases of one table show: float64 [draws, shown], zeros where less."""
-    held = lw.ExactCounts(domain, counts)
+    held = lw.protocol.ExactCounts(domain, counts)
     source = seeded(int(counts @ np.arange(1, counts.size + 1)))
     rows = []
     for _ in range(draws):
@@ -117,7 +117,7 @@ def test_real_draws_tell_no_more_than_is_charged(name: str, draws: int) -> None:
     "domain",
     [
         lw.Categories(["a", "b", "rest"], other="rest"),
-        lw.Segmented(lw.Categories(["a"]), ["here", "there"]),
+        lw.protocol.Segmented(lw.Categories(["a"]), ["here", "there"]),
     ],
     ids=["labels", "segments"],
 )
@@ -125,5 +125,5 @@ def test_labels_cost_what_they_are_charged(domain: Any, neighbors: str) -> None:
     """A row may change its label and its segment: all cells of the table are symbols."""
     for stated in ({"epsilon": 1}, *OTHER_PROMISES):
         promise = Promise(neighbors, **stated)
-        share = worst_of(lw.LabelCounts(), for_curator(domain), promise)
+        share = worst_of(lw.mechanisms.LabelCounts(), for_curator(domain), promise)
         assert 0.99 < share <= ROUNDING or (promise.rho and share <= ROUNDING), stated

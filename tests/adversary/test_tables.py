@@ -110,7 +110,7 @@ NASTY: list[Any] = [
 def test_one_value_of_a_list_moves_two_counts_at_most(number: int) -> None:
     domain, usual = LISTS[number]
     values = usual * 5
-    before = lw.ExactCounts.of_values(values, domain).counts
+    before = lw.protocol.ExactCounts.of_values(values, domain).counts
     assert before.sum() == len(values)
     for nasty in NASTY:
         for place in (0, len(values) - 1):
@@ -118,7 +118,7 @@ def test_one_value_of_a_list_moves_two_counts_at_most(number: int) -> None:
             other[place] = nasty
             series = pd.Series(other, dtype=object)
             for column in (other, series, pl.Series(values=other, dtype=pl.Object)):
-                after = lw.ExactCounts.of_values(column, domain).counts
+                after = lw.protocol.ExactCounts.of_values(column, domain).counts
                 assert after.sum() == len(values) and moved(before, after) <= 2, repr(nasty)
 
 

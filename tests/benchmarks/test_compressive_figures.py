@@ -46,7 +46,7 @@ class TestMethods:
         found = compressive_figures.printed(10, epsilon)(made.channel, tally)
         regime = "high" if epsilon <= 1 else "medium"
         for name, step in ((PUBLISHED, "project"), (NORMALIZED, "normalize")):
-            decoder = lw.CompressiveEstimate(sparsity=10, regime=regime, last_step=step)
+            decoder = lw.decoders.CompressiveEstimate(sparsity=10, regime=regime, last_step=step)
             np.testing.assert_array_equal(
                 found[name].mass, decoder.decode(made.channel, tally).mass
             )

@@ -138,7 +138,9 @@ class TestMethods:
         assert np.abs(found - kept).max() < 0.5 * np.abs(direct - kept).max()
 
     def test_the_largest_are_kept(self, oracle):
-        kept = of(oracle, {"": lw.Wiener(method="direct", simplex=False, keep_largest=3)}, "")
+        kept = of(
+            oracle, {"": lw.decoders.Wiener(method="direct", simplex=False, keep_largest=3)}, ""
+        )
         assert ON_ROUGH["DW, 100 kept"].keep_largest == 100
         shares = np.asarray(
             lw.LeastSquares(simplex=False).decode(oracle[1].channel, oracle[2]).mass
@@ -154,7 +156,7 @@ class TestMethods:
             assert one.randomizer is convolution_columns.ORACLES[first]
             assert one.decoder is ON_SMOOTH[short]
         assert convolution_columns.ORACLES["KRR"] is lw.RandomizedResponse
-        assert convolution_columns.ORACLES["OUE"] is lw.OptimizedUnaryEncoding
+        assert convolution_columns.ORACLES["OUE"] is lw.randomizers.OptimizedUnaryEncoding
 
 
 class TestJudges:

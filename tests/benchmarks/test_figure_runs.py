@@ -53,7 +53,12 @@ class TestCompare:
         plain = lw.LeastSquares()
         methods = [Method("a", lw.SquareWave, plain), Method("b", lw.SquareWave, plain)]
         found = figure_runs.compare(
-            methods, figure_columns.beta52(), {"w1": lw.wasserstein}, bins=16, epsilon=2, repeats=3
+            methods,
+            figure_columns.beta52(),
+            {"w1": lw.distances.wasserstein},
+            bins=16,
+            epsilon=2,
+            repeats=3,
         )
         assert found["a"]["w1"] == found["b"]["w1"]
         assert len(set(found["a"]["w1"])) == 3  # and each repeat new ones
@@ -62,7 +67,7 @@ class TestCompare:
         found = figure_runs.compare(
             [Method("a", lw.SquareWave, lw.LeastSquares())],
             figure_columns.beta52(),
-            {"w1": lw.wasserstein, "ks": lw.kolmogorov_smirnov},
+            {"w1": lw.distances.wasserstein, "ks": lw.distances.kolmogorov_smirnov},
             bins=16,
             epsilon=2,
             repeats=1,
@@ -90,7 +95,7 @@ class TestSplits:
         )
 
     def test_everybody_reports_in_every_group(self):
-        tree = lw.Hierarchical(figure_columns.interval(16), 1)
+        tree = lw.randomizers.Hierarchical(figure_columns.interval(16), 1)
         counts = np.full(16, 100)
         tally = square_wave_choices.everybody(tree, counts, np.random.default_rng(1))
         assert tally.reports == (1600,) * len(tree.groups)

@@ -62,7 +62,7 @@ class TestMethods:
         for name, method in ((ADMM, "admm"), (HH, "weighted-average")):
             assert (made[name].branching, made[name].domain.size) == (4, 64)
             assert (found[name].decoder.method, found[name].decoder.weighted) == (method, False)
-        assert isinstance(made[HAAR], lw.HaarHadamard)
+        assert isinstance(made[HAAR], lw.randomizers.HaarHadamard)
         assert [made[f"bins {n}"].domain.size for n in (16, 32, 64)] == [16, 32, 64]
 
     def test_table_2_is_the_papers(self):

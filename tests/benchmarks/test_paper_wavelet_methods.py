@@ -68,7 +68,11 @@ class TestMethods:
             randomizer, decoder = found[name]
             # Section 6.1: kRR if d < 3 e^epsilon + 2, else OUE; then Norm-Sub.
             response = lw.RandomizedResponse
-            wanted = response if bins < 3 * math.exp(epsilon) + 2 else lw.OptimizedUnaryEncoding
+            wanted = (
+                response
+                if bins < 3 * math.exp(epsilon) + 2
+                else lw.randomizers.OptimizedUnaryEncoding
+            )
             assert type(randomizer) is wanted and randomizer.domain.size == bins
             assert isinstance(decoder, lw.LeastSquares) and decoder.simplex
 
@@ -173,7 +177,7 @@ class TestBuckets:
         slow = Channel(
             channel.domain, [Block(dense, Multinomial())], channel.fingerprint, channel.guarantee
         )
-        theirs = em.decode(slow, lw.CountTally([inside], tally.reports, tally.fingerprint))
+        theirs = em.decode(slow, lw.tallies.CountTally([inside], tally.reports, tally.fingerprint))
         np.testing.assert_allclose(ours.mass, theirs.mass, atol=1e-9)
 
     def test_it_finds_the_people(self):

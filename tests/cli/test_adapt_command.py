@@ -28,7 +28,7 @@ def epochs(tmp_path: Path, done: Program) -> Path:
     return tmp_path
 
 
-def write(path: Path, tally: lw.CountTally) -> None:
+def write(path: Path, tally: lw.tallies.CountTally) -> None:
     path.write_text(json.dumps(tally.to_document()))
 
 

@@ -109,7 +109,7 @@ def test_heavy_hitters_are_asked_by_name(done: Program, lapwing: Program) -> Non
 
 class TestSegments:
     @pytest.fixture
-    def table(self, tmp_path: Path) -> lw.Publication:
+    def table(self, tmp_path: Path) -> lw.survey.Publication:
         rng = np.random.default_rng(1)
         ages, by = rng.uniform(0, 4, 4000), rng.choice(["north", "south"], 4000)
         ages[by == "south"] /= 2
@@ -125,7 +125,7 @@ class TestSegments:
         Path("t.json").write_text(json.dumps(made.release.to_document()))
         return made
 
-    def test_each_is_answered(self, done: Program, table: lw.Publication) -> None:
+    def test_each_is_answered(self, done: Program, table: lw.survey.Publication) -> None:
         north, south = (table.by_segment()[name] for name in ("north", "south"))
         given = ("t.json", "--segment", "north")
         (row,) = done("answer", *given, "--at-most", "2", "--json").document["answers"]
@@ -141,7 +141,9 @@ class TestSegments:
         assert document["mean"]["shift"] == 0
         done("answer", "t.json", "--segment", "(no segment)", "--at-most", "2")
 
-    def test_without_one_they_are_listed(self, lapwing: Program, table: lw.Publication) -> None:
+    def test_without_one_they_are_listed(
+        self, lapwing: Program, table: lw.survey.Publication
+    ) -> None:
         listed = "north, south, (no segment)"
         for asked in (("answer", "t.json", "--at-most", "2"), ("quantile", "t.json", "0.5")):
             run = lapwing(*asked)

@@ -344,8 +344,8 @@ def test_a_payment_for_rounds_can_be_followed_once(
 ) -> None:
     asked = (*BOUNDS, *PROMISE, "--mechanism", "running-prefix-sums", "--ledger", "budget.json")
     done("release", "ages.csv", *asked, "-o", "first.json")
-    first: Any = lw.read_release(tmp_path / "first.json")
-    counts = [lw.ExactCounts.of_values(data, first.domain)] * 2
+    first: Any = lw.survey.read_release(tmp_path / "first.json")
+    counts = [lw.protocol.ExactCounts.of_values(data, first.domain)] * 2
     ledger = tmp_path / "budget.json"
     for number in range(2):
         text = done("ledger", "budget.json").out
@@ -361,7 +361,7 @@ def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
 ) -> None:
     """Three times epsilon .5 at delta 1e-7 are .801 at 1e-6, as docs/central.md works out."""
     promise = {"epsilon": "0.5", "delta": "1e-7", "neighbors": "replace-one"}
-    file = lw.LedgerFile(tmp_path / "normal.json")
+    file = lw.privacy.LedgerFile(tmp_path / "normal.json")
     budget = file.create(lw.Guarantee(2, "1e-6", "replace-one", "central")).budget
     for _ in range(3):
         lw.release([1.0], lw.Interval(0, 1, bins=1024), ledger=file, rng=lw.seeded(1), **promise)

@@ -114,12 +114,12 @@ def test_knobs_have_options_of_their_own_or_are_set(done: Program, option: tuple
         (
             "general-wave",
             "shape=[0.5,1,0.5]",
-            lw.GeneralWave(lw.Interval(1, 16, bins=8), 1, shape=(0.5, 1, 0.5)),
+            lw.randomizers.GeneralWave(lw.Interval(1, 16, bins=8), 1, shape=(0.5, 1, 0.5)),
         ),
         (
             "hierarchical",
             "branching=2",
-            lw.Hierarchical(lw.Interval(1, 16, bins=8), 1, branching=2),
+            lw.randomizers.Hierarchical(lw.Interval(1, 16, bins=8), 1, branching=2),
         ),
     ],
 )
@@ -283,7 +283,7 @@ def test_a_count_that_is_none_is_refused_by_row(
         (("--decoder", "least-squares", "--no-weighted"), lw.LeastSquares(weighted=False)),
         (
             ("--decoder", "penalized-likelihood", "--set", "roughness=10"),
-            lw.PenalizedLikelihood(roughness=10),
+            lw.decoders.PenalizedLikelihood(roughness=10),
         ),
     ],
 )
@@ -292,7 +292,7 @@ def test_decode_uses_the_decoder_that_was_named(
 ) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
     done("decode", "survey.json", "tally.json", "-o", "result.json", *options)
-    tally = lw.CountTally.from_document(json.loads(Path("tally.json").read_text()))
+    tally = lw.tallies.CountTally.from_document(json.loads(Path("tally.json").read_text()))
     expected = survey.decode(tally, decoder=decoder)
     result = lw.Distribution.from_json(Path("result.json").read_text())
     assert np.array_equal(result.mass, expected.mass)
@@ -305,9 +305,9 @@ def test_a_signed_estimate_is_stored_through_a_named_projection(
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
     linear = ("--decoder", "least-squares", "--no-simplex", "--projection", projection)
     done("decode", "survey.json", "tally.json", "-o", "result.json", *linear)
-    tally = lw.CountTally.from_document(json.loads(Path("tally.json").read_text()))
+    tally = lw.tallies.CountTally.from_document(json.loads(Path("tally.json").read_text()))
     signed = survey.decode(tally, decoder=lw.LeastSquares(simplex=False))
-    assert isinstance(signed, lw.SignedEstimate)
+    assert isinstance(signed, lw.results.SignedEstimate)
     result = lw.Distribution.from_json(Path("result.json").read_text())
     assert np.array_equal(result.mass, signed.project(projection).mass)
     assert result.made["projection"] == projection
@@ -342,26 +342,28 @@ def test_distances_are_those_of_the_library(
     run = done("distances", "result.json", "--truth", "ages.parquet", "-c", "age", "--json")
     found = {name: row["value"] for name, row in run.document["distances"].items()}
     result = lw.Distribution.from_json(Path("result.json").read_text())
-    exact = lw.Cumulative.of_values(np.clip(ages, 0, 100))
+    exact = lw.results.Cumulative.of_values(np.clip(ages, 0, 100))
     binned = lw.Distribution.of_values(ages, survey.randomizer.domain)
     expected = {
-        "wasserstein": lw.wasserstein(result, exact),
-        "wasserstein, domain scaled to 1": lw.wasserstein(result, exact) / 100,
-        "kolmogorov-smirnov": lw.kolmogorov_smirnov(result, exact),
-        "wasserstein on 256 points, scaled to 1": lw.wasserstein(result, exact, grid=256),
-        "kolmogorov-smirnov on 256 points": lw.kolmogorov_smirnov(result, exact, grid=256),
-        "energy": lw.energy(result, exact),
-        "range queries of width 0.1": lw.range_query_error(result, exact, width=0.1),
-        "range queries of width 0.4": lw.range_query_error(result, exact, width=0.4),
-        "mean": lw.mean_error(result, exact),
-        "variance": lw.variance_error(result, exact),
-        "deciles": lw.decile_error(result, exact),
-        "wasserstein between bins, scaled to 1": lw.wasserstein(result, binned) / 100,
-        "kolmogorov-smirnov between bins": lw.kolmogorov_smirnov(result, binned),
-        "l1": lw.l1(binned, result),
-        "l2": lw.l2(binned, result),
-        "mean squared error": lw.mean_squared_error(binned, result),
-        "kullback-leibler of truth from result": lw.kullback_leibler(binned, result),
+        "wasserstein": lw.distances.wasserstein(result, exact),
+        "wasserstein, domain scaled to 1": lw.distances.wasserstein(result, exact) / 100,
+        "kolmogorov-smirnov": lw.distances.kolmogorov_smirnov(result, exact),
+        "wasserstein on 256 points, scaled to 1": lw.distances.wasserstein(result, exact, grid=256),
+        "kolmogorov-smirnov on 256 points": lw.distances.kolmogorov_smirnov(
+            result, exact, grid=256
+        ),
+        "energy": lw.distances.energy(result, exact),
+        "range queries of width 0.1": lw.distances.range_query_error(result, exact, width=0.1),
+        "range queries of width 0.4": lw.distances.range_query_error(result, exact, width=0.4),
+        "mean": lw.distances.mean_error(result, exact),
+        "variance": lw.distances.variance_error(result, exact),
+        "deciles": lw.distances.decile_error(result, exact),
+        "wasserstein between bins, scaled to 1": lw.distances.wasserstein(result, binned) / 100,
+        "kolmogorov-smirnov between bins": lw.distances.kolmogorov_smirnov(result, binned),
+        "l1": lw.distances.l1(binned, result),
+        "l2": lw.distances.l2(binned, result),
+        "mean squared error": lw.distances.mean_squared_error(binned, result),
+        "kullback-leibler of truth from result": lw.distances.kullback_leibler(binned, result),
     }
     # JSON has no infinity: null stands for it.
     assert found == {

@@ -15,19 +15,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lapwing import (
-    Categories,
-    Guarantee,
-    Interval,
-    LedgerFile,
-    RandomizedResponse,
-    RunningPrefixSums,
-    Survey,
-    release,
-    simulate,
-)
+from lapwing import Categories, Guarantee, Interval, RandomizedResponse, Survey, release, simulate
 from lapwing.cli.command_list import COMMANDS
 from lapwing.cli.console import printable
+from lapwing.mechanisms import RunningPrefixSums
+from lapwing.privacy import LedgerFile
 from tests.cli.running import Program, environment
 
 NEW = (

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from lapwing import ExactCounts, Interval, Survey
+from lapwing import Interval, Survey
+from lapwing.protocol import ExactCounts
 from lapwing.protocol.messages.exact_counts import for_curator
 from tests.cli.running import Program
 

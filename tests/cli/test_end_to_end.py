@@ -18,7 +18,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lapwing import CountTally, Distribution, Survey
+from lapwing import Distribution, Survey
+from lapwing.tallies import CountTally
 from tests.cli.running import Program
 
 

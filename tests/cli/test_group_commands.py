@@ -67,10 +67,12 @@ def test_labels_stand_beside_their_reports(
     ]
     assert document["labels"] == 4 and document["reports"] == 900
     tallies = [
-        lw.CountTally.from_document(json.loads(Path(row["output"]).read_text()))
+        lw.tallies.CountTally.from_document(json.loads(Path(row["output"]).read_text()))
         for row in document["groups"]
     ]
-    assert sum(tallies) == lw.CountTally.from_document(json.loads(Path("all.json").read_text()))
+    assert sum(tallies) == lw.tallies.CountTally.from_document(
+        json.loads(Path("all.json").read_text())
+    )
     by_hand = [
         batch.data[[label == "north" for label in labels]]
         for batch, labels in read_labeled_reports(Path(reports), survey, by="region")

@@ -78,7 +78,7 @@ def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
             release = next(earlier for earlier in shown if earlier[-1] == "site1.json")
             done(*release[:-1], "site2.json")
         done(*line)
-    assert lw.read_release(tmp_path / "all.json").people == 12_000
+    assert lw.survey.read_release(tmp_path / "all.json").people == 12_000
     assert len((tmp_path / "synthetic.csv").read_text().split()) == 10_001
 
 

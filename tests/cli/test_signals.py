@@ -14,7 +14,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lapwing import Integers, OptimizedUnaryEncoding, Survey
+from lapwing import Integers, Survey
+from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.cli.running import environment, listing
 
 

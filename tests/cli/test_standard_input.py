@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from lapwing import ExactCounts, Interval, Survey
+from lapwing import Interval, Survey
+from lapwing.protocol import ExactCounts
 from lapwing.protocol.messages.exact_counts import for_curator
 from tests.cli.running import Program, environment
 

@@ -19,7 +19,6 @@ from lapwing import (
     HashedStrings,
     Interval,
     LinearHashing,
-    OptimizedUnaryEncoding,
     RandomizedResponse,
     Rappor,
     SquareWave,
@@ -38,6 +37,7 @@ from lapwing.errors import (
     PrivacyError,
 )
 from lapwing.protocol.messages.batch import Batch
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.categorical.rappor_memory import Memory
 from tests.cli.running import environment
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lapwing import Categories, OptimizedUnaryEncoding, Survey
+from lapwing import Categories, Survey
 from lapwing.client import Device
+from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.cli.running import environment
 from tests.client.small_collector import SmallCollector
 

@@ -21,8 +21,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lapwing import Categories, OptimizedUnaryEncoding, Survey
+from lapwing import Categories, Survey
 from lapwing.client import Device
+from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.service.test_power_cut import (
     Operation,
     apply,

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lapwing import Categories, OptimizedUnaryEncoding, Rappor, Survey
+from lapwing import Categories, Rappor, Survey
 from lapwing.client import Device
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.messages.batch import Batch
+from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.false_alarms import accepts, binomial_tail
 
 SYMBOLS = 500

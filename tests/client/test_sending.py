@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from lapwing import Categories, Interval, OptimizedUnaryEncoding, SquareWave, Survey
+from lapwing import Categories, Interval, SquareWave, Survey
 from lapwing.client import Device, Patience, Sent
 from lapwing.errors import ArgumentError, CollectorError
 from lapwing.protocol.messages.batch import Batch
+from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.client.small_collector import Reply, SmallCollector
 
 AGE = Survey("age", SquareWave(Interval(0, 100, bins=10), "0.5"))

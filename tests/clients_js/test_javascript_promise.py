@@ -11,6 +11,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.privacy.exact_numbers import epsilon_text
+from lapwing.randomizers import HadamardResponse, PrefixHashing
 from tests.clients_js.programs import ask
 from tests.clients_js.surveys import cases, changed, survey_text, thresholds_of
 from tests.contracts.registered import at_epsilon
@@ -143,25 +144,25 @@ def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> 
     words = lw.HashedStrings(32)
     circle = lw.Interval(0, 1, bins=1024, circular=True)
     sets, wave = lw.SubsetSelection(labels, 1), lw.SquareWave(line, 1)
-    affine, ladder = lw.AffineSubsetSelection(labels, 1), lw.MultiscaleWave(line, 1)
+    affine, ladder = lw.randomizers.AffineSubsetSelection(labels, 1), lw.MultiscaleWave(line, 1)
     assert ladder.parts is not None
     parts = [list(part) for part in ladder.parts]
     wider = [[kind, size * 1.01 if kind == "wave" else size, share] for kind, size, share in parts]
     pairs: list[tuple[Any, Any]] = [
         (sets, lw.SubsetSelection(labels, 1, size=sets.members + 1)),
         (sets, lw.SubsetSelection(labels, 1, size=sets.members - 1)),
-        (affine, lw.AffineSubsetSelection(labels, 1, size=affine.members + 1)),
+        (affine, lw.randomizers.AffineSubsetSelection(labels, 1, size=affine.members + 1)),
         (wave, lw.SquareWave(line, 1, width=(wave.half_window + 1) / 1024)),
         (wave, lw.SquareWave(line, 1, width=(wave.half_window - 0.5) / 1024)),
         (lw.SquareWave(circle, 1), lw.SquareWave(circle, 1, width=0.2)),
-        (lw.HadamardResponse(labels, 1), lw.HadamardResponse(labels, 1, blocks=2)),
-        (lw.HadamardResponse(labels, 4), lw.HadamardResponse(labels, 4, blocks=16)),
+        (HadamardResponse(labels, 1), HadamardResponse(labels, 1, blocks=2)),
+        (HadamardResponse(labels, 4), HadamardResponse(labels, 4, blocks=16)),
         (lw.LinearHashing(labels, 2), lw.LinearHashing(labels, 2, hash_bits=4)),
-        (lw.PrefixHashing(words, 2), lw.PrefixHashing(words, 2, hash_bits=4)),
+        (PrefixHashing(words, 2), PrefixHashing(words, 2, hash_bits=4)),
         (ladder, lw.MultiscaleWave(line, 1, parts=[(k, s, w) for k, s, w in wider])),
-        (lw.Hierarchical(line, 1), lw.Hierarchical(line, 1, branching=2)),
-        (lw.Wavelet(line, 2), lw.Wavelet(line, 2, levels=9)),
-        (lw.Wavelet(line, 2), lw.Wavelet(line, 2, allocation="uniform")),
+        (lw.randomizers.Hierarchical(line, 1), lw.randomizers.Hierarchical(line, 1, branching=2)),
+        (lw.randomizers.Wavelet(line, 2), lw.randomizers.Wavelet(line, 2, levels=9)),
+        (lw.randomizers.Wavelet(line, 2), lw.randomizers.Wavelet(line, 2, allocation="uniform")),
     ]  # fmt: skip
     texts = {}
     for number, (stated, derived) in enumerate(pairs):
@@ -294,17 +295,17 @@ def test_the_sizes_of_every_class_are_found_at_many_epsilons() -> None:
         epsilon = Fraction(step, 10)
         for made in (
             lw.SubsetSelection(labels, epsilon),
-            lw.AffineSubsetSelection(labels, epsilon),
-            lw.HadamardResponse(labels, epsilon),
+            lw.randomizers.AffineSubsetSelection(labels, epsilon),
+            lw.randomizers.HadamardResponse(labels, epsilon),
             lw.LinearHashing(labels, epsilon),
-            lw.PrefixHashing(lw.HashedStrings(32), epsilon),
+            lw.randomizers.PrefixHashing(lw.HashedStrings(32), epsilon),
             lw.SquareWave(numbers, epsilon),
             lw.SquareWave(lw.Interval(0, 1, bins=90, circular=True), epsilon),
             lw.MultiscaleWave(numbers, epsilon),
-            lw.Hierarchical(numbers, epsilon, branching=2),
-            lw.HaarHadamard(numbers, epsilon),
-            lw.Wavelet(numbers, epsilon),
-            lw.Wavelet(numbers, epsilon, users=10_000, allocation="uniform"),
+            lw.randomizers.Hierarchical(numbers, epsilon, branching=2),
+            lw.randomizers.HaarHadamard(numbers, epsilon),
+            lw.randomizers.Wavelet(numbers, epsilon),
+            lw.randomizers.Wavelet(numbers, epsilon, users=10_000, allocation="uniform"),
         ):
             found[f"{made}"] = survey_text(made)
     for what, answer in _read(found).items():

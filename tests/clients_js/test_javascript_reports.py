@@ -92,9 +92,9 @@ def test_one_report_at_a_time_has_the_same_law() -> None:
 def test_python_tallies_the_reports_and_finds_the_channel_in_them() -> None:
     """On domains of the size that is used, through the collector's own door."""
     wave = lw.SquareWave(lw.Interval(0, 100, bins=256), 1)
-    bits = lw.OptimizedUnaryEncoding(lw.Categories(100), 2)
+    bits = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(100), 2)
     ladder = lw.recommend(lw.Interval(0, 100, bins=256), epsilon=1, users=100_000).randomizer
-    rows = lw.HadamardResponse(lw.Categories(1000), 1)
+    rows = lw.randomizers.HadamardResponse(lw.Categories(1000), 1)
     people = 50_000
     drawn = _drawn((wave, 12.5), (rows, 999), number=people)
     drawn += _drawn((bits, 3), (ladder, 12.5), number=people, how="single")
@@ -134,7 +134,9 @@ def test_heavy_hitters_are_found_in_a_log_of_reports() -> None:
     words = ["lapwing", "plover", "curlew", "Kiebitz 🐦"]
     drawn = _drawn(*((hashing, word) for word in words[:2]), number=20_000)
     logs = [hashing.tally(_reports(reports, hashing)) for reports in drawn]
-    found = lw.Survey("words", hashing).decode(logs[0] + logs[1], decoder=lw.Candidates(words))
+    found = lw.Survey("words", hashing).decode(
+        logs[0] + logs[1], decoder=lw.decoders.Candidates(words)
+    )
     assert isinstance(found, lw.HeavyHitters) and found.labels is not None
     shares = dict(zip(found.labels, found.shares.tolist(), strict=True))
     # The deviation of a share is .0014: that of what nobody holds may be listed, and is small.

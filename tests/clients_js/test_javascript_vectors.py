@@ -145,14 +145,14 @@ def test_random_words_make_python_s_reports() -> None:
     randomizers += [
         lw.RandomizedResponse(lw.Categories(2**26), 3),
         lw.SquareWave(lw.Interval(0, 1, bins=2**22), "0.5"),
-        lw.HadamardResponse(lw.Categories(2**23 + 1), "1/3"),
+        lw.randomizers.HadamardResponse(lw.Categories(2**23 + 1), "1/3"),
         lw.LinearHashing(lw.Categories(2**40), 3),
         lw.LinearHashing(lw.Categories(2**39 + 1), 12, hash_bits=8),
-        lw.PrefixHashing(lw.HashedStrings(40), 1),
+        lw.randomizers.PrefixHashing(lw.HashedStrings(40), 1),
         lw.MultiscaleWave(lw.Interval(0, 1, bins=1024), 4),
-        lw.AffineSubsetSelection(lw.Categories(2**16), 4),
-        lw.AffineSubsetSelection(lw.Categories(3000), 1),
-        lw.HaarHadamard(lw.Integers(0, 99_999), 1),
+        lw.randomizers.AffineSubsetSelection(lw.Categories(2**16), 4),
+        lw.randomizers.AffineSubsetSelection(lw.Categories(3000), 1),
+        lw.randomizers.HaarHadamard(lw.Integers(0, 99_999), 1),
     ]
     tasks, expected = [], []
     for randomizer in randomizers:
@@ -221,8 +221,8 @@ def test_thresholds_and_bounds_are_python_s_bit_for_bit() -> None:
         assert answer["members"] == [optimal_members(near, text) for near, _ in sizes]
         if float(exact_epsilon(text)) > 1e-9:
             for kind, name in (
-                (lw.UnaryEncoding, "symmetric"),
-                (lw.OptimizedUnaryEncoding, "asymmetric"),
+                (lw.randomizers.UnaryEncoding, "symmetric"),
+                (lw.randomizers.OptimizedUnaryEncoding, "asymmetric"),
             ):
                 made = kind(lw.Categories(3), text).thresholds
                 assert [int(t) for t in answer[name]] == [made["own"], made["other"]]

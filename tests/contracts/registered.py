@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Categories, Channel, CountTally, Integers, Interval
+from lapwing import Categories, Integers, Interval
 from lapwing.linear.operators.stacked import dense
+from lapwing.protocol import Channel
 from lapwing.protocol.channels.hashed_channel import HashedSupport
 from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.domains.domain import Domain
 from lapwing.randomizers.mixture import Mixture
+from lapwing.tallies import CountTally
 from lapwing.testing.randomizer_contract import inputs_of, raw_value
 from tests.contracts.randomizer_rows import RandomizerRow, row_of
 

@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Channel, CountTally, Distribution, ExpectationMaximization, SignedEstimate
+from lapwing import Distribution, ExpectationMaximization
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
+from lapwing.distances import l1
 from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
+from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import Block
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
-from lapwing.results.distances import l1
+from lapwing.results import SignedEstimate
 from lapwing.survey import registry
+from lapwing.tallies import CountTally
 from lapwing.testing.decoder_contract import (
     check_answer,
     check_refusals,

@@ -8,19 +8,14 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing import (
-    Block,
-    Channel,
-    Interval,
-    LeastSquares,
-    OptimizedUnaryEncoding,
-    SparseRecovery,
-    SpectralPrior,
-)
+from lapwing import Interval, LeastSquares, SpectralPrior
+from lapwing.decoders import SparseRecovery
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.linear.operators.operator import Operator, as_operator
 from lapwing.linear.operators.stacked import dense
+from lapwing.protocol import Block, Channel
 from lapwing.protocol.messages.tally import CountTally
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.testing.operator_contract import by_columns, check_operator, dot_test
 from tests.contracts.registered_decoders import CHANNELS
 from tests.contracts.registered_operators import OPERATORS

@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import CountTally, Survey
+from lapwing import Survey
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import LARGEST_COUNT, TallyLog
+from lapwing.tallies import CountTally
 from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_cases
 from tests.damaged_documents import Document, refuses
 

@@ -91,7 +91,7 @@ def test_a_decode_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OneThread, "__enter__", lambda self: (entered.append(True), enter(self))[1])
     wave = lw.SquareWave(lw.Interval(0, 1, bins=16, circular=True), 1)
     tally = wave.tally(wave.randomize([0.5] * 100, rng=lw.seeded(1)))
-    for decoder in (lw.SpectralPrior(), lw.LeastSquares(), lw.Wiener()):
+    for decoder in (lw.SpectralPrior(), lw.LeastSquares(), lw.decoders.Wiener()):
         entered.clear()
         decoder.decode(wave.channel, tally)
         assert entered

@@ -24,20 +24,23 @@ from lapwing.survey.publication import release_from_document
 
 VALUES: list[Any] = ["yes", "no", "maybe", None]
 SEGMENTS: list[Any] = ["north", "south", "east", None]
-TABLE = lw.Segmented(lw.Categories(["yes", "no"]), ["north", "south"])
+TABLE = lw.protocol.Segmented(lw.Categories(["yes", "no"]), ["north", "south"])
 
 
 def cells(rows: list[tuple[Any, Any]]) -> np.ndarray:
     values, by = [value for value, _ in rows], [segment for _, segment in rows]
-    return lw.ExactCounts.of_segments(values, by, TABLE).counts
+    return lw.protocol.ExactCounts.of_segments(values, by, TABLE).counts
 
 
 def charged(relation: str) -> tuple[float, float]:
     """Return what the noise that is drawn hides: squared and absolute distance."""
     found = []
-    for promise in (lw.Promise(relation, mu="0.5"), lw.Promise(relation, epsilon="0.5")):
-        summary = lw.ExactCounts.of_segments([], [], TABLE)
-        part = lw.LabelCounts().release(summary, promise, rng=lw.seeded(1)).parts[0]
+    for promise in (
+        lw.privacy.Promise(relation, mu="0.5"),
+        lw.privacy.Promise(relation, epsilon="0.5"),
+    ):
+        summary = lw.protocol.ExactCounts.of_segments([], [], TABLE)
+        part = lw.mechanisms.LabelCounts().release(summary, promise, rng=lw.seeded(1)).parts[0]
         size = part.noise.scale
         found.append(part.loss.epsilon * size if promise.pure else part.loss.mu_squared * size**2)
     return found[0], found[1]
@@ -47,12 +50,12 @@ def moved(relation: str) -> tuple[int, int]:
     """Return the largest distance of the published counts of neighbors, without their noise."""
     rows = list(product(VALUES, SEGMENTS))
     rest = [("yes", "north"), ("no", None)]
-    promise = lw.Promise(relation, epsilon=1)
+    promise = lw.privacy.Promise(relation, epsilon=1)
 
     def shown(held: list[tuple[Any, Any]]) -> np.ndarray:
         values, by = [value for value, _ in held], [segment for _, segment in held]
-        summary = lw.ExactCounts.of_segments(values, by, TABLE)
-        return lw.LabelCounts().release(summary, promise, rng=lw.seeded(1)).answers
+        summary = lw.protocol.ExactCounts.of_segments(values, by, TABLE)
+        return lw.mechanisms.LabelCounts().release(summary, promise, rng=lw.seeded(1)).answers
 
     pairs: list[Any] = [([*rest, one], rest) for one in rows]
     if relation == "replace-one":
@@ -114,7 +117,7 @@ def people() -> tuple[list[Any], list[Any]]:
     return values, by
 
 
-def published(seed: int = 1, **how: Any) -> lw.Publication:
+def published(seed: int = 1, **how: Any) -> lw.survey.Publication:
     values, by = people()
     asked = {"neighbors": "replace-one", "epsilon": 1, "rng": lw.seeded(seed)} | how
     return lw.release(
@@ -176,23 +179,23 @@ def test_segments_are_decoded_as_asked_and_by_their_own_size() -> None:
     ).release
     assert release.domain.size > MANY
     assert segment_shares(release)[3].made["sparse"] is False
-    assert segment_shares(release, lw.LabelShares(sparse=True))[3].made["sparse"] is True
+    assert segment_shares(release, lw.decoders.LabelShares(sparse=True))[3].made["sparse"] is True
     wide = lw.Categories(MANY)
     release = lw.release(
         [1] * 900, wide, by=[3] * 900, segments=[3], neighbors="replace-one", epsilon=1
     ).release
     assert segment_shares(release)[3].made["sparse"] is True
     assert segment_shares(release)[3].uncertainty is not None
-    assert segment_shares(release, lw.LabelShares(band=False))[3].uncertainty is None
+    assert segment_shares(release, lw.decoders.LabelShares(band=False))[3].uncertainty is None
 
 
 def test_cells_are_named_in_the_unit_of_the_values() -> None:
     days = lw.Interval("2026-01-01", "2026-12-30", bins=3, atoms=["2026-05-01"], unit="date")
-    assert lw.Segmented(days, ["a"]).listed[:2] == [
+    assert lw.protocol.Segmented(days, ["a"]).listed[:2] == [
         "a / 2026-01-01 to 2026-05-01",
         "a / 2026-05-01",
     ]
-    assert lw.Segmented(lw.Interval(0, 3e6, bins=2), ["a"]).listed[0] == "a / 0 to 1500000"
+    assert lw.protocol.Segmented(lw.Interval(0, 3e6, bins=2), ["a"]).listed[0] == "a / 0 to 1500000"
 
 
 def test_the_share_of_a_cell_is_asked_by_its_name() -> None:
@@ -204,7 +207,7 @@ def test_the_share_of_a_cell_is_asked_by_its_name() -> None:
     for wrong in ("north", "yes", 0, ("north", "yes")):
         with pytest.raises(DomainError, match="segment and symbol"):
             found.share(wrong)
-    twice = lw.Segmented(lw.Categories(["c", "b / c"]), ["a / b", "a"])
+    twice = lw.protocol.Segmented(lw.Categories(["c", "b / c"]), ["a / b", "a"])
     assert twice.listed[:4].count("a / b / c") == 2
     with pytest.raises(DomainError, match="segment and symbol"):
         twice.index(["a / b / c"])
@@ -213,8 +216,8 @@ def test_the_share_of_a_cell_is_asked_by_its_name() -> None:
 def test_segments_are_a_list_and_come_back_as_one() -> None:
     for number in (3, np.int64(3)):
         with pytest.raises(DomainError, match="list of labels"):
-            lw.Segmented(lw.Integers(0, 1), number)  # type: ignore[arg-type]
-    table = lw.Segmented(lw.Integers(0, 1), np.arange(3))  # type: ignore[arg-type]
+            lw.protocol.Segmented(lw.Integers(0, 1), number)  # type: ignore[arg-type]
+    table = lw.protocol.Segmented(lw.Integers(0, 1), np.arange(3))  # type: ignore[arg-type]
     assert build_domain(table.to_document()) == table
 
 
@@ -223,8 +226,8 @@ def test_documents_sums_and_summaries(tmp_path: Any) -> None:
     assert release_from_document(one.to_document()).to_document() == one.to_document()
     assert (one + published(2).release).people == 2 * one.people
     values, by = people()
-    lw.ExactCounts.of_segments(values, by, TABLE).write(tmp_path / "a.lws")
-    again = lw.ExactCounts.read(tmp_path / "a.lws")
+    lw.protocol.ExactCounts.of_segments(values, by, TABLE).write(tmp_path / "a.lws")
+    again = lw.protocol.ExactCounts.read(tmp_path / "a.lws")
     made = lw.release(again, neighbors="replace-one", epsilon=1, rng=lw.seeded(1))
     assert made.release.answers.tolist() == one.answers.tolist()
 
@@ -254,12 +257,12 @@ def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ArgumentError, match="no segments"):
         lw.release(["yes"], plain, neighbors="replace-one", epsilon=1).by_segment()
     with pytest.raises(ArgumentError, match="use label-counts"):
-        published(mechanism=lw.PrefixSums())
+        published(mechanism=lw.mechanisms.PrefixSums())
     with pytest.raises(DomainError, match="without segments"):
-        lw.Segmented(TABLE, ["a"])
+        lw.protocol.Segmented(TABLE, ["a"])
     with pytest.raises(DomainError, match="segment and symbol"):
         lw.RandomizedResponse(TABLE, 1).randomize(["yes"])
 
 
 def cells_of_other_lengths() -> None:
-    lw.ExactCounts.of_segments(["yes", "no"], ["north"], TABLE)
+    lw.protocol.ExactCounts.of_segments(["yes", "no"], ["north"], TABLE)

@@ -22,14 +22,14 @@ ROWS = ["red"] * 500 + ["green"] * 300 + ["pink"] * 60 + [None] * 40 + ["blue"] 
 TRUTH = np.array([500, 300, 100, 60, 40]) / 1000
 
 
-def published(seed: int = 1, **how: Any) -> lw.Publication:
+def published(seed: int = 1, **how: Any) -> lw.survey.Publication:
     asked = {"neighbors": "replace-one", "epsilon": 1, "rng": lw.seeded(seed)} | how
     return lw.release(ROWS, COLORS, **asked)
 
 
 def test_labels_are_released_by_default() -> None:
     made = published()
-    assert made.release.mechanism == lw.LabelCounts()
+    assert made.release.mechanism == lw.mechanisms.LabelCounts()
     result = made.distribution
     assert np.abs(result.mass - TRUTH).max() < 0.02
     assert result.missing_share == pytest.approx(0.04, abs=0.02)
@@ -59,7 +59,7 @@ def test_halving_what_the_noise_hides_is_found(
 def hidden_of(domain: Any, relation: str, patch: pytest.MonkeyPatch) -> tuple[Any, ...]:
     with patch.context() as silent:
         silent.setattr("lapwing.privacy.integer_noise.Noise.draw", _none)
-        return tuple(hidden(lw.LabelCounts(), domain, relation))
+        return tuple(hidden(lw.mechanisms.LabelCounts(), domain, relation))
 
 
 def _none(self: Any, count: int, source: Any) -> np.ndarray:
@@ -75,14 +75,14 @@ def test_the_lesser_noise_is_taken() -> None:
 
 
 def test_sites_add_and_a_ledger_pays(tmp_path: Path) -> None:
-    ledger = lw.LedgerFile(tmp_path / "ledger.json")
+    ledger = lw.privacy.LedgerFile(tmp_path / "ledger.json")
     ledger.create(lw.Guarantee(Fraction(3, 2), Fraction(0), "replace-one", "central"))
     one = published(ledger=ledger).release
     with pytest.raises(lw.errors.BudgetError):
         published(ledger=ledger)
     both = one + published(2).release
     assert both.people == 2000
-    assert np.abs(lw.Publication(both).distribution.mass - TRUTH).max() < 0.02
+    assert np.abs(lw.survey.Publication(both).distribution.mass - TRUTH).max() < 0.02
     other = lw.release(ROWS, lw.Categories(4), neighbors="replace-one", epsilon=1).release
     with pytest.raises(MismatchError):
         one + other
@@ -99,13 +99,13 @@ def test_a_document_with_less_noise_is_refused() -> None:
 
 def test_what_needs_an_order_refuses_labels() -> None:
     for mechanism in (
-        lw.PrefixSums(),
-        lw.SumTree(),
-        lw.HistogramQuery(2),
-        lw.PolynomialProjection(2),
-        lw.AdaptiveQuantiles(),
-        lw.MatchingPursuit(1, atoms=2),
-        lw.RunningPrefixSums(2),
+        lw.mechanisms.PrefixSums(),
+        lw.mechanisms.SumTree(),
+        lw.mechanisms.HistogramQuery(2),
+        lw.mechanisms.PolynomialProjection(2),
+        lw.mechanisms.AdaptiveQuantiles(),
+        lw.mechanisms.MatchingPursuit(1, atoms=2),
+        lw.mechanisms.RunningPrefixSums(2),
     ):
         with pytest.raises(ArgumentError, match="use label-counts"):
             published(mechanism=mechanism)
@@ -117,7 +117,7 @@ def test_numbers_may_be_released_one_by_one() -> None:
         lw.Integers(0, 9),
         neighbors="replace-one",
         epsilon=1,
-        mechanism=lw.LabelCounts(),
+        mechanism=lw.mechanisms.LabelCounts(),
         rng=lw.seeded(1),
     ).distribution
     assert made.cdf(3) == pytest.approx(0.9, abs=0.02)
@@ -125,5 +125,5 @@ def test_numbers_may_be_released_one_by_one() -> None:
 
 def test_too_many_labels() -> None:
     with pytest.raises(ArgumentError, match="at most 1048576"):
-        lw.LabelCounts().check(for_curator(lw.Categories(MOST_SYMBOLS)))
-    lw.LabelCounts().check(for_curator(lw.Categories(MOST_SYMBOLS - 1)))
+        lw.mechanisms.LabelCounts().check(for_curator(lw.Categories(MOST_SYMBOLS)))
+    lw.mechanisms.LabelCounts().check(for_curator(lw.Categories(MOST_SYMBOLS - 1)))

@@ -9,6 +9,7 @@ from scipy import stats
 
 from lapwing.decoders.releases.curve_sum import CurveSum
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.distances import kolmogorov_smirnov
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.dictionaries import UNIT, Dictionary
 from lapwing.linear.function_families import legendre, normal_curves, orthonormal, splines
@@ -20,7 +21,6 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import iterate, seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
-from lapwing.results.distances import kolmogorov_smirnov
 from lapwing.results.distribution import Distribution
 from lapwing.survey.publication import release_from_document
 from tests.false_alarms import accepts, multinomial_tail

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing import ExactCounts, Guarantee, HistogramQuery, Interval, LedgerFile, seeded
+from lapwing import Guarantee, Interval, seeded
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError
+from lapwing.mechanisms import HistogramQuery
 from lapwing.mechanisms.private_bounds import (
     LARGEST,
     SCALES,
@@ -23,7 +24,9 @@ from lapwing.mechanisms.private_bounds import (
     private_bounds,
     steps_of,
 )
+from lapwing.privacy import LedgerFile
 from lapwing.privacy.integer_noise import Noise
+from lapwing.protocol import ExactCounts
 from tests.false_alarms import accepts, binomial_tail
 from tests.mistaken import mistaken
 

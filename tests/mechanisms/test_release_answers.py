@@ -8,15 +8,13 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from lapwing import (
+from lapwing import Interval, release, seeded
+from lapwing.mechanisms import (
     HistogramQuery,
-    Interval,
     MatchingPursuit,
     PolynomialProjection,
     PrefixSums,
     SumTree,
-    release,
-    seeded,
 )
 from tests.false_alarms import accepts, multinomial_tail
 

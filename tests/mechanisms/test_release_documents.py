@@ -11,8 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import ExactCounts, HistogramQuery, Interval, PrefixSums, Promise, SumTree, seeded
+from lapwing import Interval, seeded
 from lapwing.errors import ArgumentError, FormatError, MismatchError
+from lapwing.mechanisms import HistogramQuery, PrefixSums, SumTree
+from lapwing.privacy import Promise
+from lapwing.protocol import ExactCounts
 from lapwing.protocol.release import Release
 from lapwing.survey.publication import release_from_document
 

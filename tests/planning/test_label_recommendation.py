@@ -33,7 +33,7 @@ def simulated(option: Option, law: np.ndarray, users: int, repeats: int) -> dict
     for seed in range(repeats):
         counts = rng.multinomial(users, law)
         tally: Any = lw.simulate(randomizer, counts, rng=seed)
-        if isinstance(tally, lw.TallyLog):
+        if isinstance(tally, lw.tallies.TallyLog):
             tally = randomizer.counts(tally)
         gap = np.abs(decoder.decode(randomizer.channel, tally).mass - counts / users)
         l1.append(gap.sum())
@@ -142,11 +142,11 @@ def test_a_share_of_the_detectable_size_is_found() -> None:
     counts = np.zeros(120, dtype=np.int64)
     counts[7] = round(share * 20_000)
     counts[0] = 20_000 - counts[7]
-    selection = lw.HeavyHitterSelection()
+    selection = lw.decoders.HeavyHitterSelection()
     found = 0
     for seed in range(200):
         tally = lw.simulate(option.randomizer, counts, rng=seed)
-        assert isinstance(tally, lw.CountTally)
+        assert isinstance(tally, lw.tallies.CountTally)
         found += 7 in selection.decode(option.randomizer.channel, tally).values
     # A binomial of 200 with .95 is below 178 once in 10,000; a share half as large is missed.
     assert found >= 178
@@ -180,7 +180,7 @@ def test_where_a_byte_is_all_there_is_reports_are_compressed() -> None:
     domain = lw.Categories(1000)
     found = lw.recommend(domain, report_bytes=1, **UNLIMITED)
     assert found.randomizer.name == "compressive-privatization" and found.report_bytes == 1
-    assert isinstance(found.decoder, lw.SparseRecovery)
+    assert isinstance(found.decoder, lw.decoders.SparseRecovery)
     assert set(found.expected_error) == {"l1", "mean_squared_error", "detectable_share"}
     # Cross-talk does not fall with the people: nobody who may send more is told to compress.
     free = lw.recommend(domain, **UNLIMITED)
@@ -219,7 +219,7 @@ def test_equal_deviations_go_to_the_cheaper() -> None:
 def test_huge_domains() -> None:
     found = lw.recommend(lw.Categories(2**32), epsilon=2, users=1_000_000)
     assert found.randomizer.name == "linear-hashing"
-    assert isinstance(found.decoder, lw.ExhaustiveScan)
+    assert isinstance(found.decoder, lw.decoders.ExhaustiveScan)
     share = found.expected_error["detectable_share"].typical
     # Threshold 6.7 standard deviations of .000851, and 1.64 more.
     assert share == pytest.approx((6.74 + 1.645) * 0.851e-3, rel=0.01)

@@ -25,11 +25,13 @@ def test_noise_is_as_large_as_was_forecast(promise: dict[str, Any]) -> None:
     # Noise of tens of people, so that whole numbers are nearly continuous.
     # 1000 releases: single shares, and all ten at once, within what was said for 95 %. Fewer or
     # more than binomial at a false alarm of 1e-6 are found, and so is twice or half the forecast.
-    error = lw.expected_label_release_error(LABELS, users=int(HELD.sum()), **promise)
-    summary = lw.ExactCounts(lw.Categories(9, missing="category"), HELD)
+    error = lw.planning.expected_label_release_error(LABELS, users=int(HELD.sum()), **promise)
+    summary = lw.protocol.ExactCounts(lw.Categories(9, missing="category"), HELD)
     drawn = np.array(
         [
-            lw.LabelCounts().release(summary, lw.Promise(**promise), rng=lw.seeded(seed)).answers
+            lw.mechanisms.LabelCounts()
+            .release(summary, lw.privacy.Promise(**promise), rng=lw.seeded(seed))
+            .answers
             for seed in range(1000)
         ]
     )
@@ -48,9 +50,11 @@ def test_noise_is_as_large_as_was_forecast(promise: dict[str, Any]) -> None:
 
 
 def test_of_segments_the_forecast_is_of_all_cells() -> None:
-    table = lw.Segmented(lw.Categories(9), ["a", "b"])
+    table = lw.protocol.Segmented(lw.Categories(9), ["a", "b"])
     many, few = (
-        lw.expected_label_release_error(domain, users=100, neighbors="replace-one", epsilon=1)
+        lw.planning.expected_label_release_error(
+            domain, users=100, neighbors="replace-one", epsilon=1
+        )
         for domain in (table, LABELS)
     )
     assert many.one == few.one and many.every > few.every
@@ -59,7 +63,7 @@ def test_of_segments_the_forecast_is_of_all_cells() -> None:
 def test_what_a_release_would_refuse_is_refused() -> None:
     for domain, users in ((lw.Integers(0, 9), 10), (LABELS, 0), (LABELS, True), (LABELS, 1.5)):
         with pytest.raises(ArgumentError):
-            lw.expected_label_release_error(
+            lw.planning.expected_label_release_error(
                 domain,
                 users=users,  # type: ignore[arg-type]
                 neighbors="replace-one",

@@ -33,7 +33,7 @@ error of 5 % (single errors vary by 40 %), the table's cells together about 5 %,
 few: 30 % is three to four of these together, while a table of half the errors is off by 100 %."""
 
 
-def simulated(found: lw.Recommendation, users: int, *, distance: str) -> float:
+def simulated(found: lw.planning.Recommendation, users: int, *, distance: str) -> float:
     """Return the mean error of a recommendation over fresh columns of all kinds."""
     randomizer = found.randomizer
     errors = simulated_errors(
@@ -47,7 +47,7 @@ def simulated(found: lw.Recommendation, users: int, *, distance: str) -> float:
     return ExpectedError.of_repeats(errors[distance]).typical
 
 
-def enough(found: lw.Recommendation, target: float, *, distance: str) -> bool:
+def enough(found: lw.planning.Recommendation, target: float, *, distance: str) -> bool:
     """Return whether the answered people reach the target, and half of them do not."""
     whole = simulated(found, found.users, distance=distance)
     half = simulated(found, found.users // 2, distance=distance)

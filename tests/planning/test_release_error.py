@@ -7,25 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
+from lapwing import Interval, release, seeded
+from lapwing.decoders import StepPursuit
+from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.linear.operators.stacked import dense
+from lapwing.mechanisms import (
     AdaptiveQuantiles,
-    ExactCounts,
     HistogramQuery,
-    Interval,
     MatchingPursuit,
     PolynomialProjection,
     PrefixSums,
     RunningPrefixSums,
-    StepPursuit,
     SumTree,
-    release,
-    seeded,
 )
-from lapwing.errors import ArgumentError, PrivacyError
-from lapwing.linear.operators.stacked import dense
 from lapwing.planning.reference_columns import reference_column
 from lapwing.planning.release_error import expected_release_error
 from lapwing.privacy.promise import Promise
+from lapwing.protocol import ExactCounts
 from lapwing.survey.publication import decode_release
 
 DOMAIN = Interval(0, 1, bins=64)

@@ -11,17 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from lapwing import (
-    Channel,
-    LinearHashing,
-    LocalHashing,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    simulate,
-)
+from lapwing import LinearHashing, RandomizedResponse, simulate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import Block
 from lapwing.protocol.domains.categories import Categories
+from lapwing.randomizers import LocalHashing, OptimizedUnaryEncoding
 from tests.contracts.registered_decoders import mixed_channel
 from tests.false_alarms import REPEATS, accepts, binomial_tail, moments_tail
 

@@ -16,8 +16,9 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, LapwingWarning
+from lapwing.plugins import load
 from lapwing.privacy.guarantee import Certificate
-from lapwing.survey.registry import DECODERS, RANDOMIZERS, load_plugins
+from lapwing.survey.registry import DECODERS, RANDOMIZERS
 from lapwing.testing import check_decoder, check_randomizer
 from tests.plugins.installed import install, install_example
 
@@ -53,7 +54,7 @@ def _overwritten(randomizer: Any, threshold: int) -> Any:
 
 
 def test_a_survey_of_somebody_elses_randomizer_is_asked_stored_and_decoded(site: Path) -> None:
-    assert load_plugins() == ["own-or-any", "clipped-inverse"]
+    assert load() == ["own-or-any", "clipped-inverse"]
     survey = lw.Survey("colors", _example())
     again = lw.Survey.from_json(survey.to_json())
     assert again == survey and again.fingerprint == survey.fingerprint
@@ -70,7 +71,7 @@ def test_a_survey_of_somebody_elses_randomizer_is_asked_stored_and_decoded(site:
 
 
 def test_its_randomizer_and_decoder_keep_the_contracts(site: Path) -> None:
-    load_plugins()
+    load()
     for epsilon in (0.1, 1, 4):
         made = _example(epsilon)
         check_randomizer(made, loosened=_overwritten(made, made.threshold + 1), reports=50_000)
@@ -119,7 +120,9 @@ def _other_law(made: Any) -> Any:
 def _other_channel(made: Any) -> Any:
     """Return it with the channel of 1.1 epsilon."""
     changed, other = replace(made), replace(made, epsilon=made.epsilon * Fraction(11, 10))
-    channel = lw.Channel(made.domain, other.channel.blocks, made.fingerprint, made.guarantee)
+    channel = lw.protocol.Channel(
+        made.domain, other.channel.blocks, made.fingerprint, made.guarantee
+    )
     changed.__dict__["channel"] = channel
     return changed
 
@@ -145,13 +148,13 @@ def _float_draw(made: Any) -> Any:
 def test_a_randomizer_that_is_wrong_on_purpose_is_rejected(
     site: Path, wrong: Any, message: str
 ) -> None:
-    load_plugins()
+    load()
     with pytest.raises(AssertionError, match=message):
         check_randomizer(wrong(_example()))
 
 
 def test_thresholds_that_could_be_larger_are_seen(site: Path) -> None:
-    load_plugins()
+    load()
     made = _example()
     with pytest.raises(AssertionError, match="they could be larger"):
         check_randomizer(made, loosened=_overwritten(made, made.threshold - 1), reports=1000)
@@ -207,7 +210,7 @@ class _Elsewhere(_Shifted):
     ],
 )
 def test_a_survey_passes_no_wrong_answer_on(site: Path, wrong: Any, message: str) -> None:
-    load_plugins()
+    load()
     survey = lw.Survey("colors", _example())
     tally = survey.tally(survey.randomize(["red"] * 9, rng=lw.seeded(1)))
     with pytest.raises(ArgumentError, match=message):
@@ -225,13 +228,13 @@ def test_a_survey_passes_no_wrong_answer_on(site: Path, wrong: Any, message: str
 def test_a_decoder_that_is_wrong_on_purpose_is_rejected(
     site: Path, wrong: Any, message: str
 ) -> None:
-    load_plugins()
+    load()
     with pytest.raises(AssertionError, match=message):
         check_decoder(wrong(DECODERS["clipped-inverse"]()), _example().channel)
 
 
 def test_a_document_loads_no_package(site: Path) -> None:
-    load_plugins()
+    load()
     text = lw.Survey("colors", _example()).to_json()
     (site / "survey.json").write_text(text)
     code = (
@@ -240,7 +243,7 @@ def test_a_document_loads_no_package(site: Path) -> None:
         "try: Survey.read('survey.json')\n"
         "except FormatError as error: print(error)\n"
         "assert 'lapwing_example' not in sys.modules\n"
-        "from lapwing import load_plugins; load_plugins()\n"
+        "from lapwing.plugins import load; load()\n"
         "print(Survey.read('survey.json').randomizer.name)\n"
     )
     root = Path(lw.__file__).parents[1]
@@ -283,7 +286,7 @@ def test_one_that_fails_is_named_and_does_not_stop_the_others(site: Path) -> Non
     }
     install(site, "others-failing", groups)
     with pytest.warns(LapwingWarning) as caught:
-        loaded = load_plugins()
+        loaded = load()
     assert sorted(loaded) == ["clipped-inverse", "own-or-any"]
     said = sorted(str(warning.message) for warning in caught)
     assert len(said) == 6 and all("of others-failing cannot be used" in each for each in said)
@@ -300,18 +303,18 @@ def test_one_that_fails_is_named_and_does_not_stop_the_others(site: Path) -> Non
 
 
 def test_one_that_takes_the_name_of_ours_is_refused(site: Path) -> None:
-    load_plugins()
+    load()
     taker = type("Taker", (type(_example()),), {"name": "square-wave"})
     taker.__annotations__ = {}
     with pytest.raises(ArgumentError, match="frozen dataclass"):
-        lw.register(taker)
+        lw.plugins.register(taker)
     with pytest.raises(ArgumentError, match="'square-wave' is the name of a randomizer of lapwing"):
-        lw.register(dataclass(frozen=True)(taker))
+        lw.plugins.register(dataclass(frozen=True)(taker))
     assert RANDOMIZERS["square-wave"] is lw.SquareWave
 
 
 def test_without_the_package_its_survey_is_refused_by_name(site: Path) -> None:
-    load_plugins()
+    load()
     text = lw.Survey("colors", _example()).to_json()
     RANDOMIZERS._registered.clear()
     with pytest.raises(FormatError, match=r"got 'own-or-any'"):

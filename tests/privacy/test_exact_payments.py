@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing import Guarantee, Interval, Ledger, Promise
+from lapwing import Guarantee, Interval, Ledger
 from lapwing.errors import ArgumentError, BudgetError, FormatError, PrivacyError
 from lapwing.mechanisms.matching_pursuit import MatchingPursuit
+from lapwing.privacy import Promise
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
 from lapwing.privacy.ledger import SLACK, Entry

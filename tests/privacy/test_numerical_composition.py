@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from lapwing import Guarantee, Ledger, LedgerFile
+from lapwing import Guarantee, Ledger
 from lapwing.errors import BudgetError, FormatError, MissingExtraError, PrivacyError
+from lapwing.privacy import LedgerFile
 from lapwing.privacy.gaussian_dp import delta_above
 from lapwing.privacy.integer_noise import Noise, Sensitivity
 from lapwing.privacy.numerical_composition import tight_epsilon

@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing import ExactCounts, Interval, PrefixSums, Promise, seeded
+from lapwing import Interval, seeded
 from lapwing.errors import PrivacyError
+from lapwing.mechanisms import PrefixSums
+from lapwing.privacy import Promise
 from lapwing.privacy.integer_noise import SMOOTHING, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import concentrated_epsilon
+from lapwing.protocol import ExactCounts
 from lapwing.survey.publication import decode_release, release_from_document
 from tests.false_alarms import accepts, multinomial_tail
 

@@ -12,16 +12,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from lapwing import (
-    Categories,
-    HadamardResponse,
-    LinearHashing,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    Rappor,
-    SubsetSelection,
-    UnaryEncoding,
-)
+from lapwing import Categories, LinearHashing, RandomizedResponse, Rappor, SubsetSelection
 from lapwing.errors import PrivacyError
 from lapwing.linear.operators.stacked import dense
 from lapwing.privacy import shuffle_amplification
@@ -35,6 +26,7 @@ from lapwing.privacy.shuffle_amplification import (
     clones_delta,
     flagged_delta,
 )
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.testing.exact_law import exact_law
 from tests.mistaken import mistaken
 

@@ -126,7 +126,7 @@ def test_a_point_of_another_kind_is_refused(domain: Any, point: Any) -> None:
 @pytest.mark.parametrize("low", [60, "60", np.nan, np.inf])
 def test_a_range_is_refused_as_its_interval_is(low: Any) -> None:
     some = decoded(PLAIN, [50.0] * 500)
-    signed = lw.SignedEstimate(PLAIN, some.mass, 500)
+    signed = lw.results.SignedEstimate(PLAIN, some.mass, 500)
     both = some.difference(some)
     for ask in (
         some.probability,

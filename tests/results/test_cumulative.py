@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import integrate
 
-from lapwing import Cumulative
 from lapwing.errors import ArgumentError
+from lapwing.results import Cumulative
 
 STEADY = settings(deadline=None, max_examples=80, derandomize=True)
 

@@ -19,12 +19,12 @@ from lapwing import (
     Interval,
     LeastSquares,
     RandomizedResponse,
-    SignedEstimate,
     SquareWave,
     simulate,
 )
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.covariance import Covariance
+from lapwing.results import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
 DOMAIN = Interval(0, 1, bins=16)

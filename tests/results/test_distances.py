@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from lapwing import Cumulative, Distribution, Interval
-from lapwing.errors import ArgumentError, MismatchError
-from lapwing.results.distances import (
+from lapwing import Distribution, Interval
+from lapwing.distances import (
     decile_error,
     energy,
     kolmogorov_smirnov,
@@ -29,6 +28,8 @@ from lapwing.results.distances import (
     variance_error,
     wasserstein,
 )
+from lapwing.errors import ArgumentError, MismatchError
+from lapwing.results import Cumulative
 
 STEADY = settings(deadline=None, max_examples=80, derandomize=True)
 

@@ -39,7 +39,7 @@ def of_reports(domain: lw.Interval) -> Group:
         counts = np.bincount(domain.index(numbers.random(PEOPLE)), minlength=domain.size)
         tally = lw.simulate(randomizer, counts, rng=seed)
         signed = lw.LeastSquares(simplex=False).decode(randomizer.channel, tally)
-        assert isinstance(signed, lw.SignedEstimate)
+        assert isinstance(signed, lw.results.SignedEstimate)
         return signed.project("simplex")
 
     return group

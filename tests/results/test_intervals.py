@@ -19,21 +19,18 @@ from scipy import stats
 
 from lapwing import (
     Categories,
-    Cumulative,
     Distribution,
     Integers,
     Interval,
     LeastSquares,
     RandomizedResponse,
-    SignedEstimate,
     SquareWave,
-    kolmogorov_smirnov,
-    range_query_error,
     simulate,
-    wasserstein,
 )
+from lapwing.distances import kolmogorov_smirnov, range_query_error, wasserstein
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.covariance import Covariance
+from lapwing.results import Cumulative, SignedEstimate
 from lapwing.results.band import Band
 from lapwing.results.intervals import range_error_bounds
 from lapwing.results.uncertainty import Uncertainty, Variants

@@ -51,10 +51,10 @@ def test_the_interval_of_one_share_knows_the_tails_of_its_noise(level: float) ->
 
 def test_the_interval_of_a_range_is_as_long_as_the_band_is_wide_at_its_end() -> None:
     # A pure release of few bins: its band was wider than the interval of "at most x".
-    summary = lw.ExactCounts.of_values(np.arange(8000) % 100, lw.Interval(0, 100, bins=4))
-    promise = lw.Promise("replace-one", epsilon="0.1")
-    release = lw.SumTree().release(summary, promise, rng=lw.seeded(1))
-    found = lw.StepPursuit().decode(release.channel, release)
+    summary = lw.protocol.ExactCounts.of_values(np.arange(8000) % 100, lw.Interval(0, 100, bins=4))
+    promise = lw.privacy.Promise("replace-one", epsilon="0.1")
+    release = lw.mechanisms.SumTree().release(summary, promise, rng=lw.seeded(1))
+    found = lw.decoders.StepPursuit().decode(release.channel, release)
     band: Any = found.confidence_band(0.99)
     half = half_width(found.probability_interval(-math.inf, 50, level=0.99))
     assert half == pytest.approx((band.high[1] - band.low[1]) / 2, rel=0.06)

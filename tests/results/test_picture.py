@@ -15,12 +15,12 @@ from lapwing import (
     Interval,
     LeastSquares,
     RandomizedResponse,
-    SignedEstimate,
     simulate,
 )
 from lapwing.errors import DomainError
 from lapwing.linear.covariance import Covariance
 from lapwing.privacy.guarantee import Guarantee
+from lapwing.results import SignedEstimate
 from lapwing.results.band import Band
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Outline
 from lapwing.results.uncertainty import Uncertainty

@@ -10,18 +10,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing import (
-    Categories,
-    Distribution,
-    Interval,
-    OptimizedUnaryEncoding,
-    recommend,
-    simulate,
-)
+from lapwing import Categories, Distribution, Interval, recommend, simulate
 from lapwing.cli.commands.difference_command import difference_document
 from lapwing.cli.showing.answer import SHARE_LIMIT, answer_document
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results.band import kind_when_shown
 from lapwing.results.uncertainty import Uncertainty
 from lapwing.service.result_documents import Asked, result_document, result_table

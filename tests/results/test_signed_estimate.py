@@ -8,19 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from lapwing import (
-    Categories,
-    Integers,
-    Interval,
-    LeastSquares,
-    RandomizedResponse,
-    SignedEstimate,
-    energy,
-    kolmogorov_smirnov,
-    simulate,
-    wasserstein,
-)
+from lapwing import Categories, Integers, Interval, LeastSquares, RandomizedResponse, simulate
+from lapwing.distances import energy, kolmogorov_smirnov, wasserstein
 from lapwing.errors import ArgumentError, DomainError
+from lapwing.results import SignedEstimate
 
 STEADY = settings(deadline=None, max_examples=100, derandomize=True)
 

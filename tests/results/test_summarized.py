@@ -95,7 +95,7 @@ def test_another_result_is_another() -> None:
         "another error law": dataclasses.replace(result, uncertainty=other_law),
         "how": dataclasses.replace(result, made={}),
         "promise": dataclasses.replace(result, guarantee=None),
-        "class": lw.SignedEstimate(result.domain, result.mass, result.reports),
+        "class": lw.results.SignedEstimate(result.domain, result.mass, result.reports),
         "number": 1,
         "array": result.mass,
     }
@@ -106,7 +106,9 @@ def test_heavy_hitters_and_signed_estimates_are_equal_by_what_they_say() -> None
     assert hitters() == lw.HeavyHitters.from_json(hitters().to_json())
     assert hash(hitters()) == hash(hitters())
     domain = lw.Integers(0, 2)
-    signed = [lw.SignedEstimate(domain, np.array([1.5, -0.5, last]), 9) for last in (0, 0, 0.1)]
+    signed = [
+        lw.results.SignedEstimate(domain, np.array([1.5, -0.5, last]), 9) for last in (0, 0, 0.1)
+    ]
     assert signed[0] == signed[1] != signed[2]
 
 

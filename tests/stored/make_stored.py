@@ -18,54 +18,57 @@ from typing import Any
 import numpy as np
 
 from lapwing import (
-    AdaptiveQuantiles,
-    AffineSubsetSelection,
-    Candidates,
     Categories,
     CompressivePrivatization,
-    CountTally,
     Distribution,
-    ExactCounts,
-    GeneralWave,
     Guarantee,
-    HaarHadamard,
-    HadamardResponse,
     HashedStrings,
     HeavyHitters,
-    Hierarchical,
-    HistogramQuery,
     Integers,
     Interval,
-    LabelCounts,
     LeastSquares,
     Ledger,
     LinearHashing,
-    LocalHashing,
     MultiscaleWave,
-    OptimizedUnaryEncoding,
-    Piecewise,
-    PrefixHashing,
-    PrefixSums,
-    Promise,
-    Publication,
     RandomizedResponse,
     Rappor,
-    RunningPrefixSums,
     SquareWave,
     SubsetSelection,
-    SumTree,
     Survey,
-    TallyLog,
-    UnaryEncoding,
     Watch,
-    Wavelet,
     decode_series,
     seeded,
     simulate,
 )
+from lapwing.decoders import Candidates
 from lapwing.errors import WeakAnswerWarning
+from lapwing.mechanisms import (
+    AdaptiveQuantiles,
+    HistogramQuery,
+    LabelCounts,
+    PrefixSums,
+    RunningPrefixSums,
+    SumTree,
+)
+from lapwing.privacy import Promise
+from lapwing.protocol import ExactCounts
 from lapwing.protocol.messages.report_file import Header, write
 from lapwing.protocol.release import Mechanism
+from lapwing.randomizers import (
+    AffineSubsetSelection,
+    GeneralWave,
+    HaarHadamard,
+    HadamardResponse,
+    Hierarchical,
+    LocalHashing,
+    OptimizedUnaryEncoding,
+    Piecewise,
+    PrefixHashing,
+    UnaryEncoding,
+    Wavelet,
+)
+from lapwing.survey import Publication
+from lapwing.tallies import CountTally, TallyLog
 
 FOLDER = Path(__file__).parent / "v1"
 

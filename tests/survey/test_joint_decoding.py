@@ -19,13 +19,13 @@ WAVE = lw.Survey("wait on", lw.SquareWave(LINE, 1))
 SHAPE = np.linspace(400, 20, 32).astype(np.int64)
 
 
-def told(survey: lw.Survey, counts: Any = SHAPE, *, seed: int = 1) -> lw.CountTally:
+def told(survey: lw.Survey, counts: Any = SHAPE, *, seed: int = 1) -> lw.tallies.CountTally:
     return lw.simulate(survey.randomizer, counts, rng=seed)
 
 
-def nobody(survey: lw.Survey) -> lw.CountTally:
+def nobody(survey: lw.Survey) -> lw.tallies.CountTally:
     blocks = [np.zeros(block.outputs, int) for block in survey.randomizer.channel.blocks]
-    return lw.CountTally(blocks, [0] * len(blocks), survey.randomizer.fingerprint)
+    return lw.tallies.CountTally(blocks, [0] * len(blocks), survey.randomizer.fingerprint)
 
 
 def test_one_survey_alone_is_what_it_decodes_to() -> None:
@@ -52,8 +52,8 @@ def test_two_tallies_of_one_survey_are_their_sum_in_any_order() -> None:
 
 def test_one_randomizer_is_decoded_as_it_is_alone() -> None:
     """Labels, trees: the prior of one kind and the consistency of the other are not lost."""
-    labels, tree = lw.Categories(range(40)), lw.Hierarchical(LINE, 2)
-    for randomizer in (lw.OptimizedUnaryEncoding(labels, 2), tree):
+    labels, tree = lw.Categories(range(40)), lw.randomizers.Hierarchical(LINE, 2)
+    for randomizer in (lw.randomizers.OptimizedUnaryEncoding(labels, 2), tree):
         size = randomizer.domain.size
         weeks = [lw.Survey(name, randomizer) for name in ("may", "june")]
         parts = [told(one, np.arange(size) * 20, seed=n) for n, one in enumerate(weeks)]
@@ -89,7 +89,7 @@ def test_tallies_of_one_randomizer_are_one_block_each() -> None:
 def test_what_is_alike_by_chance_is_not_the_same() -> None:
     coin = lw.RandomizedResponse(lw.Categories(["no", "yes"]), 1)
     first, second = lw.Survey("may", coin), lw.Survey("june", coin)
-    one = lw.CountTally([np.array([2, 1])], [3], coin.fingerprint)
+    one = lw.tallies.CountTally([np.array([2, 1])], [3], coin.fingerprint)
     marked = [dataclasses.replace(one, survey=each.fingerprint) for each in (first, second)]
     assert lw.decode_together([(first, marked[0]), (second, marked[1])]).reports == 6
     for given in ((marked[0], one), (one, marked[1]), (one, one)):
@@ -150,7 +150,7 @@ def test_decoders_by_name_and_labels() -> None:
     colors = lw.Categories(["red", "green", "blue"])
     asked = [
         lw.Survey("a", lw.RandomizedResponse(colors, 1)),
-        lw.Survey("b", lw.OptimizedUnaryEncoding(colors, 2)),
+        lw.Survey("b", lw.randomizers.OptimizedUnaryEncoding(colors, 2)),
     ]
     found = lw.decode_together([(one, told(one, np.array([6000, 3000, 1000]))) for one in asked])
     np.testing.assert_allclose(found.mass, [0.6, 0.3, 0.1], atol=0.05)
@@ -184,7 +184,7 @@ def test_many_labels_of_two_surveys_are_weighed_and_shrunk() -> None:
     np.testing.assert_allclose(1 / pooled.variance(nobody_there), sum(precisions))
     weighed = sum(weight * one.shares for weight, one in zip(precisions, apart, strict=True))
     np.testing.assert_allclose(pooled.shares, weighed / sum(precisions))
-    hashed = lw.Survey("c", lw.LocalHashing(labels, 1))
+    hashed = lw.Survey("c", lw.randomizers.LocalHashing(labels, 1))
     trees = lw.decode_together([(asked[0], tallies[0]), (hashed, told(hashed, people))])
     assert trees.reports == 2 * people.sum()
 

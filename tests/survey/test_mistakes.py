@@ -23,22 +23,22 @@ RESULT = SURVEY.decode(TALLY)
 RANDOM: dict[str, Any] = {
     "square-wave": lw.SquareWave(INCOME, epsilon=1),
     "multiscale-wave": lw.MultiscaleWave(INCOME, epsilon=1),
-    "general-wave": lw.GeneralWave(INCOME, epsilon=1, ratio=0.5),
-    "piecewise": lw.Piecewise(INCOME, epsilon=1),
-    "hierarchical": lw.Hierarchical(INCOME, epsilon=1),
-    "haar-hadamard": lw.HaarHadamard(INCOME, epsilon=1),
-    "wavelet": lw.Wavelet(INCOME, epsilon=1),
+    "general-wave": lw.randomizers.GeneralWave(INCOME, epsilon=1, ratio=0.5),
+    "piecewise": lw.randomizers.Piecewise(INCOME, epsilon=1),
+    "hierarchical": lw.randomizers.Hierarchical(INCOME, epsilon=1),
+    "haar-hadamard": lw.randomizers.HaarHadamard(INCOME, epsilon=1),
+    "wavelet": lw.randomizers.Wavelet(INCOME, epsilon=1),
     "randomized-response": lw.RandomizedResponse(COLORS, epsilon=1),
-    "unary-encoding": lw.UnaryEncoding(COLORS, epsilon=1),
-    "optimized-unary-encoding": lw.OptimizedUnaryEncoding(COLORS, epsilon=1),
+    "unary-encoding": lw.randomizers.UnaryEncoding(COLORS, epsilon=1),
+    "optimized-unary-encoding": lw.randomizers.OptimizedUnaryEncoding(COLORS, epsilon=1),
     "subset-selection": lw.SubsetSelection(COLORS, epsilon=1),
-    "affine-subset-selection": lw.AffineSubsetSelection(COLORS, epsilon=1),
-    "hadamard-response": lw.HadamardResponse(COLORS, epsilon=1),
+    "affine-subset-selection": lw.randomizers.AffineSubsetSelection(COLORS, epsilon=1),
+    "hadamard-response": lw.randomizers.HadamardResponse(COLORS, epsilon=1),
     "compressive-privatization": lw.CompressivePrivatization(COLORS, epsilon=1, sparsity=1),
     "rappor": lw.Rappor(COLORS, epsilon=1, lifetime=4),
-    "local-hashing": lw.LocalHashing(COLORS, epsilon=1),
+    "local-hashing": lw.randomizers.LocalHashing(COLORS, epsilon=1),
     "linear-hashing": lw.LinearHashing(lw.Categories(2**20), epsilon=1),
-    "prefix-hashing": lw.PrefixHashing(lw.Categories(2**20), epsilon=1),
+    "prefix-hashing": lw.randomizers.PrefixHashing(lw.Categories(2**20), epsilon=1),
 }
 
 
@@ -64,7 +64,7 @@ def test_what_is_tallied_are_reports(name: str, what: Any) -> None:
 
 def test_a_release_pays_nothing_for_a_seed(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
-    file = lw.LedgerFile(ledger)
+    file = lw.privacy.LedgerFile(ledger)
     file.create(lw.Guarantee(10, "1e-5", "replace-one", "central"))  # type: ignore[arg-type]
     before = ledger.read_bytes()
     promise: Any = {"epsilon": 1, "delta": 1e-6, "neighbors": "replace-one"}
@@ -120,11 +120,13 @@ def test_a_decoder_may_be_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "distance", [lw.wasserstein, lw.kolmogorov_smirnov, lw.energy], ids=lambda x: x.__name__
+    "distance",
+    [lw.distances.wasserstein, lw.distances.kolmogorov_smirnov, lw.distances.energy],
+    ids=lambda x: x.__name__,
 )
 def test_a_distance_from_raw_values(distance: Any) -> None:
     values = [20.0, 60.0, 60.0]
-    expected = distance(RESULT, lw.Cumulative.of_values(values))
+    expected = distance(RESULT, lw.results.Cumulative.of_values(values))
     assert distance(RESULT, values) == distance(RESULT, np.array(values)) == expected
     assert distance(values, RESULT) == pytest.approx(expected)
     assert distance(values, values) == 0
@@ -138,8 +140,8 @@ def test_a_distance_from_raw_values(distance: Any) -> None:
 def test_raw_values_are_in_the_unit_of_the_other() -> None:
     day = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day")
     early = lw.Distribution.of_values(["06:00"], day)
-    assert lw.wasserstein(early, ["08:30"]) == pytest.approx(2 * 3600)
-    assert lw.wasserstein(["08:30"], early) == pytest.approx(2 * 3600)
+    assert lw.distances.wasserstein(early, ["08:30"]) == pytest.approx(2 * 3600)
+    assert lw.distances.wasserstein(["08:30"], early) == pytest.approx(2 * 3600)
 
 
 def test_numbers_that_are_none() -> None:

@@ -30,12 +30,12 @@ LABELS = Categories(8)
 WAVE = SquareWave(Interval(0, 1, bins=8), EPSILON)
 
 
-def counts() -> lw.CountTally:
+def counts() -> lw.tallies.CountTally:
     response = RandomizedResponse(LABELS, EPSILON)
     return response.tally(response.randomize([1] * 50, rng=seeded(1)))
 
 
-def log() -> lw.TallyLog:
+def log() -> lw.tallies.TallyLog:
     hashing = LinearHashing(LABELS, EPSILON)
     return hashing.tally(hashing.randomize([1] * 50, rng=seeded(1)))
 
@@ -68,7 +68,7 @@ def test_every_decoder_says_what_it_reads() -> None:
 def test_a_log_is_counted_for_a_decoder_of_counts(hashing: lw.Randomizer) -> None:
     survey = Survey("label", hashing)
     collected = survey.tally(survey.randomize([1] * 600 + [2] * 300, rng=seeded(1)))
-    assert isinstance(collected, lw.TallyLog)
+    assert isinstance(collected, lw.tallies.TallyLog)
     counted = hashing.channel_for(collected).counts(collected)
     assert counted.kind == "counts"
     assert counted.survey == survey.fingerprint

@@ -14,8 +14,9 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.plugins import register
 from lapwing.survey import registry
-from lapwing.survey.registry import DECODERS, MECHANISMS, RANDOMIZERS, register
+from lapwing.survey.registry import DECODERS, MECHANISMS, RANDOMIZERS
 from tests.test_import import modules_after
 
 TABLES = [RANDOMIZERS, DECODERS, MECHANISMS]
@@ -200,7 +201,7 @@ def test_an_unknown_class_names_what_exists_and_what_comes_close() -> None:
         lw.Survey.from_document(_document("squarewave"))
     message = str(caught.value)
     assert "did you mean square-wave?" in message and "unary-encoding" in message
-    assert "load_plugins() makes those of other packages known" in message
+    assert "lapwing.plugins.load() makes those of other packages known" in message
     with pytest.raises(FormatError) as caught:
         lw.Survey.from_document(_document("q" * 10**6))
     assert "did you mean" not in str(caught.value) and len(str(caught.value)) < 600

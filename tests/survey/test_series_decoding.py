@@ -48,10 +48,12 @@ def pairs(counts: list[np.ndarray], survey: lw.Survey = SURVEY) -> list[Any]:
     ]
 
 
-def nobody() -> lw.CountTally:
+def nobody() -> lw.tallies.CountTally:
     """The tally of a week in which nobody reported."""
     usual = lw.simulate(SURVEY.randomizer, np.ones(BINS, int), rng=1)
-    return lw.CountTally([np.zeros_like(block) for block in usual.blocks], [0], usual.fingerprint)
+    return lw.tallies.CountTally(
+        [np.zeros_like(block) for block in usual.blocks], [0], usual.fingerprint
+    )
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +154,7 @@ def test_so_far_knows_nothing_of_later_weeks(jumped: Any) -> None:
 
 
 def test_labels_so_far_know_nothing_of_later_weeks() -> None:
-    survey = lw.Survey("app", lw.OptimizedUnaryEncoding(lw.Categories(6), 1))
+    survey = lw.Survey("app", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(6), 1))
     shares = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
     weeks = pairs(counted([shares] * 4 + [shares[::-1]] * 3, people=4000), survey)
     weeks[1] = None
@@ -165,7 +167,7 @@ def test_labels_so_far_know_nothing_of_later_weeks() -> None:
 
 
 def test_weeks_may_differ_in_people_survey_and_epsilon() -> None:
-    other = lw.Survey("wait, again", lw.OptimizedUnaryEncoding(DOMAIN, 2))
+    other = lw.Survey("wait, again", lw.randomizers.OptimizedUnaryEncoding(DOMAIN, 2))
     counts = counted([BEFORE] * 4, people=3000)
     weeks = [*pairs(counts[:2]), *pairs(counted([BEFORE] * 2, people=30_000, seed=5), other)]
     series = lw.decode_series(weeks)
@@ -184,7 +186,7 @@ def test_releases_are_weeks_too_and_those_that_are_not_sums_are_refused() -> Non
     series = lw.decode_series(published)
     assert [change.week for change in series.changes] == [4]
     truth = lw.Distribution.of_values(values[0], DOMAIN)
-    assert lw.kolmogorov_smirnov(answer(series, 0), truth) < 0.02
+    assert lw.distances.kolmogorov_smirnov(answer(series, 0), truth) < 0.02
     adaptive = lw.release(values[0], DOMAIN, rng=seeded(1), mechanism="adaptive-quantiles", **asked)
     with pytest.raises(UnsupportedChannelError, match="answers are not sums"):
         lw.decode_series([adaptive])
@@ -194,7 +196,7 @@ def test_releases_are_weeks_too_and_those_that_are_not_sums_are_refused() -> Non
 
 def test_labels_are_decoded_together() -> None:
     labels = [f"L{number}" for number in range(30)]
-    survey = lw.Survey("app", lw.OptimizedUnaryEncoding(lw.Categories(labels), 1))
+    survey = lw.Survey("app", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(labels), 1))
     shares = np.r_[0.3, 0.2, 0.1, np.full(27, 0.4 / 27)]
     moved = shares.copy()
     moved[[0, 5]] += [-0.1, 0.1]

@@ -18,25 +18,24 @@ from hypothesis import strategies as st
 from lapwing import (
     Categories,
     CompressivePrivatization,
-    CountTally,
     Distribution,
     ExpectationMaximization,
     Integers,
     Interval,
     LapwingError,
     LeastSquares,
-    OptimizedUnaryEncoding,
     RandomizedResponse,
-    SignedEstimate,
     SquareWave,
     Survey,
-    UnaryEncoding,
     recommend,
     seeded,
 )
 from lapwing.documents import canonical, fingerprint
 from lapwing.errors import ArgumentError, FormatError, MismatchError, WeakAnswerWarning
 from lapwing.planning.recommendation import recommended_decoder
+from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.results import SignedEstimate
+from lapwing.tallies import CountTally
 from tests.damaged_documents import damaged, junk
 
 STEADY = settings(deadline=None, max_examples=80, derandomize=True)

@@ -78,14 +78,16 @@ def test_detail_that_is_not_watched_is_no_change_under_another_epsilon() -> None
 
 
 def test_labels_and_releases_are_watched() -> None:
-    labels = lw.Survey("app", lw.OptimizedUnaryEncoding(lw.Categories(list("abcdef")), 1))
+    labels = lw.Survey(
+        "app", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(list("abcdef")), 1)
+    )
     shares = np.array([0.4, 0.2, 0.1, 0.1, 0.1, 0.1])
     weeks = pairs(counted([shares] * 3 + [shares[::-1]] * 2), labels)
     _, noticed = looked(weeks)
     (change,) = [found.change for found in noticed if found.change is not None]
     assert change.week == "4"
     assert "more f" in change.shift.in_words(labels.randomizer.domain)
-    many = lw.Survey("many", lw.OptimizedUnaryEncoding(lw.Categories(100), 1))
+    many = lw.Survey("many", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(100), 1))
     with pytest.raises(ArgumentError, match="64 labels at most"):
         lw.Watch().look(*pairs([np.full(100, 50)], many))
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lapwing import AffineSubsetSelection, Categories, Integers, MultiscaleWave, Survey
+from lapwing import Categories, Integers, MultiscaleWave, Survey
+from lapwing.randomizers import AffineSubsetSelection
 
 SETS = Survey("browser", AffineSubsetSelection(Categories(11), 1))
 

@@ -16,29 +16,31 @@ from typing import Any
 from lapwing import (
     Categories,
     CompressivePrivatization,
-    GeneralWave,
-    HaarHadamard,
-    HadamardResponse,
     HashedStrings,
-    Hierarchical,
     Integers,
     Interval,
     LinearHashing,
-    LocalHashing,
     MultiscaleWave,
-    OptimizedUnaryEncoding,
-    Piecewise,
-    PrefixHashing,
     RandomizedResponse,
     Rappor,
     SquareWave,
     SubsetSelection,
     Survey,
-    UnaryEncoding,
-    Wavelet,
 )
 from lapwing.errors import DomainError
 from lapwing.privacy.sampling.randomness import iterate, seeded
+from lapwing.randomizers import (
+    GeneralWave,
+    HaarHadamard,
+    HadamardResponse,
+    Hierarchical,
+    LocalHashing,
+    OptimizedUnaryEncoding,
+    Piecewise,
+    PrefixHashing,
+    UnaryEncoding,
+    Wavelet,
+)
 from tests.vectors.affine_vectors import BAD_NAMES, BIT_LADDER, NAMED
 from tests.vectors.bad_answers import bad_answers
 from tests.vectors.batch_vectors import batches

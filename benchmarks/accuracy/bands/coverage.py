@@ -41,7 +41,7 @@ BANDS = [
 CHANNELS: dict[str, tuple[Callable[..., Randomizer], Decoder]] = {
     "square wave": (lw.SquareWave, lw.ExpectationMaximization(smoothed=True)),
     "GRR": (lw.RandomizedResponse, lw.LeastSquares()),
-    "OUE": (lw.OptimizedUnaryEncoding, lw.LeastSquares()),
+    "OUE": (lw.randomizers.OptimizedUnaryEncoding, lw.LeastSquares()),
 }
 """Each with the decoder of its paper, whose curve is looked for in the band."""
 

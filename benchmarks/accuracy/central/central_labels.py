@@ -71,7 +71,7 @@ def compared(
 ) -> dict[str, Any]:
     """Return deviations of counts, and errors of the answers to the same people in each repeat."""
     domain = lw.Categories(shares.size, missing="category")
-    promise = lw.Promise("replace-one", epsilon=epsilon, delta=delta)
+    promise = lw.privacy.Promise("replace-one", epsilon=epsilon, delta=delta)
     theirs, mechanism = opendp_counts(float(epsilon), float(delta))
     kept: dict[str, list[tuple[float, float]]] = {}
     for repeat in range(repeats):
@@ -79,11 +79,11 @@ def compared(
         counts = np.append(drawn, 0)
         noisy = np.maximum(mechanism(counts.tolist()), 0)
         answers = {"OpenDP": noisy / max(1, noisy.sum())}
-        release = lw.LabelCounts().release(
-            lw.ExactCounts(domain, counts), promise, rng=lw.seeded(repeat)
+        release = lw.mechanisms.LabelCounts().release(
+            lw.protocol.ExactCounts(domain, counts), promise, rng=lw.seeded(repeat)
         )
         for name, sparse in (("nearest", False), ("default", None)):
-            decoder = lw.LabelShares(sparse=sparse, band=False)
+            decoder = lw.decoders.LabelShares(sparse=sparse, band=False)
             answers[name] = decoder.decode(release.channel, release).mass
         for name, answer in answers.items():
             kept.setdefault(name, []).append(errors(answer, counts / people))

@@ -50,17 +50,17 @@ DECODERS: dict[str, Any] = {
         estimate="median", total="free", band=False
     ),
     "simplex projection": lw.LeastSquares(),
-    "threshold, rest dropped": lw.Threshold(rest="drop", band=False),
-    "threshold, rest spread": lw.Threshold(band=False),
-    "threshold, projected": lw.Threshold(rest="project", band=False),
-    "false discovery .1, rest spread": lw.Threshold(
+    "threshold, rest dropped": lw.decoders.Threshold(rest="drop", band=False),
+    "threshold, rest spread": lw.decoders.Threshold(band=False),
+    "threshold, projected": lw.decoders.Threshold(rest="project", band=False),
+    "false discovery .1, rest spread": lw.decoders.Threshold(
         alpha=0.1, control="false-discovery", band=False
     ),
-    "false discovery .1, projected": lw.Threshold(
+    "false discovery .1, projected": lw.decoders.Threshold(
         alpha=0.1, control="false-discovery", rest="project", band=False
     ),
-    "norm-cut": lw.Normalization(method="norm-cut", band=False),
-    "clip and normalize": lw.Normalization(band=False),
+    "norm-cut": lw.decoders.Normalization(method="norm-cut", band=False),
+    "clip and normalize": lw.decoders.Normalization(band=False),
 }
 """All of them see the same tallies."""
 
@@ -85,7 +85,7 @@ def measure(
     *, repeats: int, size: int, epsilon: Any, people: Sequence[int], populations: Sequence[str]
 ) -> dict[str, Any]:
     """Return the errors of every decoder in every cell, and what the band covers."""
-    randomizer = lw.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
+    randomizer = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
     cells = []
     for number, name in enumerate(populations):
         law = population(name, size)

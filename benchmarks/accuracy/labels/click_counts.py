@@ -31,8 +31,8 @@ OURS, PROJECTION = "MixturePrior", "simplex projection"
 DECODERS: dict[str, Any] = {
     OURS: lw.MixturePrior(band=False),
     PROJECTION: lw.LeastSquares(),
-    "threshold, rest spread": lw.Threshold(band=False),
-    "unbiased": lw.Normalization(method="additive", band=False),
+    "threshold, rest spread": lw.decoders.Threshold(band=False),
+    "unbiased": lw.decoders.Normalization(method="additive", band=False),
 }
 
 _TOP = 50
@@ -62,7 +62,7 @@ def measure(
         held = counts / counts.sum()
         largest = np.argsort(-counts, kind="stable")[:_TOP]
         for epsilon in epsilons:
-            randomizer = lw.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
+            randomizer = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
             errors: dict[str, dict[str, list[float]]] = {
                 name: {"all": [], "largest": []} for name in DECODERS
             }

@@ -42,7 +42,7 @@ OURS, UNBIASED, PROJECTION = "MixturePrior", "unbiased", "simplex projection"
 DECODERS: dict[str, Any] = {
     OURS: lw.MixturePrior(band=False),
     PROJECTION: lw.LeastSquares(),
-    UNBIASED: lw.Normalization(method="additive", band=False),
+    UNBIASED: lw.decoders.Normalization(method="additive", band=False),
 }
 
 _TOP = 50
@@ -67,7 +67,7 @@ def measure(
         held = counts / counts.sum()
         largest = np.argsort(-counts, kind="stable")[:_TOP]
         for epsilon in epsilons:
-            randomizer = lw.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
+            randomizer = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
             errors: dict[str, dict[str, list[float]]] = {
                 name: {"all": [], "largest": []} for name in DECODERS
             }

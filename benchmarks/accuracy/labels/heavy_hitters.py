@@ -44,10 +44,10 @@ def measure(
     for epsilon in epsilons:
         domain = lw.Categories(2**bits)
         methods: dict[str, Any] = {
-            SCAN: (lw.LinearHashing(domain, epsilon), lw.ExhaustiveScan()),
+            SCAN: (lw.LinearHashing(domain, epsilon), lw.decoders.ExhaustiveScan()),
             EXTENSION: (
-                lw.PrefixHashing(domain, epsilon, prefixes=(max(bits - 6, 1), bits)),
-                lw.PrefixExtension(),
+                lw.randomizers.PrefixHashing(domain, epsilon, prefixes=(max(bits - 6, 1), bits)),
+                lw.decoders.PrefixExtension(),
             ),
         }
         runs: dict[str, list[dict[str, float]]] = {name: [] for name in methods}

@@ -37,8 +37,14 @@ HEADER = ("column", "ε", "W1, best", "W1, default")
 
 def papers_methods(people: int, bins: int) -> list[Method]:
     """Return the methods of the three papers on numerical domains; one adds our sums of masses."""
-    haar = Method(square_wave_figures.HAAR, lw.HaarHadamard, lw.TreeConsistency(band=False))
-    smooth = Method(GF3_DW, least_variance_randomizer, lw.GaussianSmoothing(sigma=3, wiener=True))
+    haar = Method(
+        square_wave_figures.HAAR,
+        lw.randomizers.HaarHadamard,
+        lw.decoders.TreeConsistency(band=False),
+    )
+    smooth = Method(
+        GF3_DW, least_variance_randomizer, lw.decoders.GaussianSmoothing(sigma=3, wiener=True)
+    )
     return [*wavelet_methods.league(people, bins), haar, smooth]
 
 

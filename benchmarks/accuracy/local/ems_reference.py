@@ -59,7 +59,7 @@ def _compare(epsilon: float, repeats: int, bins: int, *, smoothed: bool) -> dict
     for repeat in range(repeats):
         values = datasets.load("beta52", seed=repeat).values
         assert values is not None  # beta52 is a column of values
-        truth = lw.Cumulative.of_values(values)
+        truth = lw.results.Cumulative.of_values(values)
         tally = wave.tally(wave.randomize(values, rng=lw.seeded(repeat)))
         answer = decoder.decode(wave.channel, tally)
         counts = tally.blocks[0].astype(np.float64)
@@ -84,9 +84,9 @@ def _compare(epsilon: float, repeats: int, bins: int, *, smoothed: bool) -> dict
     }
 
 
-def _curve(mass: textbook.Vector) -> lw.Cumulative:
+def _curve(mass: textbook.Vector) -> lw.results.Cumulative:
     edges = np.arange(mass.size + 1) / mass.size
-    return lw.Cumulative(edges[:-1], edges[1:], mass)
+    return lw.results.Cumulative(edges[:-1], edges[1:], mass)
 
 
 def _ratios(ours: list[dict[str, float]], theirs: list[dict[str, float]]) -> dict[str, Any]:

@@ -133,9 +133,9 @@ def _errors(
             # Weak answers are part of the comparison.
             warnings.simplefilter("ignore", LapwingWarning)
             answer = method.decoder.decode(randomizer.channel, tally)
-        found["w1"].append(lw.wasserstein(answer, truth, grid=edges))
-        found["ks"].append(lw.kolmogorov_smirnov(answer, truth, grid=edges))
-        found["ks_own"].append(lw.kolmogorov_smirnov(answer, truth, grid=bins))
+        found["w1"].append(lw.distances.wasserstein(answer, truth, grid=edges))
+        found["ks"].append(lw.distances.kolmogorov_smirnov(answer, truth, grid=edges))
+        found["ks_own"].append(lw.distances.kolmogorov_smirnov(answer, truth, grid=bins))
     return found
 
 

@@ -39,11 +39,11 @@ METHODS = (
     Method("square wave, EM", lw.SquareWave, lw.ExpectationMaximization(band=False)),
     Method("square wave, EMS", lw.SquareWave, EMS),
     Method("square wave, LeastSquares", lw.SquareWave, lw.LeastSquares()),
-    Method("square wave, PenalizedLikelihood", lw.SquareWave, lw.PenalizedLikelihood()),
+    Method("square wave, PenalizedLikelihood", lw.SquareWave, lw.decoders.PenalizedLikelihood()),
     Method("GRR, LeastSquares", lw.RandomizedResponse, lw.LeastSquares()),
     Method("GRR, unbiased", lw.RandomizedResponse, UNBIASED),
-    Method("OUE, LeastSquares", lw.OptimizedUnaryEncoding, lw.LeastSquares()),
-    Method("OUE, unbiased", lw.OptimizedUnaryEncoding, UNBIASED),
+    Method("OUE, LeastSquares", lw.randomizers.OptimizedUnaryEncoding, lw.LeastSquares()),
+    Method("OUE, unbiased", lw.randomizers.OptimizedUnaryEncoding, UNBIASED),
 )
 """Compared on every column."""
 
@@ -83,12 +83,12 @@ def run(
     CDF of the people themselves.
     """
     found: dict[str, list[dict[str, float]]] = {method.name: [] for method in methods}
-    known: tuple[Column, lw.Cumulative] | None = None
+    known: tuple[Column, lw.results.Cumulative] | None = None
     for repeat in range(repeats):
         column = people(repeat)
         if known is None or known[0] is not column:
-            known = column, lw.Cumulative.of_values(column.values)
-        tallies: dict[str, lw.CountTally] = {}
+            known = column, lw.results.Cumulative.of_values(column.values)
+        tallies: dict[str, lw.tallies.CountTally] = {}
         for method in methods:
             domain = domain_of(column, method, bins=bins)
             randomizer = method.randomizer(domain, epsilon)

@@ -79,7 +79,7 @@ def errors(methods: Sequence[Method], crowd: Crowd, *, epsilon: float, repeats: 
     }
     found: Errors = {method.name: {figure: [] for figure in FIGURES} for method in methods}
     for repeat in range(repeats):
-        tallies: dict[str, lw.CountTally] = {}
+        tallies: dict[str, lw.tallies.CountTally] = {}
         for method in methods:
             randomizer = made[method.name]
             if randomizer.fingerprint not in tallies:
@@ -91,8 +91,8 @@ def errors(methods: Sequence[Method], crowd: Crowd, *, epsilon: float, repeats: 
                 warnings.simplefilter("ignore", LapwingWarning)
                 answer = method.decoder.decode(randomizer.channel, tallies[randomizer.fingerprint])
             kept = found[method.name]
-            kept["w1"].append(lw.wasserstein(answer, truth, grid=PAPER_GRID))
-            kept["ks"].append(lw.kolmogorov_smirnov(answer, truth, grid=PAPER_GRID))
+            kept["w1"].append(lw.distances.wasserstein(answer, truth, grid=PAPER_GRID))
+            kept["ks"].append(lw.distances.kolmogorov_smirnov(answer, truth, grid=PAPER_GRID))
     return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import lapwing as lw
 from benchmarks.summaries import summary
-from lapwing.results.distances import Curve
+from lapwing.distances import Curve
 
 FIGURES = {
     "w1": "W1 exact",
@@ -29,13 +29,13 @@ def scores(
 ) -> dict[str, float]:
     """Return the figures of one answer; `length` of the domain makes W1 a part of it."""
     found = {
-        "w1": lw.wasserstein(answer, truth) / length,
-        "ks": lw.kolmogorov_smirnov(answer, truth),
-        "w1_256": lw.wasserstein(answer, truth, grid=PAPER_GRID),
-        "ks_256": lw.kolmogorov_smirnov(answer, truth, grid=PAPER_GRID),
+        "w1": lw.distances.wasserstein(answer, truth) / length,
+        "ks": lw.distances.kolmogorov_smirnov(answer, truth),
+        "w1_256": lw.distances.wasserstein(answer, truth, grid=PAPER_GRID),
+        "ks_256": lw.distances.kolmogorov_smirnov(answer, truth, grid=PAPER_GRID),
     }
     if circular:
-        found[ON_A_CIRCLE] = lw.wasserstein(answer, truth, circular=True) / length
+        found[ON_A_CIRCLE] = lw.distances.wasserstein(answer, truth, circular=True) / length
     return found
 
 

@@ -135,8 +135,8 @@ def _errors(crowd: Crowd, asked: _Asked) -> Errors:
     }
 
     def keep(name: str, answer: lw.Distribution) -> None:
-        found[name]["w1"].append(lw.wasserstein(answer, truth, grid=256))
-        found[name]["ks"].append(lw.kolmogorov_smirnov(answer, truth, grid=256))
+        found[name]["w1"].append(lw.distances.wasserstein(answer, truth, grid=256))
+        found[name]["ks"].append(lw.distances.kolmogorov_smirnov(answer, truth, grid=256))
 
     for repeat in range(asked.repeats):
         cell = [crc32(crowd.name.encode()), round(1000 * asked.epsilon), asked.bins]

@@ -66,7 +66,7 @@ def interval(bins: int) -> lw.Interval:
     return lw.Interval(*UNIT, bins=bins)
 
 
-def truth(counts: CountVector) -> lw.Cumulative:
+def truth(counts: CountVector) -> lw.results.Cumulative:
     """Return the CDF of people known to so many bins."""
     return lw.Distribution.of_counts(counts, interval(counts.size)).cumulative
 

@@ -73,7 +73,7 @@ def compare(
         rng = stream(seed, population.name, bins, f"{epsilon:g}", repeat, *factors)
         counts = population.draw(bins, rng)
         target = known(counts)
-        tallies: dict[str, lw.CountTally] = {}
+        tallies: dict[str, lw.tallies.CountTally] = {}
         for method in methods:
             randomizer = made[method.name]
             if randomizer.fingerprint not in tallies:

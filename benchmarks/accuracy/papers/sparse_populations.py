@@ -75,7 +75,7 @@ POPULATIONS = {
 
 def drawn(
     randomizer: Randomizer, mass: Vector, people: NDArray[np.int64], rng: np.random.Generator
-) -> lw.CountTally:
+) -> lw.tallies.CountTally:
     """Return the tally of people drawn from a distribution, with the exact joint law.
 
     But for large subset selection: there the exact sweep takes symbols times members draws, some
@@ -92,7 +92,7 @@ def drawn(
     each, rest = divmod(missing, counts.size)
     counts += each
     counts[rng.permutation(counts.size)[:rest]] += 1
-    return lw.CountTally([np.clip(counts, 0, number)], [number], randomizer.fingerprint)
+    return lw.tallies.CountTally([np.clip(counts, 0, number)], [number], randomizer.fingerprint)
 
 
 def errors(estimate: Any, mass: Vector) -> tuple[float, float]:

@@ -73,7 +73,7 @@ def measure(
 
 
 def _simulated(
-    found: lw.Recommendation, users: int, columns: dict[str, Column], repeats: int
+    found: lw.planning.Recommendation, users: int, columns: dict[str, Column], repeats: int
 ) -> dict[str, ExpectedError]:
     errors = simulated_errors(
         found.randomizer,

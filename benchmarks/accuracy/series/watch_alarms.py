@@ -72,7 +72,9 @@ def _largest_evidence(
 
 def _survey(way: str, size: int, epsilon: float) -> lw.Survey:
     if way == "labels":
-        return lw.Survey("still", lw.OptimizedUnaryEncoding(lw.Categories(size), epsilon))
+        return lw.Survey(
+            "still", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(size), epsilon)
+        )
     domain = lw.Interval(0, 1, bins=size)
     kind = lw.MultiscaleWave if way == "multiscale-wave" else lw.SquareWave
     return lw.Survey("still", kind(domain, epsilon))

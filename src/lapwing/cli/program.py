@@ -98,12 +98,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _load_plugins() -> None:
     """Make classes of other installed packages known; say on stderr which of them cannot be."""
-    from lapwing.survey.registry import load_plugins  # all classes, so only for a command
+    from lapwing.plugins import load  # all classes, so only for a command
 
     # What they print while they are imported is no part of a command's JSON.
     with warnings.catch_warnings(record=True) as caught, redirect_stdout(sys.stderr):
         warnings.simplefilter("always", LapwingWarning)
-        load_plugins()
+        load()
     for warning in caught:
         complain(f"warning: {warning.message}")
 
@@ -161,7 +161,7 @@ def _sentence(error: Exception) -> str:
     where = f"{Path(last.filename).name}, line {last.lineno}, in {last.name}"
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
     modules = {frame.f_globals.get("__name__", "").partition(".")[0] for frame in frames}
-    from lapwing.survey.registry import packages_of_others
+    from lapwing.plugins import packages_of_others
 
     others = sorted(modules & packages_of_others())
     whose = f"the plug-in {others[0]}" if others else f"lapwing {version('lapwing')}"

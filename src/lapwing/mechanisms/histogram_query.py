@@ -80,7 +80,9 @@ class HistogramQuery(LinearMechanism):
 
     Examples
     --------
-    >>> from lapwing import Interval, Promise, ExactCounts
+    >>> from lapwing import Interval
+    >>> from lapwing.privacy import Promise
+    >>> from lapwing.protocol import ExactCounts
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=64))
     >>> release = HistogramQuery(4).release(

@@ -87,7 +87,9 @@ class LabelCounts(LinearMechanism):
 
     Examples
     --------
-    >>> from lapwing import Categories, Promise, ExactCounts
+    >>> from lapwing import Categories
+    >>> from lapwing.privacy import Promise
+    >>> from lapwing.protocol import ExactCounts
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = ExactCounts.of_values(["red"] * 600 + ["blue"] * 400, Categories(["red", "blue"]))
     >>> promise = Promise("replace-one", epsilon=1)

@@ -116,7 +116,9 @@ class PrefixSums(LinearMechanism):
 
     Examples
     --------
-    >>> from lapwing import Interval, Promise, ExactCounts
+    >>> from lapwing import Interval
+    >>> from lapwing.privacy import Promise
+    >>> from lapwing.protocol import ExactCounts
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> summary = ExactCounts.of_values(np.linspace(0, 1, 1000), Interval(0, 1, bins=16))
     >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.decoders.decoder import Decoder
+from lapwing.distances import kolmogorov_smirnov, wasserstein
 from lapwing.errors import LapwingWarning
 from lapwing.planning.reference_columns import KINDS, reference_column
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.randomizer import Randomizer
-from lapwing.results.distances import kolmogorov_smirnov, wasserstein
 from lapwing.results.distribution import Distribution
 
 Column = Callable[[int], NDArray[np.float64]]

@@ -1,1 +1,5 @@
 """What is promised and how it is kept: guarantees, composition, ledgers, exact noise."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,28 +1,17 @@
 """The methods that documents and commands may name; a class is imported when it is asked for.
 
-Ours stand in tables of texts. Somebody else's class comes in by :func:`register`, or from an
-installed package that offers it as an entry point, when the program asks for those
-(:func:`load_plugins`). What stands in a document never imports anything that is not here already.
+Ours stand in tables of strings. The classes of other packages come in by :mod:`lapwing.plugins`.
+Nothing that a document names is imported for it.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import re
-import warnings
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, TypeVar
+from typing import Any
 
 from lapwing.documents import nearest, quoted
-from lapwing.errors import ArgumentError, LapwingWarning
-
-Made = TypeVar("Made", bound=type[Any])
-
-_KEBAB = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-
-LONGEST_NAME = 60
+from lapwing.errors import ArgumentError
 
 
 class Registry(Mapping[str, type[Any]]):
@@ -108,22 +97,23 @@ class Registry(Mapping[str, type[Any]]):
         return isinstance(name, str) and self.get(name) is made
 
     def add(self, made: type[Any]) -> None:
-        """Take a class in; see :func:`register`."""
+        """Take a class in; see :func:`lapwing.plugins.register`."""
         name = made.name
         if name in self._homes:
             raise ArgumentError(
-                f"{name!r} is the name of a {self.kind} of lapwing; give {_place(made)} another"
+                f"{name!r} is the name of a {self.kind} of lapwing; give {place_of(made)} another"
             )
         known = self._registered.setdefault(name, made)
         # A cell of a notebook that runs again defines its class again.
-        if _place(known) != _place(made):
+        if place_of(known) != place_of(made):
             raise ArgumentError(
-                f"{name!r} is the name of {_place(known)} already; give {_place(made)} another"
+                f"{name!r} is the name of {place_of(known)} already; give {place_of(made)} another"
             )
         self._registered[name] = made
 
 
-def _place(made: type[Any]) -> str:
+def place_of(made: type[Any]) -> str:
+    """Return where a class is defined: the module and its name."""
     return f"{made.__module__}.{made.__qualname__}"
 
 
@@ -230,101 +220,3 @@ GROUPS = {
     "lapwing.mechanisms": MECHANISMS,
 }
 """The groups of entry points in which other packages offer their classes."""
-
-
-def _kind_of(made: Any) -> Registry | None:
-    return next((table for method, table in TELLING.items() if hasattr(made, method)), None)
-
-
-def register(made: Made) -> Made:
-    """Make a randomizer, decoder or mechanism known to documents and commands, by its name.
-
-    May be used as a decorator. It proves nothing: :mod:`lapwing.testing` does.
-
-    Parameters
-    ----------
-    made : class
-        A frozen dataclass with all that its protocol asks for.
-
-    Returns
-    -------
-    class
-        The same.
-
-    Raises
-    ------
-    ArgumentError
-        When it is none of the three, lacks something, or has the name of another.
-    """
-    table = _kind_of(made)
-    if table is None or not isinstance(made, type):
-        raise ArgumentError(
-            "what is registered must be the class of a randomizer, a decoder or a mechanism, got "
-            f"{getattr(made, '__qualname__', f'a {type(made).__name__}')}, which has none of "
-            f"{', '.join(TELLING)}"
-        )
-    parameters = getattr(made, "__dataclass_params__", None)
-    if parameters is None or not parameters.frozen or "__dataclass_params__" not in vars(made):
-        raise ArgumentError(f"{_place(made)} must be a frozen dataclass; its fields are its knobs")
-    offers = table.offers()
-    fields = {field.name for field in dataclasses.fields(made)}
-    absent = [name for name in sorted(offers - fields) if not hasattr(made, name)]
-    if absent:
-        raise ArgumentError(
-            f"a {table.kind} must have {', '.join(sorted(offers))}; {_place(made)} lacks "
-            f"{', '.join(absent)}"
-        )
-    if table is DECODERS:
-        from lapwing.decoders.decoder import check_reads  # Decoder itself was read just now
-
-        check_reads(made)
-    name: Any = getattr(made, "name", None)
-    if not isinstance(name, str) or len(name) > LONGEST_NAME or not _KEBAB.fullmatch(name):
-        raise ArgumentError(
-            f"the name of {_place(made)} must be words in small letters with hyphens, such as "
-            f"'square-wave', and of at most {LONGEST_NAME} characters, got {quoted(name)}"
-        )
-    table.add(made)
-    return made
-
-
-def packages_of_others() -> set[str]:
-    """Return the packages whose classes came in by :func:`register`."""
-    registered = [made for table in GROUPS.values() for made in table.registered()]
-    return {made.__module__.partition(".")[0] for made in registered}
-
-
-def load_plugins() -> list[str]:
-    """Register what installed packages offer, and return the names.
-
-    An installed package offers classes as entry points of the groups ``lapwing.randomizers``,
-    ``lapwing.decoders`` and ``lapwing.mechanisms``, each under the name that the class has. One
-    that cannot be loaded is named in a LapwingWarning, and the others are loaded all the same.
-    """
-    loaded, failed = [], []
-    installed = entry_points()
-    for group, table in GROUPS.items():
-        for entry in installed.select(group=group):
-            try:
-                _load(entry, table)
-                loaded.append(entry.name)
-            # Somebody else's code: whatever it raises is its failure, and must not be ours. Some
-            # modules end the program when something that they need is missing.
-            except (Exception, SystemExit) as error:
-                package = entry.dist.name if entry.dist is not None else "a package"
-                failed.append(
-                    f"the plug-in {entry.name!r} of {package} cannot be used: "
-                    f"{type(error).__name__}: {error}"
-                )
-    for message in failed:
-        warnings.warn(message, LapwingWarning, stacklevel=2)
-    return loaded
-
-
-def _load(entry: EntryPoint, table: Registry) -> None:
-    made = entry.load()
-    if getattr(made, "name", None) != entry.name:
-        raise ArgumentError(f"its class is named {quoted(getattr(made, 'name', None))}")
-    if _kind_of(made) is not table:
-        raise ArgumentError(f"it is no {table.kind}, and its group is for those")
-    register(made)

@@ -121,7 +121,8 @@ def decode_series(
     Notes
     -----
     Releases of a curator who adds new people to all earlier ones, round after round
-    (:class:`lapwing.RunningPrefixSums`), are no series of weeks: each is about everybody so far.
+    (:class:`lapwing.mechanisms.RunningPrefixSums`), are no series of weeks: each is about
+    everybody so far.
 
     Examples
     --------

@@ -9,13 +9,10 @@ import pytest
 
 from lapwing import (
     Categories,
-    CountTally,
     ExpectationMaximization,
     Interval,
-    OptimizedUnaryEncoding,
     RandomizedResponse,
     SquareWave,
-    UnaryEncoding,
     simulate,
 )
 from lapwing.decoders.deconvolution.channel_identification import (
@@ -29,7 +26,9 @@ from lapwing.linear.operators.stacked import dense
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection
+from lapwing.tallies import CountTally
 from tests.false_alarms import accepts, binomial_tail
 
 DOMAIN = Interval(0, 1, bins=20)

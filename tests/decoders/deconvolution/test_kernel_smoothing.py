@@ -10,14 +10,11 @@ from scipy.ndimage import gaussian_filter1d
 
 from lapwing import (
     Categories,
-    CountTally,
     Distribution,
     Integers,
     Interval,
     LeastSquares,
-    OptimizedUnaryEncoding,
     RandomizedResponse,
-    SignedEstimate,
     SquareWave,
     simulate,
 )
@@ -26,6 +23,9 @@ from lapwing.decoders.deconvolution.wiener import noise_spectrum
 from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
 from lapwing.linear.projections import simplex
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers import OptimizedUnaryEncoding
+from lapwing.results import SignedEstimate
+from lapwing.tallies import CountTally
 from tests.mistaken import mistaken
 
 LINE = Interval(0, 1, bins=40)

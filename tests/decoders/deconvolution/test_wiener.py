@@ -13,17 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Block,
-    Channel,
-    CountTally,
-    Distribution,
-    Interval,
-    LeastSquares,
-    RandomizedResponse,
-    SquareWave,
-    simulate,
-)
+from lapwing import Distribution, Interval, LeastSquares, RandomizedResponse, SquareWave, simulate
 from lapwing.decoders.deconvolution.wiener import (
     Method,
     Wiener,
@@ -41,8 +31,10 @@ from lapwing.errors import (
 from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.stacked import dense
 from lapwing.linear.projections import simplex
+from lapwing.protocol import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.tallies import CountTally
 from tests.decoders.deconvolution.wiener_scripts import (
     ALL,
     CIRCLE,

@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from lapwing import (
-    Block,
-    Categories,
-    OptimizedUnaryEncoding,
-    simulate,
-)
+from lapwing import Categories, simulate
 from lapwing.decoders.deconvolution.wiener import noise_spectrum
 from lapwing.linear.operators.circulant import Circulant
+from lapwing.protocol import Block
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers import OptimizedUnaryEncoding
 from tests.decoders.deconvolution.wiener_scripts import ALL, CIRCULAR, PURE, SIZE, each, equation_20
 from tests.false_alarms import DECODES, accepts
 

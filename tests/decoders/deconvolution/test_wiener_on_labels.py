@@ -7,18 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Categories,
-    LinearHashing,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    SubsetSelection,
-    Wiener,
-    simulate,
-)
+from lapwing import Categories, LinearHashing, RandomizedResponse, SubsetSelection, simulate
+from lapwing.decoders import Wiener
 from lapwing.decoders.deconvolution.wiener import Method
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.testing.example_tallies import noiseless
 
 SIZE = 400

@@ -10,22 +10,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lapwing import (
-    Channel,
-    CountTally,
-    Interval,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    SignedEstimate,
-    SquareWave,
-    UnaryEncoding,
-    simulate,
-)
+from lapwing import Interval, RandomizedResponse, SquareWave, simulate
 from lapwing.decoders.deconvolution.wiener import Wiener
 from lapwing.linear.operators.stacked import dense
+from lapwing.protocol import Channel
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection
 from lapwing.randomizers.numerical.general_wave import GeneralWave
+from lapwing.results import SignedEstimate
+from lapwing.tallies import CountTally
 
 SIZE = 50
 CIRCLE = Interval(0, 24, bins=SIZE, circular=True)

@@ -8,7 +8,7 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from lapwing import Categories, CountTally, OptimizedUnaryEncoding, simulate
+from lapwing import Categories, simulate
 from lapwing.decoders.empirical_bayes.head_of_shares import (
     ALPHA,
     HEAD,
@@ -21,6 +21,8 @@ from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.linear.projections import simplex
+from lapwing.randomizers import OptimizedUnaryEncoding
+from lapwing.tallies import CountTally
 
 SIZE = 4000
 

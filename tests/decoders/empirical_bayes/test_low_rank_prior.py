@@ -7,22 +7,18 @@ import pytest
 
 from lapwing import (
     Distribution,
-    HaarHadamard,
-    Hierarchical,
     Interval,
     MultiscaleWave,
-    OptimizedUnaryEncoding,
     RandomizedResponse,
     SpectralPrior,
     SquareWave,
     SubsetSelection,
-    Wavelet,
-    kolmogorov_smirnov,
     simulate,
-    wasserstein,
 )
 from lapwing.decoders.empirical_bayes import spectral_prior
+from lapwing.distances import kolmogorov_smirnov, wasserstein
 from lapwing.protocol.messages.tally import CountTally
+from lapwing.randomizers import HaarHadamard, Hierarchical, OptimizedUnaryEncoding, Wavelet
 from tests.decoders.band_choices import KINDS, TARGETS
 
 SIZE = 640

@@ -9,19 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from lapwing import (
-    Categories,
-    CountTally,
-    HadamardResponse,
-    LeastSquares,
-    MixturePrior,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    SignedEstimate,
-    UnaryEncoding,
-    mean_squared_error,
-    simulate,
-)
+from lapwing import Categories, LeastSquares, MixturePrior, RandomizedResponse, simulate
 from lapwing.decoders.empirical_bayes.learned_mixture import (
     learned_weights,
     share_at,
@@ -30,8 +18,12 @@ from lapwing.decoders.empirical_bayes.learned_mixture import (
 )
 from lapwing.decoders.empirical_bayes.mixture_prior import CERTAIN, shrunk
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
+from lapwing.distances import mean_squared_error
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import simplex
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.results import SignedEstimate
+from lapwing.tallies import CountTally
 from tests.mistaken import mistaken
 
 

@@ -84,7 +84,7 @@ def test_reports_that_say_little_move_little() -> None:
 
 def test_bits_move_it_along_the_gradient_of_their_likelihood() -> None:
     """By the covariance of one person's symbol times the gradient, both written out."""
-    randomizer = lw.UnaryEncoding(lw.Interval(0, 1, bins=SIZE), 2)
+    randomizer = lw.randomizers.UnaryEncoding(lw.Interval(0, 1, bins=SIZE), 2)
     mass, uniform, people = population(), np.full(SIZE, 1 / SIZE), 3000
     tally = lw.simulate(randomizer, np.random.default_rng(6).multinomial(people, mass), rng=7)
     (block,) = randomizer.channel.blocks
@@ -99,7 +99,7 @@ def test_bits_move_it_along_the_gradient_of_their_likelihood() -> None:
 
 def test_bits_never_make_a_share_negative() -> None:
     """Bits that deny a symbol altogether: its share is zero, and all are a distribution."""
-    randomizer = lw.UnaryEncoding(lw.Interval(0, 1, bins=SIZE), 6)
+    randomizer = lw.randomizers.UnaryEncoding(lw.Interval(0, 1, bins=SIZE), 6)
     tally = lw.simulate(randomizer, np.array([40] + [0] * (SIZE - 1)), rng=1)
     uniform = np.full(SIZE, 1 / SIZE)
     found = reporting_people(randomizer.channel, tally, uniform, uniform)

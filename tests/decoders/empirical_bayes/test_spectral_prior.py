@@ -11,15 +11,15 @@ from lapwing import (
     ExpectationMaximization,
     Integers,
     Interval,
-    OptimizedUnaryEncoding,
     RandomizedResponse,
     SquareWave,
     simulate,
-    wasserstein,
 )
 from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
+from lapwing.distances import wasserstein
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.protocol.messages.tally import CountTally
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from tests.decoders.band_choices import KINDS, TARGETS
 from tests.mistaken import mistaken

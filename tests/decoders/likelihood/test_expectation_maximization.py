@@ -12,19 +12,18 @@ from scipy.optimize import minimize
 
 from lapwing import (
     Categories,
-    Channel,
-    CountTally,
     ExpectationMaximization,
     Guarantee,
     Interval,
-    OptimizedUnaryEncoding,
     RandomizedResponse,
     SquareWave,
-    UnaryEncoding,
 )
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
 from lapwing.planning.simulation import simulate
+from lapwing.protocol import Channel
+from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
+from lapwing.tallies import CountTally
 from lapwing.testing.example_tallies import noiseless, sampled, truth
 from tests.contracts.registered_decoders import mixed_channel
 

@@ -20,11 +20,11 @@ REPEATS = 8
 
 def tally_of(
     mass: np.ndarray, *, seed: int, people: int = 100_000
-) -> tuple[lw.CountTally, np.ndarray]:
+) -> tuple[lw.tallies.CountTally, np.ndarray]:
     rng = np.random.default_rng([seed, 9])
     counts = rng.multinomial(people, mass)
     tally = lw.simulate(WAVE, counts, rng=rng)
-    assert isinstance(tally, lw.CountTally)
+    assert isinstance(tally, lw.tallies.CountTally)
     return tally, counts
 
 
@@ -37,7 +37,7 @@ def run(kind: str) -> tuple[list[int], float]:
         truth = lw.Distribution.of_counts(counts, WAVE.domain)
         for decoder in errors:
             answer = decoder.decode(WAVE.channel, tally)
-            errors[decoder] += lw.wasserstein(answer, truth)
+            errors[decoder] += lw.distances.wasserstein(answer, truth)
         strengths.append(int(answer.made["chosen_strength"]))
     return strengths, errors[CHOSEN] / errors[FIXED]
 
@@ -140,7 +140,7 @@ def test_more_than_two_thousand_million_reports_are_split() -> None:
 
 
 def test_sets_of_bits_cannot_be_held_out() -> None:
-    encoding = lw.OptimizedUnaryEncoding(lw.Integers(1, 8), 1)
+    encoding = lw.randomizers.OptimizedUnaryEncoding(lw.Integers(1, 8), 1)
     tally = lw.simulate(encoding, np.full(8, 50), rng=1)
     with pytest.raises(UnsupportedChannelError, match="one output each"):
         CHOSEN.decode(encoding.channel, tally)

@@ -10,19 +10,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from lapwing import (
-    Channel,
-    CountTally,
-    ExpectationMaximization,
-    Interval,
-    PenalizedLikelihood,
-    SquareWave,
-)
+from lapwing import ExpectationMaximization, Interval, SquareWave
+from lapwing.decoders import PenalizedLikelihood
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.operators.stacked import dense
 from lapwing.planning.simulation import simulate
+from lapwing.protocol import Channel
 from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding
+from lapwing.tallies import CountTally
 from lapwing.testing.example_tallies import sampled, truth
 
 

@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Candidates,
-    Categories,
-    Distribution,
-    ExhaustiveScan,
-    HashedStrings,
-    HeavyHitters,
-    LinearHashing,
-    Survey,
-    TallyLog,
-)
+from lapwing import Categories, Distribution, HashedStrings, HeavyHitters, LinearHashing, Survey
+from lapwing.decoders import Candidates, ExhaustiveScan
 from lapwing.decoders.logs import exhaustive_scan
 from lapwing.errors import (
     ArgumentError,
@@ -31,6 +22,7 @@ from lapwing.errors import (
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.hashed_channel import LinearChannel
 from lapwing.protocol.messages.reports import Reports
+from lapwing.tallies import TallyLog
 from tests.mistaken import mistaken
 
 BITS = 20

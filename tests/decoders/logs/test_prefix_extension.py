@@ -7,19 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Candidates,
-    Categories,
-    ExhaustiveScan,
-    HashedStrings,
-    HeavyHitters,
-    Integers,
-    LinearHashing,
-    PrefixExtension,
-    PrefixHashing,
-    Survey,
-    TallyLog,
-)
+from lapwing import Categories, HashedStrings, HeavyHitters, Integers, LinearHashing, Survey
+from lapwing.decoders import Candidates, ExhaustiveScan, PrefixExtension
 from lapwing.errors import (
     ArgumentError,
     DomainError,
@@ -30,7 +19,9 @@ from lapwing.errors import (
 )
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
+from lapwing.randomizers import PrefixHashing
 from lapwing.randomizers.categorical.prefix_hashing import default_prefixes
+from lapwing.tallies import TallyLog
 from tests.mistaken import mistaken
 
 HASHING = PrefixHashing(Categories(2**20), 2, prefixes=(8, 14, 20))

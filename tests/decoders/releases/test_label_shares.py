@@ -17,9 +17,9 @@ from lapwing.errors import UnsupportedChannelError
 from lapwing.results.independent_errors import independent_critical_values
 from tests.false_alarms import accepts, moments_tail
 
-PURE = lw.Promise("replace-one", epsilon="0.2")
-HIDDEN = lw.Promise("add-or-remove-one", epsilon="0.2")
-NORMAL = lw.Promise("replace-one", mu="0.1")
+PURE = lw.privacy.Promise("replace-one", epsilon="0.2")
+HIDDEN = lw.privacy.Promise("add-or-remove-one", epsilon="0.2")
+NORMAL = lw.privacy.Promise("replace-one", mu="0.1")
 
 
 def counts(labels: int, people: int = 20_000) -> np.ndarray:
@@ -32,8 +32,10 @@ def counts(labels: int, people: int = 20_000) -> np.ndarray:
 
 def released(held: np.ndarray, promise: Any, seed: int, **knobs: Any) -> lw.Distribution:
     domain = lw.Categories(held.size - 1, missing="category")
-    release = lw.LabelCounts().release(lw.ExactCounts(domain, held), promise, rng=lw.seeded(seed))
-    found: lw.Distribution = lw.LabelShares(**knobs).decode(release.channel, release)
+    release = lw.mechanisms.LabelCounts().release(
+        lw.protocol.ExactCounts(domain, held), promise, rng=lw.seeded(seed)
+    )
+    found: lw.Distribution = lw.decoders.LabelShares(**knobs).decode(release.channel, release)
     return found
 
 
@@ -62,8 +64,8 @@ def test_the_covariance_is_that_of_the_estimates(promise: Any) -> None:
     domain = lw.Categories(4, missing="category")
     centers = []
     for seed in range(600):
-        release = lw.LabelCounts().release(
-            lw.ExactCounts(domain, held), promise, rng=lw.seeded(seed)
+        release = lw.mechanisms.LabelCounts().release(
+            lw.protocol.ExactCounts(domain, held), promise, rng=lw.seeded(seed)
         )
         known = release.people is not None
         shares = CountedShares.of(release.answers, release.total, release.variance, known=known)
@@ -122,11 +124,11 @@ def test_critical_values_are_those_of_drawn_errors(part: float, count: int) -> N
 
 
 def test_other_releases_are_refused() -> None:
-    summary = lw.ExactCounts.of_values([0.5], lw.Interval(0, 1, bins=8))
-    for mechanism in (lw.PrefixSums(), lw.HistogramQuery(4)):
+    summary = lw.protocol.ExactCounts.of_values([0.5], lw.Interval(0, 1, bins=8))
+    for mechanism in (lw.mechanisms.PrefixSums(), lw.mechanisms.HistogramQuery(4)):
         release = mechanism.release(summary, NORMAL, rng=lw.seeded(1))
         with pytest.raises(UnsupportedChannelError, match="label counts"):
-            lw.LabelShares().decode(release.channel, release)
+            lw.decoders.LabelShares().decode(release.channel, release)
 
 
 def test_what_the_counts_miss_the_people_by_is_taken_from_all_alike() -> None:
@@ -146,13 +148,13 @@ def test_the_sum_of_all_counts_must_be_known_to_divide_by_it() -> None:
 
 
 def test_one_site_with_laplace_noise_makes_tails_of_the_sum() -> None:
-    summary = lw.ExactCounts(lw.Categories(5, missing="category"), counts(6))
+    summary = lw.protocol.ExactCounts(lw.Categories(5, missing="category"), counts(6))
     one, two = (
-        lw.LabelCounts().release(summary, promise, rng=lw.seeded(seed))
+        lw.mechanisms.LabelCounts().release(summary, promise, rng=lw.seeded(seed))
         for seed, promise in enumerate((NORMAL, PURE))
     )
     for release, laplace in ((one, False), (two, True), (one + two, True), (two + one, True)):
-        law = lw.LabelShares().decode(release.channel, release).uncertainty
+        law = lw.decoders.LabelShares().decode(release.channel, release).uncertainty
         assert law is not None and (law.laplace != 0) == laplace
 
 

@@ -7,6 +7,7 @@ from lapwing.decoders.empirical_bayes.spectral_prior import SpectralPrior
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.decoders.releases.step_pursuit import StepPursuit
+from lapwing.distances import kolmogorov_smirnov
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
 from lapwing.mechanisms.histogram_query import HistogramQuery
@@ -20,7 +21,6 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 from lapwing.randomizers.numerical.square_wave import SquareWave
-from lapwing.results.distances import kolmogorov_smirnov
 from lapwing.results.distribution import Distribution
 from tests.false_alarms import (
     BROKEN_BAND_DRAWS,

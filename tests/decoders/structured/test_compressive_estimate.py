@@ -8,17 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Categories,
-    CompressiveEstimate,
-    CompressivePrivatization,
-    CountTally,
-    OptimizedUnaryEncoding,
-    simulate,
-)
+from lapwing import Categories, CompressivePrivatization, simulate
+from lapwing.decoders import CompressiveEstimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.operators.random_signs import unpacked
 from lapwing.linear.operators.stacked import dense
+from lapwing.randomizers import OptimizedUnaryEncoding
+from lapwing.tallies import CountTally
 from tests.mistaken import mistaken
 
 SYMBOLS, OUTPUTS = 300, 120

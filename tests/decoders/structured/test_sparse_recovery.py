@@ -10,18 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing import (
-    Categories,
-    CompressivePrivatization,
-    HadamardResponse,
-    LeastSquares,
-    OptimizedUnaryEncoding,
-    SparseRecovery,
-    SubsetSelection,
-    simulate,
-)
+from lapwing import Categories, CompressivePrivatization, LeastSquares, SubsetSelection, simulate
+from lapwing.decoders import SparseRecovery
 from lapwing.decoders.structured.sparse_recovery import _noise_length, sensed
 from lapwing.errors import ArgumentError, ConvergenceWarning
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding
 from tests.false_alarms import accepts, binomial_tail
 
 SYMBOLS = 600

@@ -9,28 +9,19 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from lapwing import (
-    Block,
-    Categories,
-    Channel,
-    CountTally,
-    Interval,
-    LeastSquares,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    SignedEstimate,
-    SquareWave,
-    UnaryEncoding,
-    simulate,
-)
+from lapwing import Categories, Interval, LeastSquares, RandomizedResponse, SquareWave, simulate
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.stacked import dense
 from lapwing.linear.projections import simplex
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
+from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.two_level import TwoLevel
+from lapwing.results import SignedEstimate
+from lapwing.tallies import CountTally
 from lapwing.testing.example_tallies import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import DECODES, accepts, moments_tail

@@ -10,14 +10,11 @@ import numpy as np
 import pytest
 
 from lapwing import (
-    Channel,
-    CountTally,
     Distribution,
     ExpectationMaximization,
     Integers,
     Interval,
     LeastSquares,
-    OptimizedUnaryEncoding,
     RandomizedResponse,
     SquareWave,
     simulate,
@@ -25,7 +22,10 @@ from lapwing import (
 from lapwing.decoders.unbiased.linear_estimate import RANK, WHOLE, linear_estimate
 from lapwing.errors import MismatchError, TallyError, WeakAnswerWarning
 from lapwing.linear.operators.stacked import dense
+from lapwing.protocol import Channel
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results.band import Band
+from lapwing.tallies import CountTally
 from lapwing.testing.example_tallies import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS, mixed_channel
 from tests.decoders.band_choices import TARGETS

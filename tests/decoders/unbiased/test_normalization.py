@@ -5,19 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing import (
-    Categories,
-    Distribution,
-    LeastSquares,
-    Normalization,
-    OptimizedUnaryEncoding,
-    SignedEstimate,
-    simulate,
-)
+from lapwing import Categories, Distribution, LeastSquares, simulate
+from lapwing.decoders import Normalization
 from lapwing.decoders.unbiased.normalization import clipped, cut, projected, spread
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.projections import simplex
+from lapwing.randomizers import OptimizedUnaryEncoding
+from lapwing.results import SignedEstimate
 from tests.mistaken import mistaken
 
 BITS = OptimizedUnaryEncoding(Categories(200), 1)

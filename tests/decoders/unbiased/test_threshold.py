@@ -9,20 +9,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing import (
-    Categories,
-    Distribution,
-    HadamardResponse,
-    HeavyHitterSelection,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    SignedEstimate,
-    Threshold,
-    simulate,
-)
+from lapwing import Categories, Distribution, RandomizedResponse, simulate
+from lapwing.decoders import HeavyHitterSelection, Threshold
 from lapwing.decoders.unbiased.significance import critical_score
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding
+from lapwing.results import SignedEstimate
 from lapwing.testing.example_tallies import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import accepts, binomial_tail

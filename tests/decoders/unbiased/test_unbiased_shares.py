@@ -8,20 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Categories,
-    Channel,
-    HadamardResponse,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    SubsetSelection,
-    UnaryEncoding,
-    simulate,
-)
+from lapwing import Categories, RandomizedResponse, SubsetSelection, simulate
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import MismatchError, UnsupportedChannelError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.protocol import Channel
+from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing
 from lapwing.testing.example_tallies import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS

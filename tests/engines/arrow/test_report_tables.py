@@ -10,17 +10,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lapwing import (
-    Categories,
-    Interval,
-    OptimizedUnaryEncoding,
-    Reports,
-    SquareWave,
-    Survey,
-    seeded,
-)
+from lapwing import Categories, Interval, Reports, SquareWave, Survey, seeded
 from lapwing.engines.arrow.report_tables import read_reports, write_reports
 from lapwing.errors import FormatError, LapwingError, MismatchError, ReportError, TornFileError
+from lapwing.randomizers import OptimizedUnaryEncoding
 
 READ_HERE = (".lwr", ".parquet", ".csv")
 SURVEYS = {

@@ -35,7 +35,7 @@ def _codes(people: int = 1000) -> np.ndarray[Any, Any]:
     return SURVEY.randomize(np.arange(people) % 100, rng=lw.seeded(3)).data.ravel()
 
 
-def _whole(codes: np.ndarray[Any, Any]) -> lw.CountTally:
+def _whole(codes: np.ndarray[Any, Any]) -> lw.tallies.CountTally:
     return SURVEY.tally(Reports(codes.reshape(-1, 1), SURVEY.randomizer.fingerprint))
 
 
@@ -50,7 +50,7 @@ def _files(folder: Path, *, number: int = 6) -> list[Path]:
     return paths
 
 
-def _of_files(number: int = 6) -> lw.CountTally:
+def _of_files(number: int = 6) -> lw.tallies.CountTally:
     codes = _codes(2000)
     return _whole(np.concatenate([codes[200 * n :][: 100 + n] for n in range(number)]))
 
@@ -97,7 +97,7 @@ def test_before_the_job_starts(tmp_path: Path) -> None:
 
 
 def test_a_wide_column_is_no_number() -> None:
-    wide = lw.Survey("w", lw.OptimizedUnaryEncoding(lw.Categories(100), epsilon=1))
+    wide = lw.Survey("w", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(100), epsilon=1))
     with pytest.raises(ArgumentError, match="reports of 13 byte"):
         tally(pa.table({"report": pa.array([1], pa.uint64())}), wide)
     with pytest.raises(ArgumentError, match="reports of 13 byte"):
@@ -243,7 +243,7 @@ def test_a_killed_summary_goes_on(tmp_path: Path) -> None:
     rows: list[int] = []
     found = summarize(paths, DOMAIN, column="v", progress=tmp_path / "p", advance=rows.append)
     whole = [number for place in range(5) for number in (np.arange(50.0) + place) % 100]
-    assert np.array_equal(found.counts, lw.ExactCounts.of_values(whole, DOMAIN).counts)
+    assert np.array_equal(found.counts, lw.protocol.ExactCounts.of_values(whole, DOMAIN).counts)
     assert 0 < len(rows) < 5
 
 
@@ -270,7 +270,7 @@ def test_randomized_and_summarized_from_anywhere(tmp_path: Path) -> None:
         file.write_table(table, max_chunksize=77)
     (tmp_path / "v.csv").write_text("v\n" + "".join(f"{value}\n" for value in values))
     frame = pl.DataFrame({"v": values})
-    wanted = lw.ExactCounts.of_values(values, DOMAIN).counts
+    wanted = lw.protocol.ExactCounts.of_values(values, DOMAIN).counts
     given: list[Any] = [tmp_path / f"v.{kind}" for kind in ("parquet", "arrow", "csv")]
     given += [table, table.to_reader(max_chunksize=64), frame, frame.lazy(), frame.to_pandas()]
     reports = SURVEY.randomize(values, rng=lw.seeded(9))
@@ -323,7 +323,7 @@ def test_columns_of_others_are_values_and_their_frames_are_not() -> None:
     columns: list[Any] = [frame["v"], frame.to_pandas()["v"], pa.array(values), halves]
     for column in columns:
         assert np.array_equal(SURVEY.randomize(column, rng=lw.seeded(1)).data, wanted)
-        assert lw.ExactCounts.of_values(column, DOMAIN).counts.sum() == 50
+        assert lw.protocol.ExactCounts.of_values(column, DOMAIN).counts.sum() == 50
     frames: list[Any] = [frame, frame.lazy(), frame.to_arrow(), frame.to_arrow().to_batches()[0]]
     for table in frames:
         with pytest.raises(DomainError, match="one-dimensional"):

@@ -25,7 +25,7 @@ from lapwing.protocol.messages.reports import Reports
 SURVEY = lw.Survey("age", lw.SquareWave(lw.Interval(0, 100, bins=20), epsilon=2))
 
 
-def whole(codes: list[int]) -> lw.CountTally:
+def whole(codes: list[int]) -> lw.tallies.CountTally:
     data = np.array(codes, dtype=np.uint8).reshape(-1, 1)
     return SURVEY.tally(Reports(data, SURVEY.randomizer.fingerprint))
 

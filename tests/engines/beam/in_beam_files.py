@@ -209,7 +209,7 @@ SUMMARIES: dict[str, tuple[Any, list[Any]]] = {
     "interval": (lw.Interval(0, 10, bins=7), [*(k % 13 - 1.5 for k in range(300)), None]),
     "labels": (lw.Categories(["b", "a", "1", 2]), ["a", "b", "1", "x", None, "2"] * 50),
     "segments": (
-        lw.Segmented(lw.Interval(0, 10, bins=3), ["north", "south"]),
+        lw.protocol.Segmented(lw.Interval(0, 10, bins=3), ["north", "south"]),
         [k % 11 for k in range(300)],
     ),
 }
@@ -334,13 +334,13 @@ def test_the_command_line(
     assert told_by("randomize", "s.json", "in", "-o", "out")["reports"] == 200
     assert told_by("tally", "s.json", "out", "-o", "t.json")["reports"] == 200
     assert (
-        lw.CountTally.from_document(json.loads(Path("t.json").read_text()))
+        lw.tallies.CountTally.from_document(json.loads(Path("t.json").read_text()))
         == arrow.tally("out", SURE).tally
     )
     domain = ("--low", "0", "--high", "20", "--bins", "5", "--allow-equal")
     told_by("summarize", "in", "-o", "s.bin", "-c", "v", *domain)
-    wanted = lw.ExactCounts.of_values(list(range(20)) * 10, lw.Interval(0, 20, bins=5))
-    assert lw.ExactCounts.read("s.bin") == wanted
+    wanted = lw.protocol.ExactCounts.of_values(list(range(20)) * 10, lw.Interval(0, 20, bins=5))
+    assert lw.protocol.ExactCounts.read("s.bin") == wanted
     assert "must be a folder that is not there" in told_by(
         "randomize", "s.json", "in", "-o", "out", code=2
     )

@@ -267,8 +267,10 @@ def test_summaries() -> None:
         }
         whole = [arrow.summarize(rows, domain, column="v")]
         # A value alone is read as in a list: a text is no whole number.
-        alone = [lw.ExactCounts.of_values(values, domain)]
-        halves = [(key, lw.ExactCounts.of_values(values[key::2], domain)) for key in (0, 1)]
+        alone = [lw.protocol.ExactCounts.of_values(values, domain)]
+        halves = [
+            (key, lw.protocol.ExactCounts.of_values(values[key::2], domain)) for key in (0, 1)
+        ]
         kinds = {"small": whole, "large": whole, "values": alone, "rows": alone, "keys": halves}
         wanted |= {(name, kind): found for kind, found in kinds.items()}
     assert wanted["labels", "small"] != wanted["labels", "rows"]
@@ -276,7 +278,7 @@ def test_summaries() -> None:
     for name, one in found.items():
         assert sorted(one, key=str) == wanted[name], name
     with pytest.raises(ArgumentError, match="by its key"):
-        CountValues(lw.Segmented(domain, ["a"]))
+        CountValues(lw.protocol.Segmented(domain, ["a"]))
 
 
 class Recording(beam.DoFn):
@@ -294,7 +296,7 @@ class Recording(beam.DoFn):
 @pytest.mark.parametrize("safe", [True, False])
 def test_a_value_has_one_report_in_whatever_is_behind(safe: bool, tmp_path: Path) -> None:
     """Without the Reshuffle, runs of one bundle show several reports of a person."""
-    survey = lw.Survey("wide", lw.OptimizedUnaryEncoding(lw.Categories(200), 1))
+    survey = lw.Survey("wide", lw.randomizers.OptimizedUnaryEncoding(lw.Categories(200), 1))
     values = pa.table({"v": [k % 200 for k in range(40)], "who": [f"p{k}" for k in range(40)]})
     step = RandomizeValues(survey, column="v", by="who")
     if not safe:
@@ -390,7 +392,7 @@ def test_accumulators_add_in_any_order_and_shape() -> None:
     for _ in range(20):
         assert told(merged(CountReports(survey, by="place"), listed, rng)) == wanted
         found = merged(CountValues(domain, column="v"), numbers, rng)
-        assert found == lw.ExactCounts.of_values(values * 2, domain)
+        assert found == lw.protocol.ExactCounts.of_values(values * 2, domain)
         total = merged(AddOutcomes(), outcomes, rng)
         assert total.total == sum(range(20)) - 3 and total.failure == outcomes[4].failure
     function = CountReports(survey)

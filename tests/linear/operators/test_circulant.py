@@ -5,15 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing import (
-    Categories,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    UnaryEncoding,
-)
+from lapwing import Categories, RandomizedResponse
 from lapwing.linear.operators.circulant import Circulant, circular_window
 from lapwing.linear.operators.stacked import dense
 from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 
 
 def test_entries_are_the_shifted_kernel() -> None:

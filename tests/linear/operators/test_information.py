@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing import Interval, OptimizedUnaryEncoding, SquareWave
+from lapwing import Interval, SquareWave
 from lapwing.linear.operators import operator
 from lapwing.linear.operators.banded import SlidingBox, SlidingWindow
 from lapwing.linear.operators.circulant import Circulant, circular_window
@@ -18,6 +18,7 @@ from lapwing.linear.operators.regridding import Coarsened, Repeated
 from lapwing.linear.operators.stacked import dense
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.operators.toeplitz import SlidingTable
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 
 LAGS = 7

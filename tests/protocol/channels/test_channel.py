@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lapwing import Block, Categories, Channel, CountTally, RandomizedResponse
+from lapwing import Categories, RandomizedResponse
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.symmetric import CompoundSymmetric
+from lapwing.protocol import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
+from lapwing.tallies import CountTally
 
 DOMAIN = Categories(4)
 RESPONSE = CompoundSymmetric(4, diagonal=0.7, off_diagonal=0.1)

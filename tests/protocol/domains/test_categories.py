@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing import Candidates, Categories, HashedStrings, Interval
+from lapwing import Categories, HashedStrings, Interval
+from lapwing.decoders import Candidates
 from lapwing.documents import canonical
 from lapwing.errors import DomainError
 from lapwing.protocol.domains.domain_documents import build_domain

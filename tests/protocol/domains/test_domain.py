@@ -15,9 +15,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lapwing import Distribution, ExactCounts, Integers, Interval, SquareWave
+from lapwing import Distribution, Integers, Interval, SquareWave
 from lapwing.documents import canonical
 from lapwing.errors import DomainError
+from lapwing.protocol import ExactCounts
 from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.segmented import Segmented

@@ -166,6 +166,10 @@ def test_surveys_and_summaries_take_them() -> None:
     for values in (series, series.cast(pl.Categorical), pd.Series(cells, dtype="category")):
         made = survey.randomize(values, rng=lw.seeded(3))
         assert (made.data == survey.randomize(cells, rng=lw.seeded(3)).data).all()
-        assert lw.ExactCounts.of_values(values, domain) == lw.ExactCounts.of_values(cells, domain)
+        assert lw.protocol.ExactCounts.of_values(
+            values, domain
+        ) == lw.protocol.ExactCounts.of_values(cells, domain)
     query = pl.LazyFrame({"v": cells}).select("v").collect()["v"]
-    assert lw.ExactCounts.of_values(query, domain) == lw.ExactCounts.of_values(cells, domain)
+    assert lw.protocol.ExactCounts.of_values(query, domain) == lw.protocol.ExactCounts.of_values(
+        cells, domain
+    )

@@ -156,12 +156,13 @@ def test_bins_of_ones_own_are_not_cut_anew() -> None:
     with pytest.raises(DomainError, match="just these bins"):
         domain.refined(14)
     with pytest.raises(DomainError, match="evenly spaced"):
-        lw.Piecewise(domain, 1)
+        lw.randomizers.Piecewise(domain, 1)
 
 
 RANDOMIZERS = [
-    lw.SquareWave, lw.MultiscaleWave, lw.Hierarchical, lw.HaarHadamard, lw.Wavelet,
-    lw.SubsetSelection, lw.OptimizedUnaryEncoding, lw.RandomizedResponse,
+    lw.SquareWave, lw.MultiscaleWave, lw.randomizers.Hierarchical, lw.randomizers.HaarHadamard,
+    lw.randomizers.Wavelet, lw.SubsetSelection, lw.randomizers.OptimizedUnaryEncoding,
+    lw.RandomizedResponse,
 ]  # fmt: skip
 
 
@@ -183,7 +184,10 @@ def test_every_way_from_a_value_to_a_band(randomizer: Any) -> None:
     assert drawn.min() >= 0 and drawn.max() <= 130
 
 
-@pytest.mark.parametrize("mechanism", [None, lw.PrefixSums(), lw.SumTree(), lw.AdaptiveQuantiles()])
+@pytest.mark.parametrize(
+    "mechanism",
+    [None, lw.mechanisms.PrefixSums(), lw.mechanisms.SumTree(), lw.mechanisms.AdaptiveQuantiles()],
+)
 def test_a_curators_bins_of_ones_own(mechanism: Any) -> None:
     ages = np.round(120 * np.random.default_rng(1).beta(2, 3, 50_000))
     domain = Interval(edges=[*AGES, 130])

@@ -77,7 +77,7 @@ def test_a_release_and_a_survey_count_the_clocks_of_the_zone(holder: str) -> Non
     day = lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", missing="bin")
     held = HOLDERS[holder](MOMENTS)
     hours = np.bincount([moment.hour for moment in MOMENTS], minlength=25)
-    assert lw.ExactCounts.of_values(held, day).counts.tolist() == hours.tolist()
+    assert lw.protocol.ExactCounts.of_values(held, day).counts.tolist() == hours.tolist()
     assert day.index(held).tolist() == [moment.hour for moment in MOMENTS]
 
 

@@ -23,13 +23,16 @@ def test_reports() -> None:
 
 
 def test_summaries() -> None:
-    made = lw.ExactCounts.of_values([0.1, 0.6], UNIT)
+    made = lw.protocol.ExactCounts.of_values([0.1, 0.6], UNIT)
     again = pickle.loads(pickle.dumps(made))
     assert made == again and hash(made) == hash(again)
-    other = lw.ExactCounts.of_values([0.1, 0.1], UNIT)
+    other = lw.protocol.ExactCounts.of_values([0.1, 0.1], UNIT)
     # The hash of what is secret must not tell two counts apart.
     assert made != other and hash(made) == hash(other)
-    assert made != lw.ExactCounts.of_values([0.1, 0.6], lw.Interval(0, 2, bins=4)) and made != 1
+    assert (
+        made != lw.protocol.ExactCounts.of_values([0.1, 0.6], lw.Interval(0, 2, bins=4))
+        and made != 1
+    )
 
 
 def test_releases() -> None:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Interval, Reports, SquareWave, Survey, seeded, tally_by_group
+from lapwing import Interval, Reports, SquareWave, Survey, seeded
 from lapwing.errors import ArgumentError, ReportError, TallyError
+from lapwing.protocol import tally_by_group
 from lapwing.protocol.messages.group_tallies import MOST_GROUPS, OTHER, GroupTallies
 from tests.mistaken import mistaken
 

@@ -9,11 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lapwing import Categories, CountTally, LinearHashing, OptimizedUnaryEncoding, Survey, TallyLog
+from lapwing import Categories, LinearHashing, Survey
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.tally import tally_from_document
+from lapwing.randomizers import OptimizedUnaryEncoding
+from lapwing.tallies import CountTally, TallyLog
 from tests.damaged_documents import Document, refuses
 from tests.mistaken import mistaken
 

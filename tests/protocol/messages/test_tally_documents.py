@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing import CountTally, LapwingError
+from lapwing import LapwingError
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.protocol.messages.tally import LARGEST_COUNT
+from lapwing.tallies import CountTally
 from tests.damaged_documents import damaged, junk
 from tests.mistaken import mistaken
 

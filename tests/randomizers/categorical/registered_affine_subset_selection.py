@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lapwing import AffineSubsetSelection
+from lapwing.randomizers import AffineSubsetSelection
 from tests.contracts.randomizer_rows import RandomizerRow, loosen_near
 
 MODULI = {2: 0b111, 3: 0b1011, 4: 0b10011}

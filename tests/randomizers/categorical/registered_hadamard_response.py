@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lapwing import HadamardResponse
+from lapwing.randomizers import HadamardResponse
 from tests.contracts.randomizer_rows import ALL, CODES, RandomizerRow
 
 ROWS = {

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from lapwing import LinearHashing, LocalHashing, PrefixHashing
+from lapwing import LinearHashing
+from lapwing.randomizers import LocalHashing, PrefixHashing
 from tests.contracts.randomizer_rows import CODES, GROUPS, RandomizerRow, loosen_near
 
 

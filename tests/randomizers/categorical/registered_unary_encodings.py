@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from lapwing import OptimizedUnaryEncoding, Rappor, UnaryEncoding
+from lapwing import Rappor
 from lapwing.privacy.sampling.randomness import WORD
+from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from tests.contracts.randomizer_rows import (
     ALL,
     RandomizerRow,

@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lapwing import AffineSubsetSelection, Categories, SubsetSelection
+from lapwing import Categories, SubsetSelection
 from lapwing.errors import DomainError, TallyError
+from lapwing.randomizers import AffineSubsetSelection
 from lapwing.randomizers.categorical import affine_counts
 from lapwing.randomizers.categorical.affine_counts import AffineSets
 from lapwing.testing.exact_law import exact_law

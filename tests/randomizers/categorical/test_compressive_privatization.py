@@ -17,7 +17,6 @@ from scipy.linalg import hadamard
 from lapwing import (
     Categories,
     CompressivePrivatization,
-    HadamardResponse,
     RandomizedResponse,
     Survey,
     seeded,
@@ -27,6 +26,7 @@ from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.linear.operators.random_signs import unpacked
 from lapwing.linear.operators.stacked import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
+from lapwing.randomizers import HadamardResponse
 from lapwing.randomizers.categorical.compressive_matrix import best_weight, recommended_outputs
 from lapwing.testing.exact_law import exact_law
 from tests.false_alarms import accepts, multinomial_tail

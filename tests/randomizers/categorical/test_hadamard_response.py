@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from scipy.linalg import hadamard
 
-from lapwing import Categories, ExpectationMaximization, HadamardResponse, LeastSquares, simulate
+from lapwing import Categories, ExpectationMaximization, LeastSquares, simulate
 from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.stacked import dense
 from lapwing.privacy.sampling.randomness import seeded
+from lapwing.randomizers import HadamardResponse
 from lapwing.randomizers.categorical.hadamard_response import (
     least_variance_blocks,
     published_blocks,

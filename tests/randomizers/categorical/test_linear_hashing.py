@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lapwing import Categories, Integers, LeastSquares, LinearHashing, TallyLog
+from lapwing import Categories, Integers, LeastSquares, LinearHashing
 from lapwing.errors import ArgumentError, DomainError, TallyError, UnsupportedChannelError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers.categorical.linear_hashing import (
@@ -16,6 +16,7 @@ from lapwing.randomizers.categorical.linear_hashing import (
     enough_hash_bits,
     least_variance_near,
 )
+from lapwing.tallies import TallyLog
 from lapwing.testing.exact_law import exact_law
 from tests.false_alarms import accepts, binomial_tail
 from tests.mistaken import mistaken

@@ -11,20 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Categories,
-    ExpectationMaximization,
-    Integers,
-    LeastSquares,
-    LocalHashing,
-    simulate,
-)
+from lapwing import Categories, ExpectationMaximization, Integers, LeastSquares, simulate
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
 from lapwing.linear.operators.multiply_shift import factors_and_shifts, hashes, keys_of
 from lapwing.linear.operators.stacked import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
 from lapwing.protocol.messages.reports import Reports
+from lapwing.randomizers import LocalHashing
 from lapwing.randomizers.categorical.local_hashing import least_variance_size
 from lapwing.testing.exact_law import exact_law, exact_ratio
 from tests.false_alarms import REPORTS_PER_VALUE, accepts, binomial_tail, multinomial_tail

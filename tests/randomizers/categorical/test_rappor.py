@@ -23,15 +23,14 @@ from lapwing import (
     Guarantee,
     LeastSquares,
     Ledger,
-    Memory,
     Rappor,
     Survey,
-    UnaryEncoding,
     seeded,
 )
 from lapwing.errors import ArgumentError, BudgetError, DomainError, FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD
+from lapwing.randomizers import Memory, UnaryEncoding
 from lapwing.randomizers.categorical.rappor import MOST_EXACT
 from tests.false_alarms import accepts, binomial_tail, multinomial_tail
 from tests.mistaken import mistaken

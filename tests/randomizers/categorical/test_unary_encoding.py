@@ -9,11 +9,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from lapwing import Categories, OptimizedUnaryEncoding, UnaryEncoding
+from lapwing import Categories
 from lapwing.errors import DomainError, PrivacyError, ReportError
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.protocol.messages.reports import Reports
+from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from tests.false_alarms import REPORTS_PER_VALUE, accepts, binomial_tail
 
 EPSILONS = ["0.001", "0.1", "1", "1/3", "4", "17.25", "24"]

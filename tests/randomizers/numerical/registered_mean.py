@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lapwing import Piecewise
+from lapwing.randomizers import Piecewise
 from tests.contracts.randomizer_rows import CODES, RandomizerRow
 
 ROWS = {

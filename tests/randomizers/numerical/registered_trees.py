@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lapwing import HaarHadamard, Hierarchical, Wavelet
+from lapwing.randomizers import HaarHadamard, Hierarchical, Wavelet
 from lapwing.randomizers.numerical.haar_hadamard import SignedHadamard
 from lapwing.randomizers.numerical.signed_subset_selection import SignedSubsetSelection
 from tests.contracts.randomizer_rows import CODES, GROUPS, RandomizerRow, loosen_near

@@ -5,18 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing import (
-    Distribution,
-    Integers,
-    Interval,
-    LeastSquares,
-    OptimizedUnaryEncoding,
-    RandomizedResponse,
-    simulate,
-    wasserstein,
-)
+from lapwing import Distribution, Integers, Interval, LeastSquares, RandomizedResponse, simulate
+from lapwing.distances import wasserstein
 from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.projections import simplex
+from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.binning import SIZES, binned
 from tests.mistaken import mistaken
 

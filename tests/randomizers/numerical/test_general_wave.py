@@ -19,8 +19,8 @@ from lapwing import (
     LeastSquares,
     SquareWave,
     simulate,
-    wasserstein,
 )
+from lapwing.distances import wasserstein
 from lapwing.documents import canonical, parse
 from lapwing.errors import ArgumentError, DomainError, MismatchError, PrivacyError, ReportError
 from lapwing.linear.operators.stacked import dense

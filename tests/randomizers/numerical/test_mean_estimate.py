@@ -11,16 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import (
-    Categories,
-    CountTally,
-    ExpectationMaximization,
-    Integers,
-    Interval,
-    LeastSquares,
-    simulate,
-    wasserstein,
-)
+from lapwing import Categories, ExpectationMaximization, Integers, Interval, LeastSquares, simulate
+from lapwing.distances import wasserstein
 from lapwing.documents import canonical, parse
 from lapwing.errors import (
     ArgumentError,
@@ -40,6 +32,7 @@ from lapwing.randomizers.numerical.mean_estimate import MeanEstimate, grid_point
 from lapwing.randomizers.numerical.piecewise import Piecewise
 from lapwing.randomizers.numerical.stochastic_rounding import StochasticRounding
 from lapwing.results.distribution import Distribution
+from lapwing.tallies import CountTally
 from lapwing.testing.exact_law import exact_law, exact_ratio
 from tests.false_alarms import (
     DECODES,

@@ -12,20 +12,20 @@ from scipy.optimize import minimize_scalar
 
 from lapwing import (
     Categories,
-    Cumulative,
     ExpectationMaximization,
     Integers,
     Interval,
     LeastSquares,
     SquareWave,
     simulate,
-    wasserstein,
 )
+from lapwing.distances import wasserstein
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.banded import SlidingBox
 from lapwing.linear.operators.stacked import dense
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
+from lapwing.results import Cumulative
 from tests.mistaken import mistaken
 
 # The width

@@ -77,9 +77,11 @@ def randomizers(symbols: int, outputs: int, epsilon: Any, seed: int) -> dict[str
     matrix = "rademacher" if epsilon <= 1 else "medium"
     return {
         "RR": lw.RandomizedResponse(domain, epsilon),
-        "RAPPOR": lw.UnaryEncoding(domain, epsilon),
+        "RAPPOR": lw.randomizers.UnaryEncoding(domain, epsilon),
         "SS": lw.SubsetSelection(domain, epsilon),
-        "HR": lw.HadamardResponse(domain, epsilon, blocks=published_blocks(symbols, epsilon)),
+        "HR": lw.randomizers.HadamardResponse(
+            domain, epsilon, blocks=published_blocks(symbols, epsilon)
+        ),
         "CP published": lw.CompressivePrivatization(
             domain, epsilon, outputs=outputs, matrix=matrix, accept_epsilon=MOST, seed=seed
         ),
@@ -113,8 +115,8 @@ def printed(sparsity: int, epsilon: float) -> Callable[..., dict[str, Any]]:
 
 def ours(sparsity: int) -> list[tuple[str, str, Callable[..., Any]]]:
     """Return (name, randomizer, decode) of what the paper does not compare."""
-    known = lw.SparseRecovery(sparsity=sparsity, band=False)
-    unknown = lw.SparseRecovery(band=False)
+    known = lw.decoders.SparseRecovery(sparsity=sparsity, band=False)
+    unknown = lw.decoders.SparseRecovery(band=False)
     return [
         (SAME[0], "SS", known.decode),
         (SAME[1], "HR", known.decode),

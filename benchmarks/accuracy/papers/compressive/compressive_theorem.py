@@ -174,12 +174,12 @@ def _point(sweep: str, point: Point, repeats: int, seed: int) -> dict[str, Any]:
                 accept_epsilon=MOST,
                 seed=matrix,
             ),
-            HADAMARD: lw.HadamardResponse(
+            HADAMARD: lw.randomizers.HadamardResponse(
                 domain, epsilon, blocks=published_blocks(point.k, epsilon)
             ),
         }
         decode: dict[str, Callable[..., Any]] = {
-            BALANCED: lw.SparseRecovery(sparsity=point.s, band=False).decode,
+            BALANCED: lw.decoders.SparseRecovery(sparsity=point.s, band=False).decode,
             PRINTED: lambda channel, tally: printed(point.s, epsilon)(channel, tally)[
                 "CP as printed"
             ],
@@ -214,7 +214,7 @@ def _rule(symbols: int, people: int, repeats: int, seed: int) -> list[dict[str, 
                     seed=int(rng.integers(2**31)),
                 )
                 tally = drawn(randomizer, mass, rng.multinomial(people, mass), rng)
-                answer = lw.SparseRecovery(sparsity=10, band=False).decode(
+                answer = lw.decoders.SparseRecovery(sparsity=10, band=False).decode(
                     randomizer.channel, tally
                 )
                 right += bool(((answer.mass > 0) == (mass > 0)).all())
@@ -251,7 +251,9 @@ def predicted(name: str, *, symbols: int, people: int, repeats: int, seed: int) 
 
 def _bits(symbols: int, outputs: int) -> dict[str, float]:
     domain = lw.Categories(symbols)
-    hadamard = lw.HadamardResponse(domain, EPSILON, blocks=published_blocks(symbols, EPSILON))
+    hadamard = lw.randomizers.HadamardResponse(
+        domain, EPSILON, blocks=published_blocks(symbols, EPSILON)
+    )
     compressed = lw.CompressivePrivatization(domain, EPSILON, outputs=outputs)
     return {
         "HR": math.log2(hadamard.outputs),

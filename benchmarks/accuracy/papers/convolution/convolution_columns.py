@@ -56,7 +56,7 @@ PRINTED = {"OUE": 763, "KRR": 1676}
 
 ORACLES: dict[str, Callable[..., Randomizer]] = {
     "KRR": lw.RandomizedResponse,
-    "OUE": lw.OptimizedUnaryEncoding,
+    "OUE": lw.randomizers.OptimizedUnaryEncoding,
 }
 
 
@@ -77,7 +77,7 @@ class Known:
 
 def mse(answer: Any, known: Known) -> float:
     """Return the mean squared error over the whole domain."""
-    return lw.mean_squared_error(answer.mass, known.shares)
+    return lw.distances.mean_squared_error(answer.mass, known.shares)
 
 
 def top_mse(top: int, answer: Any, known: Known) -> float:
@@ -144,17 +144,17 @@ class EachAlone:
 EACH_ALONE: Any = EachAlone()
 
 
-def _wiener(**knobs: Any) -> lw.Wiener:
-    return lw.Wiener(simplex=False, band=False, **knobs)
+def _wiener(**knobs: Any) -> lw.decoders.Wiener:
+    return lw.decoders.Wiener(simplex=False, band=False, **knobs)
 
 
-def _gaussian(sigma: float, *, wiener: bool = False) -> lw.GaussianSmoothing:
-    return lw.GaussianSmoothing(sigma=sigma, wiener=wiener, simplex=False)
+def _gaussian(sigma: float, *, wiener: bool = False) -> lw.decoders.GaussianSmoothing:
+    return lw.decoders.GaussianSmoothing(sigma=sigma, wiener=wiener, simplex=False)
 
 
 ON_SMOOTH: dict[str, Decoder] = {
     "": EACH_ALONE,
-    "smoothing": lw.BinomialSmoothing(simplex=False),
+    "smoothing": lw.decoders.BinomialSmoothing(simplex=False),
     "DW": _wiener(method="direct"),
     "IIW": _wiener(method="iterative"),
     "IIW-G": _wiener(method="iterative-from-reports"),
@@ -223,7 +223,7 @@ def run(
         }
         for method in chosen:
             decoder = method.decoder
-            if isinstance(decoder, lw.Wiener) and decoder.method == "permuted":
+            if isinstance(decoder, lw.decoders.Wiener) and decoder.method == "permuted":
                 decoder = replace(decoder, seed=int(stream(seed, *cell, "orders").integers(2**31)))
             with warnings.catch_warnings():
                 # Weak answers and the paper's own bad settings are part of the comparison.

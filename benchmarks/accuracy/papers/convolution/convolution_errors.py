@@ -71,8 +71,8 @@ QUICK: dict[str, Any] = {
 BEYOND: dict[str, tuple[str, Decoder]] = {
     "KRR, Norm-Sub": ("KRR", lw.LeastSquares()),
     "OUE, Norm-Sub": ("OUE", lw.LeastSquares()),
-    "OUE-IIW, Norm-Sub": ("OUE", lw.Wiener(band=False)),
-    "OUE-GF3-DW, Norm-Sub": ("OUE", lw.GaussianSmoothing(sigma=3, wiener=True)),
+    "OUE-IIW, Norm-Sub": ("OUE", lw.decoders.Wiener(band=False)),
+    "OUE-GF3-DW, Norm-Sub": ("OUE", lw.decoders.GaussianSmoothing(sigma=3, wiener=True)),
     "KRR, EMS": ("KRR", EMS),
 }
 """What the paper leaves out: projections, and the decoder of the square-wave paper."""

@@ -242,10 +242,12 @@ def _sources(
         noise += np.abs(np.fft.fft(difference)) ** 2 / MEASURED_RUNS
     direct: dict[str, Any] = {"method": "direct", "simplex": False, "band": False}
     decoders = {
-        "analytic": lw.Wiener(**direct),
-        "equation 20": lw.Wiener(**direct, noise=_equation_20(oracle, epsilon, bins, one.people)),
-        "measured": lw.Wiener(**direct, noise=tuple(noise.tolist())),
-        "true signal": lw.Wiener(**direct, signal=tuple(signal.tolist())),
+        "analytic": lw.decoders.Wiener(**direct),
+        "equation 20": lw.decoders.Wiener(
+            **direct, noise=_equation_20(oracle, epsilon, bins, one.people)
+        ),
+        "measured": lw.decoders.Wiener(**direct, noise=tuple(noise.tolist())),
+        "true signal": lw.decoders.Wiener(**direct, signal=tuple(signal.tolist())),
     }
     return run(
         SMOOTH,
@@ -294,7 +296,7 @@ def _converge(
         Method(
             str(number),
             ORACLES[oracle],
-            lw.Wiener(method=method, iterations=number, simplex=False, band=False),
+            lw.decoders.Wiener(method=method, iterations=number, simplex=False, band=False),
         )
         for number in iterations
     ]

@@ -76,7 +76,8 @@ def from_sites(
     """Return the release of all sites, each with noise of its own for the whole promise.
 
     Linear mechanisms: each site releases, the hub adds. Adaptive quantiles and matching pursuit:
-    the hub asks each site, :func:`lapwing.quantiles_of_sites`, :func:`lapwing.pursuit_of_sites`.
+    the hub asks each site, by :func:`lapwing.mechanisms.quantiles_of_sites` or
+    :func:`lapwing.mechanisms.pursuit_of_sites`.
     """
     mechanism = method.mechanism
     pairs = list(zip(sites, _sources(sites, seed), strict=True))
@@ -107,10 +108,10 @@ def after_rounds(
 ) -> Release:
     """Return what is published after the last round of newly collected people.
 
-    Linear mechanisms release each round once and add. The adaptive ones start again over all
-    people in every round, so each run may only spend its part (:func:`lapwing.promise_of_each`): a
-    tenth of epsilon or of rho for ten rounds, or a root of ten of mu. Only the last run is
-    published here.
+    Linear mechanisms release each round once and add. The adaptive ones start again over all people
+    in every round, so each run may only spend its part
+    (:func:`lapwing.mechanisms.promise_of_each`): a tenth of epsilon or of rho for ten rounds, or a
+    root of ten of mu. Only the last run is published here.
     """
     mechanism = method.mechanism
     if isinstance(mechanism, RunningPrefixSums):

@@ -91,7 +91,7 @@ class InBuckets:
     name: ClassVar[str] = "in-buckets"
     reads: ClassVar[Kind] = "counts"
 
-    def decode(self, channel: Channel, tally: lw.CountTally) -> Any:
+    def decode(self, channel: Channel, tally: lw.tallies.CountTally) -> Any:
         """Return the decoder's answer at these bins."""
         wave = channel.blocks[0].operator
         assert isinstance(wave, SlidingWindow)
@@ -99,7 +99,7 @@ class InBuckets:
         block = Block(bucket_matrix(wave, self.bins), Multinomial())
         return self.decoder.decode(
             Channel(interval(self.bins), [block], channel.fingerprint, channel.guarantee),
-            lw.CountTally([counts], [int(counts.sum())], tally.fingerprint),
+            lw.tallies.CountTally([counts], [int(counts.sum())], tally.fingerprint),
         )
 
 

@@ -57,12 +57,12 @@ INDEX = (Entry("figure 7", HEADING, "figure-7"), Entry(BUCKETS, HEADING, "figure
 
 def _to_people(answer: Any, people: CountVector) -> float:
     """Return W1 to the people's CDF on the fine grid: wide bins pay for what they cannot show."""
-    return lw.wasserstein(answer, truth(people))
+    return lw.distances.wasserstein(answer, truth(people))
 
 
 def _to_histogram(answer: Any, people: CountVector) -> float:
     """Return W1 to the people's histogram of as many bins as the answer has."""
-    return lw.wasserstein(answer, truth(coarser(people, answer.mass.size)))
+    return lw.distances.wasserstein(answer, truth(coarser(people, answer.mass.size)))
 
 
 JUDGES: dict[str, Judge] = {"w1": _to_people, "own": _to_histogram}

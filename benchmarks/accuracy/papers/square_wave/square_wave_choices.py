@@ -74,15 +74,15 @@ SIMILAR = 1.1
 """Orders are called similar if neither has so many times the error of the other."""
 
 JUDGES: dict[str, Judge] = {
-    "w1": lw.wasserstein,
-    "ks": lw.kolmogorov_smirnov,
-    "range": partial(lw.range_query_error, width=0.1),
+    "w1": lw.distances.wasserstein,
+    "ks": lw.distances.kolmogorov_smirnov,
+    "range": partial(lw.distances.range_query_error, width=0.1),
 }
 ASKED = {HH: "range", ADMM: "w1", HAAR: "range"}
 """HH and HaarHRR give no distribution: they are judged by range queries, HH-ADMM by W1."""
 
-PLAIN = lw.TreeConsistency(weighted=False, band=False)
-BY_ADMM = lw.TreeConsistency(method="admm", weighted=False, band=False)
+PLAIN = lw.decoders.TreeConsistency(weighted=False, band=False)
+BY_ADMM = lw.decoders.TreeConsistency(method="admm", weighted=False, band=False)
 
 EM, EMS, PRIOR = "EM", "EMS", "SpectralPrior"
 ORDERED: dict[str, Decoder] = {
@@ -155,7 +155,7 @@ def _row(one: Population, epsilon: float, samples: Samples) -> dict[str, Any]:
 def trees(branchings: Sequence[int]) -> list[Method]:
     """Return HH and HH-ADMM with every branching."""
     return [
-        Method(f"{name} {number}", partial(lw.Hierarchical, branching=number), decoder)
+        Method(f"{name} {number}", partial(lw.randomizers.Hierarchical, branching=number), decoder)
         for name, decoder in ((HH, PLAIN), (ADMM, BY_ADMM))
         for number in branchings
     ]
@@ -185,20 +185,22 @@ def branching(
     )
 
 
-def everybody(randomizer: Any, counts: CountVector, rng: np.random.Generator) -> lw.CountTally:
+def everybody(
+    randomizer: Any, counts: CountVector, rng: np.random.Generator
+) -> lw.tallies.CountTally:
     """Return the tally when each person reports in every group of a mixture, not in one."""
     blocks = randomizer.channel.blocks
     sampled = [block.sample(counts, rng) for block in blocks]
-    return lw.CountTally(sampled, [int(counts.sum())] * len(blocks), randomizer.fingerprint)
+    return lw.tallies.CountTally(sampled, [int(counts.sum())] * len(blocks), randomizer.fingerprint)
 
 
 def budgets(one: Population, bins: int, epsilon: float, repeats: int, seed: int) -> Samples:
     """Return errors when levels share the people, and when they share each person's epsilon."""
     whole = Fraction(str(epsilon))
     made: dict[str, tuple[Callable[..., Any], Decoder]] = {
-        HH: (partial(lw.Hierarchical, branching=4), PLAIN),
-        ADMM: (partial(lw.Hierarchical, branching=4), BY_ADMM),
-        HAAR: (lw.HaarHadamard, lw.TreeConsistency(band=False)),
+        HH: (partial(lw.randomizers.Hierarchical, branching=4), PLAIN),
+        ADMM: (partial(lw.randomizers.Hierarchical, branching=4), BY_ADMM),
+        HAAR: (lw.randomizers.HaarHadamard, lw.decoders.TreeConsistency(band=False)),
     }
     found: Samples = {}
     for name, (make, decoder) in made.items():

@@ -70,7 +70,10 @@ FILES = {
 BINS = {"beta52": 256}
 """Of the paper; 1024 for all other columns."""
 
-MEANS: dict[str, Callable[..., Any]] = {"SR": lw.StochasticRounding, "PM": lw.Piecewise}
+MEANS: dict[str, Callable[..., Any]] = {
+    "SR": lw.randomizers.StochasticRounding,
+    "PM": lw.randomizers.Piecewise,
+}
 
 
 def _binned(bins: int, domain: lw.Interval, epsilon: float) -> Any:
@@ -82,7 +85,7 @@ def _on(bins: int, make: Callable[..., Any], _: lw.Interval, epsilon: float) -> 
     return make(interval(bins), epsilon)
 
 
-TREE = partial(lw.Hierarchical, branching=4)
+TREE = partial(lw.randomizers.Hierarchical, branching=4)
 LEAST = lw.LeastSquares()
 
 
@@ -90,10 +93,10 @@ def methods(bins: int) -> list[Method]:
     """Return what the paper compares at so many bins; the wave randomizes on a finer grid."""
     plain, smooth = (lw.ExpectationMaximization(smoothed=s, band=False) for s in (False, True))
     others: list[tuple[str, Callable[..., Any], Decoder]] = [
-        (ADMM, TREE, lw.TreeConsistency(method="admm", weighted=False, band=False)),
+        (ADMM, TREE, lw.decoders.TreeConsistency(method="admm", weighted=False, band=False)),
         *((name, partial(_binned, size), LEAST) for size, name in BINNED.items()),
-        (HH, TREE, lw.TreeConsistency(weighted=False, band=False)),
-        (HAAR, lw.HaarHadamard, lw.TreeConsistency(band=False)),
+        (HH, TREE, lw.decoders.TreeConsistency(weighted=False, band=False)),
+        (HAAR, lw.randomizers.HaarHadamard, lw.decoders.TreeConsistency(band=False)),
     ]
     return [
         Method(EMS, lw.SquareWave, InBuckets(bins, smooth)),
@@ -103,13 +106,13 @@ def methods(bins: int) -> list[Method]:
 
 
 JUDGES: dict[str, Judge] = {
-    "w1": lw.wasserstein,
-    "ks": lw.kolmogorov_smirnov,
-    "range .1": partial(lw.range_query_error, width=0.1),
-    "range .4": partial(lw.range_query_error, width=0.4),
-    "mean": lw.mean_error,
-    "variance": lw.variance_error,
-    "quantiles": lw.decile_error,
+    "w1": lw.distances.wasserstein,
+    "ks": lw.distances.kolmogorov_smirnov,
+    "range .1": partial(lw.distances.range_query_error, width=0.1),
+    "range .4": partial(lw.distances.range_query_error, width=0.4),
+    "mean": lw.distances.mean_error,
+    "variance": lw.distances.variance_error,
+    "quantiles": lw.distances.decile_error,
 }
 SCALES = {"ks": 1e3}
 """Of figures in the tables; 1e4 for all others."""
@@ -183,7 +186,7 @@ def _samples(
     return samples | {name: _means(name, one, bins, epsilon, repeats, seed) for name in MEANS}
 
 
-def _at(bins: int, counts: CountVector) -> lw.Cumulative:
+def _at(bins: int, counts: CountVector) -> lw.results.Cumulative:
     """Return the people's CDF as the paper has it: that of their histogram of so many bins."""
     return truth(coarser(counts, bins))
 

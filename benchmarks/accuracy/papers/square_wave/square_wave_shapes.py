@@ -50,7 +50,7 @@ SHAPES = [SQUARE, *TRAPEZOIDS, TRIANGLE]
 
 HEADING = "Figure 5, shapes of the wave"
 INDEX = (Entry("figure 5", HEADING, "figure-5"),)
-W1 = {"w1": lw.wasserstein}
+W1 = {"w1": lw.distances.wasserstein}
 
 
 def methods(width: float) -> list[Method]:
@@ -59,7 +59,9 @@ def methods(width: float) -> list[Method]:
     return [
         Method(SQUARE, partial(lw.SquareWave, width=width), EMS),
         *(
-            Method(name, partial(lw.GeneralWave, ratio=ratio, width=width), ByCorners(EMS))
+            Method(
+                name, partial(lw.randomizers.GeneralWave, ratio=ratio, width=width), ByCorners(EMS)
+            )
             for name, ratio in ratios.items()
         ),
     ]

@@ -48,7 +48,7 @@ NEAR_BEST = 1.2
 
 HEADING = "Figure 6, width of the square wave"
 INDEX = (Entry("figure 6", HEADING, "figure-6"),)
-W1 = {"w1": lw.wasserstein}
+W1 = {"w1": lw.distances.wasserstein}
 
 
 def methods(epsilon: float, steps: Sequence[float]) -> list[Method]:

@@ -67,7 +67,7 @@ class ByCorners:
     name: ClassVar[str] = "by-corners"
     reads: ClassVar[Kind] = "counts"
 
-    def decode(self, channel: Channel, tally: lw.CountTally) -> Any:
+    def decode(self, channel: Channel, tally: lw.tallies.CountTally) -> Any:
         """Return the decoder's answer."""
         (block,) = channel.blocks
         assert isinstance(block.operator, SlidingTable)

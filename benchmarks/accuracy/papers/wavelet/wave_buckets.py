@@ -91,7 +91,7 @@ class InBuckets:
     reads: ClassVar[str] = "counts"
     _made: dict[str, Channel] = field(default_factory=dict, repr=False, compare=False)
 
-    def decode(self, channel: Channel, tally: lw.CountTally) -> Any:
+    def decode(self, channel: Channel, tally: lw.tallies.CountTally) -> Any:
         """Return the decoder's answer from the buckets' counts."""
         bins = min(self.bins, channel.domain.size)
         if channel.fingerprint not in self._made:
@@ -102,5 +102,5 @@ class InBuckets:
         np.add.at(inside, bucket_of(counts.size, bins), counts)
         coarse = self._made[channel.fingerprint]
         return self.decoder.decode(
-            coarse, lw.CountTally([inside], tally.reports, tally.fingerprint)
+            coarse, lw.tallies.CountTally([inside], tally.reports, tally.fingerprint)
         )

@@ -94,12 +94,13 @@ def _swept(
     one: Population, orders: list[int], epsilon: float, levels: int, repeats: int, seed: int
 ) -> dict[str, Any]:
     methods = [
-        Method(str(order), partial(lw.Wavelet, levels=order + 1), PURE_CLIP) for order in orders
+        Method(str(order), partial(lw.randomizers.Wavelet, levels=order + 1), PURE_CLIP)
+        for order in orders
     ]
     samples = repeated(
         methods,
         one,
-        {"w1": JUDGES["w1"], "exact": lw.wasserstein},
+        {"w1": JUDGES["w1"], "exact": lw.distances.wasserstein},
         bins=2**levels,
         epsilon=epsilon,
         repeats=repeats,
@@ -161,11 +162,11 @@ def example() -> dict[str, Any]:
         answer = lw.Distribution(domain, even * (1 + shape))
         found[name] = {
             "density": (1 + shape).tolist(),
-            "l1": float(lw.l1(answer, truth)),
-            "kullback_leibler": float(lw.kullback_leibler(answer, truth)),
-            "w1": float(lw.wasserstein(answer, truth)),
-            "ks": float(lw.kolmogorov_smirnov(answer, truth)),
-            "range .2": float(lw.range_query_error(answer, truth, width=0.2)),
+            "l1": float(lw.distances.l1(answer, truth)),
+            "kullback_leibler": float(lw.distances.kullback_leibler(answer, truth)),
+            "w1": float(lw.distances.wasserstein(answer, truth)),
+            "ks": float(lw.distances.kolmogorov_smirnov(answer, truth)),
+            "range .2": float(lw.distances.range_query_error(answer, truth, width=0.2)),
         }
     return found
 

@@ -59,14 +59,14 @@ OTHERS = (HH, DW, IIW, *CATEGORICAL)
 """The paper's competitors but SW-EM."""
 
 JUDGES: dict[str, Judge] = {
-    "w1": partial(lw.wasserstein, grid=PAPER_GRID),
-    "ks": partial(lw.kolmogorov_smirnov, grid=PAPER_GRID),
-    "range .2": partial(lw.range_query_error, width=0.2),
-    "range .4": partial(lw.range_query_error, width=0.4),
+    "w1": partial(lw.distances.wasserstein, grid=PAPER_GRID),
+    "ks": partial(lw.distances.kolmogorov_smirnov, grid=PAPER_GRID),
+    "range .2": partial(lw.distances.range_query_error, width=0.2),
+    "range .4": partial(lw.distances.range_query_error, width=0.4),
 }
 """Section 6.1: the mean and the largest difference over 256 points; section 6.5: ranges."""
 
-PURE_CLIP = lw.WaveletClip(mass_sums=False, band=False)
+PURE_CLIP = lw.decoders.WaveletClip(mass_sums=False, band=False)
 
 
 def population(name: str) -> Population:
@@ -87,9 +87,9 @@ def paper_methods(people: int, bins: int) -> list[Method]:
     ruled = partial(_levels, paper_levels(people))
     return [
         Method(WAVELET, ruled, PURE_CLIP),
-        Method(LITERAL, ruled, lw.WaveletClip(literal=True, mass_sums=False, band=False)),
+        Method(LITERAL, ruled, lw.decoders.WaveletClip(literal=True, mass_sums=False, band=False)),
         Method(PURE, partial(_bound, people), PURE_CLIP),
-        Method(OWN, partial(_bound, people), lw.WaveletClip(band=False)),
+        Method(OWN, partial(_bound, people), lw.decoders.WaveletClip(band=False)),
         Method(EM, partial(_at, bins, lw.SquareWave), em),
         *(Method(name, lw.SquareWave, InBuckets(number, em)) for number, name in EMS.items()),
         *_categorical(bins),
@@ -98,11 +98,11 @@ def paper_methods(people: int, bins: int) -> list[Method]:
 
 def league(people: int, bins: int) -> list[Method]:
     """Return what the default of this library is compared with; EMS and HH-ADMM among them."""
-    wave, tree = partial(_at, bins, lw.SquareWave), partial(_at, bins, lw.Hierarchical)
-    admm = lw.TreeConsistency(method="admm", weighted=False, band=False)
+    wave, tree = partial(_at, bins, lw.SquareWave), partial(_at, bins, lw.randomizers.Hierarchical)
+    admm = lw.decoders.TreeConsistency(method="admm", weighted=False, band=False)
     return [
         Method(WAVELET, partial(_levels, paper_levels(people)), PURE_CLIP),
-        Method(PURE, partial(_bound, people), lw.WaveletClip(band=False)),
+        Method(PURE, partial(_bound, people), lw.decoders.WaveletClip(band=False)),
         Method("SW-EM", wave, lw.ExpectationMaximization(band=False)),
         Method("SW-EMS", wave, SMOOTHED),
         Method("HH-ADMM", tree, admm),
@@ -113,11 +113,11 @@ def league(people: int, bins: int) -> list[Method]:
 def _categorical(bins: int) -> list[Method]:
     """Return the competitors but SW-EM: HH, DW and IIW at 256 bins at most, few bins."""
     few = partial(_at, min(bins, PAPER_GRID), least_variance_randomizer)
-    tree = lw.TreeConsistency(weighted=False, band=False)
+    tree = lw.decoders.TreeConsistency(weighted=False, band=False)
     return [
-        Method(HH, partial(_at, bins, lw.Hierarchical), tree),
-        Method(DW, few, lw.Wiener(method="direct", band=False)),
-        Method(IIW, few, lw.Wiener(band=False)),
+        Method(HH, partial(_at, bins, lw.randomizers.Hierarchical), tree),
+        Method(DW, few, lw.decoders.Wiener(method="direct", band=False)),
+        Method(IIW, few, lw.decoders.Wiener(band=False)),
         *(
             Method(name, partial(_binned, number), lw.LeastSquares())
             for number, name in BINNED.items()
@@ -133,11 +133,11 @@ def _binned(bins: int, domain: lw.Interval, epsilon: Any) -> Any:
     return binned(domain, epsilon, bins=min(bins, domain.bins))
 
 
-def _levels(levels: int, domain: lw.Interval, epsilon: Any) -> lw.Wavelet:
-    return lw.Wavelet(domain, epsilon, levels=min(levels, domain.bins.bit_length() - 1))
+def _levels(levels: int, domain: lw.Interval, epsilon: Any) -> lw.randomizers.Wavelet:
+    return lw.randomizers.Wavelet(domain, epsilon, levels=min(levels, domain.bins.bit_length() - 1))
 
 
-def _bound(people: int, domain: lw.Interval, epsilon: Any) -> lw.Wavelet:
+def _bound(people: int, domain: lw.Interval, epsilon: Any) -> lw.randomizers.Wavelet:
     # As a number: where it is the rule's J the two are one randomizer, simulated once.
     most = domain.bins.bit_length() - 1
     return _levels(best_levels(people, epsilon, most=most), domain, epsilon)
@@ -172,7 +172,7 @@ def repeated(
         cell = (seed, one.name, one.people, bins, f"{float(epsilon):g}", repeat)
         counts = one.draw(bins, generator(*cell, "people"))
         target = truth(counts)
-        tallies: dict[str, lw.CountTally] = {}
+        tallies: dict[str, lw.tallies.CountTally] = {}
         for method in methods:
             randomizer = made[method.name]
             mark = randomizer.fingerprint

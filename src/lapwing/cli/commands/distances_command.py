@@ -13,7 +13,7 @@ from lapwing.cli.reading.options import Force
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.cli.reading.truth import Truth, TruthOptions
 from lapwing.cli.showing.table_file import TableOptions
-from lapwing.results.distances import (
+from lapwing.distances import (
     decile_error,
     energy,
     kolmogorov_smirnov,

@@ -29,7 +29,9 @@ from lapwing.results.distribution import Distribution
 
 @dataclass(frozen=True)
 class CompressiveEstimate:
-    """Estimate a sparse distribution as Xiong et al. do; :class:`lapwing.SparseRecovery` is better.
+    """Estimate a sparse distribution as Xiong et al. do.
+
+    :class:`lapwing.decoders.SparseRecovery` is more accurate.
 
     Parameters
     ----------

@@ -82,7 +82,7 @@ class SparseRecovery:
     Source: Tropp 2004 (OMP), as used by Xiong et al. 2021, section 5; lemma 1.2 there and van den
     Berg and Friedlander 2008 for "l1". Differs: centered and whitened with the channel's own law,
     so that there is no model error; the last step fits on the symbols found and not on the whole
-    simplex. As printed: :class:`lapwing.CompressiveEstimate`.
+    simplex. As printed: :class:`lapwing.decoders.CompressiveEstimate`.
     """
 
     _: KW_ONLY

@@ -115,8 +115,8 @@ class Keystream:
         """Refuse to be copied or pickled."""
         raise PrivacyError(
             "a source of randomness must not be copied or pickled, because the copy would hand out "
-            "the same words; call lapwing.secure() where it is needed, or lapwing.seeded() with "
-            "another seed"
+            "the same words; call lapwing.privacy.secure() where it is needed, or "
+            "lapwing.seeded() with another seed"
         )
 
     def words(self, count: int) -> NDArray[np.uint64]:

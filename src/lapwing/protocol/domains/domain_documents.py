@@ -49,7 +49,11 @@ def build(document: Mapping[str, Any], table: Mapping[str, type[Any]], *, name: 
     kind = document.get("class") if isinstance(document, Mapping) else None
     if not isinstance(kind, str) or kind not in table:
         said = f"{quoted(kind)}{nearest(kind, table)}" if isinstance(kind, str) else "none"
-        others = "" if table is DOMAINS else "; load_plugins() makes those of other packages known"
+        others = (
+            ""
+            if table is DOMAINS
+            else "; lapwing.plugins.load() makes those of other packages known"
+        )
         raise FormatError(
             f"{name} must name a known class ({', '.join(sorted(table))}), got {said}{others}"
         )

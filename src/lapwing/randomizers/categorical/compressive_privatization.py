@@ -67,9 +67,9 @@ _AT_ONCE = 2**22
 class CompressivePrivatization(TwoLevel):
     """Report one of few outputs; every symbol has a public random set of them that is near.
 
-    Several symbols share every output, and :class:`lapwing.SparseRecovery` finds the few frequent
-    ones. What is gained is the server's memory and the length of a report, not accuracy: given the
-    same knowledge, subset selection is as good or better (`benchmarks/accuracy`).
+    Several symbols share every output, and :class:`lapwing.decoders.SparseRecovery` finds the few
+    frequent ones. What is gained is the server's memory and the length of a report, not accuracy:
+    given the same knowledge, subset selection is as good or better (`benchmarks/accuracy`).
 
     Parameters
     ----------

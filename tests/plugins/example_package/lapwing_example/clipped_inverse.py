@@ -7,10 +7,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing import Channel, CountTally, Distribution
+from lapwing import Distribution
 from lapwing.decoders.decoder import decoder_document
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
+from lapwing.protocol import Channel
+from lapwing.tallies import CountTally
 
 
 @dataclass(frozen=True)

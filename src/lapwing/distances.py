@@ -33,6 +33,20 @@ from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_numbers
 from lapwing.results.cumulative import Cumulative
 
+__all__ = [
+    "decile_error",
+    "energy",
+    "kolmogorov_smirnov",
+    "kullback_leibler",
+    "l1",
+    "l2",
+    "mean_error",
+    "mean_squared_error",
+    "range_query_error",
+    "variance_error",
+    "wasserstein",
+]
+
 Raw = ArrayLike
 """Raw values, in the unit of what they are compared with."""
 

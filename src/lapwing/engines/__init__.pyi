@@ -1,0 +1,3 @@
+from . import arrow as arrow
+from . import beam as beam
+from . import spark as spark

@@ -1,0 +1,5 @@
+"""Sums of reports: counted, or stored as they came."""
+
+from lapwing.protocol.messages.tally import CountTally, TallyLog
+
+__all__ = ["CountTally", "TallyLog"]
