@@ -104,7 +104,7 @@ def test_wrong_names_are_noticed() -> None:
     right = "`survey/survey.py`, `lapwing.randomizers.two_level.TwoLevel.near`, `Release.people`"
     assert not missing_files(right) | missing_modules(right) | missing_members(right)
     assert missing_files("`survey/surveys.py`") == {"survey/surveys.py"}
-    assert missing_files("    device  remote/ -> local/, remote.py") == {"remote/", "remote.py"}
+    assert missing_files("    device  remote/ -> results/, remote.py") == {"remote/", "remote.py"}
     assert missing_modules("`lapwing.randomizers.three_level`") == {
         "lapwing.randomizers.three_level"
     }
