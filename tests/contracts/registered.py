@@ -7,6 +7,8 @@ domain of :data:`DOMAINS` that they name. Operators: `registered_operators.py`. 
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import import_module
@@ -26,6 +28,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.randomizers.mixture import Mixture
 from lapwing.tallies import CountTally
 from lapwing.testing.randomizer_contract import inputs_of, raw_value
+from tests.contracts.covering import covering
 from tests.contracts.randomizer_rows import RandomizerRow, row_of
 
 DOMAINS: dict[str, Domain] = {
@@ -91,22 +94,38 @@ def randomizer_cases(
     domains: tuple[str, ...] = tuple(DOMAINS),
     rows: str = "",
     logs: bool = True,
+    once: bool = False,
 ) -> list[Any]:
-    """Return every row on each of its domains at each epsilon, for `pytest.mark.parametrize`.
+    """Return rows on domains at epsilons, for `pytest.mark.parametrize`.
+
+    Every pair of a row and a domain, a row and an epsilon, a domain and an epsilon comes at least
+    once. The other cases of the grid are marked: they run in `make soak`.
 
     `domains` and `rows` (how names start) leave some out, for tests that take seconds each;
-    `logs=False` leaves out those whose tally is a log.
+    `logs=False` leaves out those whose tally is a log. `once`: every row and every domain is
+    enough, where a test looks at something that a randomizer does not share with its domain.
     """
-    return [
-        pytest.param(
-            RandomizerCase(row, row.make(DOMAINS[where], epsilon)),
-            id=f"{name}, {where}, {epsilon}",
-        )
+    grid = [
+        (name, where, epsilon)
         for name, row in RANDOMIZERS.items()
         for where in row.domains
         for epsilon in epsilons
         if where in domains and name.startswith(rows) and (logs or not row.log)
     ]
+    chosen = set(covering(grid, frozenset if once else pairs_of))
+    return [
+        pytest.param(
+            RandomizerCase(RANDOMIZERS[name], RANDOMIZERS[name].make(DOMAINS[where], epsilon)),
+            id=f"{name}, {where}, {epsilon}",
+            marks=[] if (name, where, epsilon) in chosen else [pytest.mark.soak],
+        )
+        for name, where, epsilon in grid
+    ]
+
+
+def pairs_of(case: tuple[Any, ...]) -> Iterator[tuple[Any, Any]]:
+    """Yield every two of the values of a case."""
+    return itertools.combinations(case, 2)
 
 
 def at_epsilon(randomizer: Any, factor: Fraction) -> Any:

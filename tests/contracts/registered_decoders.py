@@ -6,7 +6,7 @@ that a document may name has no row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -257,3 +257,27 @@ DECODERS: dict[str, DecoderRow] = {
         BinomialSmoothing(), BinomialSmoothing(), recovers="uniform", ordered=True, inverts=True
     ),
 }
+
+
+def decoder_grid() -> dict[tuple[str, str], Channel]:
+    """Return every decoder with every channel that it must decode, by their names."""
+    channels = {name: make() for name, make in CHANNELS.items()}
+    return {
+        (name, where): channel
+        for where, channel in channels.items()
+        for name, row in DECODERS.items()
+        if row.decodes(where, channel) and not row.lists
+    }
+
+
+def features_of(case: tuple[str, str], channel: Channel) -> Iterator[Hashable]:
+    """Yield a decoder with all that it may treat in a way of its own: domain, blocks, operators."""
+    name, where = case
+    domain = channel.domain
+    yield "channel", where
+    yield name, type(domain), *(getattr(domain, key, None) for key in DOMAIN_KINDS)
+    yield name, frozenset((type(block.law), type(block.operator)) for block in channel.blocks)
+
+
+DOMAIN_KINDS = ("circular", "scale", "atoms", "missing")
+"""Fields of a domain that change how its symbols lie."""

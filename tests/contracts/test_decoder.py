@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable, Iterator
 from dataclasses import FrozenInstanceError, replace
 from typing import Any
 
@@ -28,20 +29,39 @@ from lapwing.testing.decoder_contract import (
     check_truth,
 )
 from lapwing.testing.example_tallies import noiseless, sampled, truth
-from tests.contracts.registered_decoders import CHANNELS, DECODERS, DecoderRow
+from tests.contracts.covering import covering
+from tests.contracts.registered_decoders import (
+    CHANNELS,
+    DECODERS,
+    DecoderRow,
+    decoder_grid,
+    features_of,
+)
+from tests.rows import each
+
+GRID = decoder_grid()
 
 
-def _pairs() -> list[Any]:
-    pairs = []
-    for channel_name, make in CHANNELS.items():
-        channel = make()
-        for name, row in DECODERS.items():
-            if row.decodes(channel_name, channel) and not row.lists:
-                pairs.append(pytest.param(channel, row, id=f"{name}, {channel_name}"))
-    return pairs
+def _features(case: tuple[str, str]) -> Iterator[Hashable]:
+    return features_of(case, GRID[case])
 
 
-pairs = pytest.mark.parametrize(("channel", "row"), _pairs())
+CHOSEN = set(covering(list(GRID), _features))
+
+pairs = pytest.mark.parametrize(
+    ("channel", "row"),
+    [
+        pytest.param(
+            channel,
+            DECODERS[case[0]],
+            id=", ".join(case),
+            marks=[] if case in CHOSEN else [pytest.mark.soak],
+        )
+        for case, channel in GRID.items()
+    ],
+)
+"""Every decoder on every kind of domain and every set of blocks that it decodes; in `make soak` on
+every channel."""
 
 
 def same_report(channel: Channel, people: int) -> CountTally:
@@ -126,7 +146,7 @@ def _legal_or_refused(channel: Channel, row: DecoderRow, tally: CountTally) -> N
 
 
 @pairs
-@pytest.mark.parametrize("people", [1, 2, 1000, 2**53 - 1])
+@each("people", [1, 2, 1000, 2**53 - 1])
 def test_no_nan_when_all_reports_are_equal(channel: Channel, row: DecoderRow, people: int) -> None:
     tally = same_report(channel, min(people, row.most))
     with warnings.catch_warnings():
@@ -178,14 +198,14 @@ def test_decoders_of_some_channels_refuse_all_others(name: str) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in DECODERS.values() if row.ordered])
-@pytest.mark.parametrize("make", [make for make in CHANNELS.values() if not make().domain.ordered])
+@each("make", [make for make in CHANNELS.values() if not make().domain.ordered])
 def test_decoders_that_need_an_order_refuse_labels(make: Any, row: DecoderRow) -> None:
     channel = make()
     with pytest.raises(UnsupportedChannelError, match="needs an ordered domain"):
         row.decoder.decode(channel, noiseless(channel, truth(channel.domain.size), people=1000))
 
 
-@pytest.mark.parametrize("name", DECODERS)
+@each("name", DECODERS)
 def test_decoders_are_frozen_values(name: str) -> None:
     decoder = DECODERS[name].decoder
     assert decoder == replace(decoder) and hash(decoder) == hash(replace(decoder))

@@ -39,6 +39,7 @@ from tests.contracts.registered import (
     randomizer_cases,
 )
 from tests.randomizers.categorical.registered_compressive_privatization import UNEVEN
+from tests.rows import each
 
 EPSILONS = (0.1, 1, 4, 24)
 
@@ -46,6 +47,7 @@ PUBLISHED = [("rademacher", 0.1, 24), (UNEVEN, "0.5", 1), ("medium", 2, 5)]
 
 everywhere = pytest.mark.parametrize("case", randomizer_cases(*EPSILONS))
 at_one = pytest.mark.parametrize("case", randomizer_cases(1))
+once = pytest.mark.parametrize("case", randomizer_cases(1, once=True))
 
 
 def test_every_randomizer_of_a_survey_is_registered() -> None:
@@ -187,7 +189,7 @@ def test_guarantee_and_channel_carry_the_promise(case: RandomizerCase) -> None:
     assert randomizer.channel.domain == randomizer.domain
 
 
-@at_one
+@once
 def test_equal_randomizers_are_one(case: RandomizerCase) -> None:
     randomizer = case.randomizer
     twin = replace(randomizer)
@@ -197,23 +199,21 @@ def test_equal_randomizers_are_one(case: RandomizerCase) -> None:
     assert stronger != randomizer and stronger.fingerprint != randomizer.fingerprint
 
 
-@pytest.mark.parametrize("case", randomizer_cases(0.1))
+@pytest.mark.parametrize("case", randomizer_cases(0.1, once=True))
 def test_epsilon_as_text_float_or_fraction_is_one_promise(case: RandomizerCase) -> None:
     for same in (0.1, "0.1", Fraction(1, 10)):
         twin = replace(case.randomizer, epsilon=same)
         assert twin == case.randomizer and twin.fingerprint == case.randomizer.fingerprint
 
 
-@at_one
-@pytest.mark.parametrize(
-    "epsilon", [0, -1, float("nan"), float("inf"), True, 24.000001, None, "one", 1e-13, 1j]
-)
+@once
+@each("epsilon", [0, -1, float("nan"), float("inf"), True, 24.000001, None, "one", 1e-13, 1j])
 def test_illegal_epsilon_is_refused(case: RandomizerCase, epsilon: object) -> None:
     with pytest.raises(PrivacyError, match=r"epsilon must be a number in \(0, 24\]"):
         replace(case.randomizer, epsilon=epsilon)
 
 
-@at_one
+@once
 def test_frozen(case: RandomizerCase) -> None:
     with pytest.raises(AttributeError):
         case.randomizer.epsilon = Fraction(2)

@@ -22,6 +22,7 @@ from tests.contracts.registered import RandomizerCase, at_epsilon, randomizer_ca
 from tests.damaged_documents import Document, refuses
 
 at_one = pytest.mark.parametrize("case", randomizer_cases(1, logs=False))
+once = pytest.mark.parametrize("case", randomizer_cases(1, logs=False, once=True))
 
 
 def _reports(case: RandomizerCase, people: int = 120) -> Reports:
@@ -35,7 +36,7 @@ def _zero(case: RandomizerCase) -> CountTally:
     return zero
 
 
-@at_one
+@once
 def test_any_split_and_order_gives_identical_bytes(case: RandomizerCase) -> None:
     reports = _reports(case)
     whole = canonical(case.randomizer.tally(reports).to_document())
@@ -48,13 +49,13 @@ def test_any_split_and_order_gives_identical_bytes(case: RandomizerCase) -> None
     assert canonical(sum(parts).to_document()) == whole
 
 
-@at_one
+@once
 def test_zero_is_neutral(case: RandomizerCase) -> None:
     tally, zero = case.randomizer.tally(_reports(case)), _zero(case)
     assert tally + zero == zero + tally == tally and zero.total == 0
 
 
-@at_one
+@once
 def test_json_both_ways(case: RandomizerCase) -> None:
     tally = replace(case.randomizer.tally(_reports(case)), survey="s" * 64)
     again = CountTally.from_document(json.loads(canonical(tally.to_document())))
@@ -62,7 +63,7 @@ def test_json_both_ways(case: RandomizerCase) -> None:
     assert again + again == tally + tally
 
 
-@at_one
+@once
 def test_damaged_documents_are_refused(case: RandomizerCase) -> None:
     document = case.randomizer.tally(_reports(case)).to_document()
     changes: list[Document] = [
@@ -163,7 +164,7 @@ def test_surveys_that_share_a_randomizer_are_told_apart(case: RandomizerCase) ->
     assert Survey.from_json(spring.to_json()).tally(reports) == tallies[0]
 
 
-@at_one
+@once
 def test_overflow_is_refused_not_wrapped(case: RandomizerCase) -> None:
     zero = _zero(case)
     full = replace(
@@ -178,7 +179,7 @@ def test_overflow_is_refused_not_wrapped(case: RandomizerCase) -> None:
         replace(zero, reports=[-1] * len(zero.reports))
 
 
-@at_one
+@once
 def test_frozen(case: RandomizerCase) -> None:
     tally = case.randomizer.tally(_reports(case))
     with pytest.raises(ValueError, match="read-only"):
