@@ -128,7 +128,7 @@ def test_every_area_has_files_and_every_file_tests() -> None:
 def test_guarantees_ledgers_noise_and_both_models_are_in_an_area() -> None:
     areas = {Path(file).name: area_of(file) for file in PLANTED_IN}
     assert areas["guarantee.py"] == areas["gaussian_dp.py"] == "guarantees"
-    assert areas["ledger.py"] == areas["ledger_file.py"] == "ledgers"
+    assert areas["ledger.py"] == "ledgers"
     assert areas["rounded_normal.py"] == areas["randomness.py"] == "noise"
     assert areas["square_wave.py"] == "randomizers" and areas["sum_tree.py"] == "mechanisms"
     assert area_of("decoders/wiener_noise.py") is None and area_of("plotting.py") is None

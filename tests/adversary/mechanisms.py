@@ -70,9 +70,9 @@ def two_releases(mechanism: Any, domain: Any, promise: Promise) -> Any:
             shown = [mechanism.release(each, promise, rng=tape) for each in held]
             return [number for release in shown for number in shown_of(release, tape)]
         with tempfile.TemporaryDirectory() as folder:
-            ledger = lw.privacy.LedgerFile(Path(folder) / "ledger.json")
+            ledger = lw.Ledger.open(Path(folder) / "ledger.json")
             loss = mechanism.loss(domain, promise)
-            ledger.create(promise.guarantee(loss))
+            lw.Ledger(promise.guarantee(loss)).save(ledger.path)
             first = lw.release(
                 held[0],
                 neighbors=promise.neighbors,

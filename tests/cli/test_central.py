@@ -361,8 +361,9 @@ def test_a_ledger_says_why_amounts_of_normal_noise_do_not_add_up(
 ) -> None:
     """Three times epsilon .5 at delta 1e-7 are .801 at 1e-6, as docs/central.md works out."""
     promise = {"epsilon": "0.5", "delta": "1e-7", "neighbors": "replace-one"}
-    file = lw.privacy.LedgerFile(tmp_path / "normal.json")
-    budget = file.create(lw.Guarantee(2, "1e-6", "replace-one", "central")).budget
+    file = lw.Ledger.open(tmp_path / "normal.json")
+    budget = lw.Guarantee(2, "1e-6", "replace-one", "central")
+    lw.Ledger(budget).save(file.path)
     for _ in range(3):
         lw.release([1.0], lw.Interval(0, 1, bins=1024), ledger=file, rng=lw.seeded(1), **promise)
     shown = " ".join(done("ledger", "normal.json").out.split())

@@ -19,7 +19,7 @@ from lapwing import Categories, Guarantee, Interval, RandomizedResponse, Survey,
 from lapwing.cli.command_list import COMMANDS
 from lapwing.cli.console import printable
 from lapwing.mechanisms import RunningPrefixSums
-from lapwing.privacy import LedgerFile
+from lapwing.privacy import Ledger
 from tests.cli.running import Program, environment
 
 NEW = (
@@ -65,14 +65,14 @@ EVERY: dict[str, tuple[str, ...]] = {
 def _budget(tmp_path: Path) -> None:
     """A ledger to look at."""
     budget = Guarantee(Fraction(1), Fraction(0), "replace-one", "central")
-    LedgerFile(tmp_path / "budget.json").create(budget)
+    Ledger(budget).save(tmp_path / "budget.json")
 
 
 @pytest.fixture(autouse=True)
 def _first_round(tmp_path: Path, ages: np.ndarray) -> None:
     """The first of four rounds, and the ledger that paid for it."""
-    ledger = LedgerFile(tmp_path / "rounds.json")
-    ledger.create(Guarantee(Fraction(1), Fraction(1, 10**6), "replace-one", "central"))
+    ledger = Ledger.open(tmp_path / "rounds.json")
+    Ledger(Guarantee(Fraction(1), Fraction(1, 10**6), "replace-one", "central")).save(ledger.path)
     first = release(
         ages,
         Interval(0, 100, bins=1024),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import lapwing as lw
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 from tests.cli.running import Program, listing
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
@@ -29,7 +29,7 @@ def rounds(tmp_path: Path, done: Program) -> Path:
 
 
 def test_rounds_follow_each_other(rounds: Path, done: Program, lapwing: Program) -> None:
-    spent = LedgerFile(rounds / "budget.json").read().spent
+    spent = Ledger.load(rounds / "budget.json").spent
     said = done("extend", "one.json", "0.lws", "1.lws", *LEDGER, "-o", "two.json", "--json")
     assert (said.document["round"], said.document["rounds"]) == (2, 3)
     shown = done("extend", "two.json", "0.lws", "1.lws", "2.lws", *LEDGER, "-o", "three.json").out
@@ -38,7 +38,7 @@ def test_rounds_follow_each_other(rounds: Path, done: Program, lapwing: Program)
     assert made.people == 6000 and len(made.parts) == 3
     answers = done("answer", "three.json", "--between", "20", "30", "--json").document["answers"]
     assert answers[0]["share"] == pytest.approx(0.5, abs=0.25)
-    assert LedgerFile(rounds / "budget.json").read().spent == spent  # all were paid by the first
+    assert Ledger.load(rounds / "budget.json").spent == spent  # all were paid by the first
     more = ("0.lws", "1.lws", "2.lws", "0.lws", *LEDGER, "-o", "four.json")
     assert "all 3 rounds have been released" in lapwing("extend", "three.json", *more).complaint
 

@@ -21,7 +21,7 @@ from lapwing.mechanisms.pursuit_site import PursuitSite, pursuit_of_sites
 from lapwing.mechanisms.quantile_site import QuantileSite, quantiles_of_sites
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
@@ -78,8 +78,8 @@ class TestEverySite:
             assert part.loss.within(part.promise.epsilon, part.promise.delta)
 
     def test_the_ledger_pays_first_and_once(self, kind, mechanism, hub, tmp_path, monkeypatch):
-        ledger = LedgerFile(tmp_path / "budget.json")
-        ledger.create(Guarantee(1, 0, "replace-one", "central"))
+        ledger = Ledger.open(tmp_path / "budget.json")
+        Ledger(Guarantee(1, 0, "replace-one", "central")).save(ledger.path)
         held = summaries()[0]
         site = kind(mechanism, held, PURE, ledger=ledger, name="here", rng=seeded(1))
         (entry,) = ledger.read().entries
@@ -97,8 +97,8 @@ class TestEverySite:
         assert hub([site]).parts[0].identifier == entry.release
 
     def test_what_is_refused_is_not_paid_for(self, kind, mechanism, hub, tmp_path):
-        ledger = LedgerFile(tmp_path / "budget.json")
-        ledger.create(Guarantee(9, "1e-6", "add-or-remove-one", "central"))
+        ledger = Ledger.open(tmp_path / "budget.json")
+        Ledger(Guarantee(9, "1e-6", "add-or-remove-one", "central")).save(ledger.path)
         hidden = Promise("add-or-remove-one", epsilon=1, delta="1e-6")
         with pytest.raises(PrivacyError, match="must be public"):
             kind(mechanism, summaries()[0], hidden, ledger=ledger)
@@ -129,8 +129,8 @@ class TestEverySite:
     def test_what_fails_while_it_is_drawn_stays_paid(
         self, kind, mechanism, hub, tmp_path, monkeypatch
     ):
-        ledger = LedgerFile(tmp_path / "budget.json")
-        ledger.create(Guarantee(1, 0, "replace-one", "central"))
+        ledger = Ledger.open(tmp_path / "budget.json")
+        Ledger(Guarantee(1, 0, "replace-one", "central")).save(ledger.path)
         seen = []
 
         def failing(self, count, source):

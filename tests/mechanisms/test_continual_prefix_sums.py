@@ -14,7 +14,7 @@ from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError, PrivacyError
 from lapwing.mechanisms.continual_prefix_sums import TIME_UNIT, RunningPrefixSums
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
@@ -33,8 +33,8 @@ def months(count, people=300, domain=DOMAIN):
 
 def begun(path, summary, *, rounds=10, seed=1):
     """Return a paid first round, and the ledger that paid."""
-    ledger = LedgerFile(path, wait=0)
-    ledger.create(Guarantee(10, "1e-5", "replace-one", "central"))
+    ledger = Ledger.open(path, wait=0)
+    Ledger(Guarantee(10, "1e-5", "replace-one", "central")).save(ledger.path)
     first = release(
         summary,
         neighbors="replace-one",
@@ -130,7 +130,7 @@ class TestRounds:
         running = first.mechanism
         second = running.following(first, summaries[:1], summaries[1], ledger=ledger)
         after = path.read_bytes()
-        for other in (ledger, path, str(path), LedgerFile(path, wait=0)):
+        for other in (ledger, path, str(path), Ledger.open(path, wait=0)):
             with pytest.raises(BudgetError, match="no round may be drawn a second time"):
                 running.following(first, summaries[:1], summaries[1], ledger=other)
         # Not with other counts, nor with the same noise, nor from the stored release.
@@ -189,8 +189,8 @@ class TestRounds:
     def test_only_the_ledger_that_paid(self, path, tmp_path):
         summaries = months(2)
         first, ledger = begun(path, summaries[0])
-        running, other = first.mechanism, LedgerFile(tmp_path / "other.json")
-        other.create(Guarantee(10, "1e-5", "replace-one", "central"))
+        running, other = first.mechanism, Ledger.open(tmp_path / "other.json")
+        Ledger(Guarantee(10, "1e-5", "replace-one", "central")).save(other.path)
         with pytest.raises(BudgetError, match="did not pay"):
             running.following(first, summaries[:1], summaries[1], ledger=other)
         unpaid = running.release(summaries[0], PROMISE)
@@ -202,8 +202,8 @@ class TestRounds:
             (10, RunningPrefixSums(9).loss(unpaid.domain, PROMISE)),
             (1, running.loss(unpaid.domain, PROMISE)),
         ):
-            another = LedgerFile(tmp_path / f"{rounds}.json")
-            another.create(Guarantee(10, "1e-5", "replace-one", "central"))
+            another = Ledger.open(tmp_path / f"{rounds}.json")
+            Ledger(Guarantee(10, "1e-5", "replace-one", "central")).save(another.path)
             paid = PROMISE.guarantee(loss)
             with another.paying("x", paid, loss=loss, release="1" * 32, rounds=rounds):
                 forged = Release(running, unpaid.domain, unpaid.answers, [part])

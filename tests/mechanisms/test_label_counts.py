@@ -75,8 +75,8 @@ def test_the_lesser_noise_is_taken() -> None:
 
 
 def test_sites_add_and_a_ledger_pays(tmp_path: Path) -> None:
-    ledger = lw.privacy.LedgerFile(tmp_path / "ledger.json")
-    ledger.create(lw.Guarantee(Fraction(3, 2), Fraction(0), "replace-one", "central"))
+    ledger = lw.Ledger.open(tmp_path / "ledger.json")
+    lw.Ledger(lw.Guarantee(Fraction(3, 2), Fraction(0), "replace-one", "central")).save(ledger.path)
     one = published(ledger=ledger).release
     with pytest.raises(lw.errors.BudgetError):
         published(ledger=ledger)

@@ -18,7 +18,7 @@ from lapwing.mechanisms.private_bounds import private_bounds
 from lapwing.mechanisms.sum_tree import SumTree
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import scalar_below, seeded
 from lapwing.protocol.domains.interval import Interval
@@ -63,9 +63,9 @@ TWO, TWELVE = Interval(0, 1, bins=2), Interval(0, 1, bins=12)
 @pytest.fixture
 def ledger(tmp_path):
     def made(relation="replace-one"):
-        file = LedgerFile(tmp_path / f"{relation}.json")
+        file = Ledger.open(tmp_path / f"{relation}.json")
         file.path.unlink(missing_ok=True)
-        file.create(Guarantee(Fraction(1000), Fraction(999, 1000), relation, "central"))
+        Ledger(Guarantee(Fraction(1000), Fraction(999, 1000), relation, "central")).save(file.path)
         return file
 
     return made

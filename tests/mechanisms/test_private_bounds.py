@@ -24,7 +24,7 @@ from lapwing.mechanisms.private_bounds import (
     private_bounds,
     steps_of,
 )
-from lapwing.privacy import LedgerFile
+from lapwing.privacy import Ledger
 from lapwing.privacy.integer_noise import Noise
 from lapwing.protocol import ExactCounts
 from tests.false_alarms import accepts, binomial_tail
@@ -114,8 +114,8 @@ def test_bounds_of_several_scales(made, low, high, given_as) -> None:
 
 
 def test_too_few_rows_give_a_clear_answer_that_is_paid_for(tmp_path) -> None:
-    file = LedgerFile(tmp_path / "budget.json")
-    file.create(Guarantee(Fraction(1), Fraction(0), "replace-one", "central"))
+    file = Ledger.open(tmp_path / "budget.json")
+    Ledger(Guarantee(Fraction(1), Fraction(0), "replace-one", "central")).save(file.path)
     found = private_bounds([1.0, 2.0, 3.0], **MOVED, ledger=file, rng=seeded(1))
     assert not found.found and found.low is found.high is None
     assert found.loss.epsilon == Fraction(1, 2) == found.guarantee.epsilon

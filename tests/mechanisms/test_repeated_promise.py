@@ -11,7 +11,7 @@ from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.repeated_promise import promise_of_each
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise, kept
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
@@ -46,8 +46,8 @@ def test_all_together_keep_the_promise_and_one_more_would_not(mechanism, promise
 def test_a_ledger_pays_for_as_many_rounds_as_were_planned(tmp_path):
     rounds, mechanism = 4, MatchingPursuit(3, atoms=8)
     each = promise_of_each(mechanism, DOMAIN, APPROXIMATE, releases=rounds)
-    ledger = LedgerFile(tmp_path / "budget.json")
-    ledger.create(Guarantee(1, "1e-6", "replace-one", "central"))
+    ledger = Ledger.open(tmp_path / "budget.json")
+    Ledger(Guarantee(1, "1e-6", "replace-one", "central")).save(ledger.path)
     rng = np.random.default_rng(1)
     everyone = ExactCounts.of_values(rng.random(100), DOMAIN)
     for number in range(rounds):

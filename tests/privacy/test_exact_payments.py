@@ -21,7 +21,7 @@ from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.privacy import Promise
 from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
-from lapwing.privacy.ledger import SLACK, Entry
+from lapwing.privacy.ledger import SLACK, LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.registry import MECHANISMS
@@ -114,15 +114,15 @@ def test_a_nan_buys_nothing() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        lambda: Entry("a", mistaken(None)),
-        lambda: Entry(mistaken(1), central(1)),
-        lambda: Entry("a", central(1), mistaken(0.5)),
-        lambda: Entry("a", central(1), state=mistaken("paid")),
-        lambda: Entry("a", central(1), release=mistaken(3)),
-        lambda: Entry("a", central(1), rounds=0),
-        lambda: Entry("a", central(1), rounds=2, drawn=3),
-        lambda: Entry("a", central(1), rounds=True),
-        lambda: Entry("a", central(1), rounds=mistaken(2.0)),
+        lambda: LedgerEntry("a", mistaken(None)),
+        lambda: LedgerEntry(mistaken(1), central(1)),
+        lambda: LedgerEntry("a", central(1), mistaken(0.5)),
+        lambda: LedgerEntry("a", central(1), state=mistaken("paid")),
+        lambda: LedgerEntry("a", central(1), release=mistaken(3)),
+        lambda: LedgerEntry("a", central(1), rounds=0),
+        lambda: LedgerEntry("a", central(1), rounds=2, drawn=3),
+        lambda: LedgerEntry("a", central(1), rounds=True),
+        lambda: LedgerEntry("a", central(1), rounds=mistaken(2.0)),
         lambda: Ledger(mistaken(1)),
         lambda: Ledger(central(1), mistaken(("a",))),
         lambda: Ledger(central(1), tight=mistaken("no")),
@@ -152,12 +152,12 @@ def test_what_is_no_payment_is_refused(wrong: Callable[[], Any]) -> None:
 )
 def test_large_promises_do_not_fit_a_small_budget_by_small_losses(little: PrivacyLoss) -> None:
     large = central(20, "1e-6")
-    assert Entry("a", large, little).cost == PrivacyLoss(epsilon=20, delta="1e-6")
+    assert LedgerEntry("a", large, little).cost == PrivacyLoss(epsilon=20, delta="1e-6")
     with pytest.raises(BudgetError):
         Ledger(central(1, "1e-5")).spend("much for little", large, loss=little)
     with pytest.raises(BudgetError):
-        Ledger(central(99, "1e-5"), (Entry("a", large, little),) * 5)
-    document = Ledger(central(99, "1e-5"), (Entry("a", large, little),) * 4).to_document()
+        Ledger(central(99, "1e-5"), (LedgerEntry("a", large, little),) * 5)
+    document = Ledger(central(99, "1e-5"), (LedgerEntry("a", large, little),) * 4).to_document()
     document["budget"]["epsilon"] = "79"
     with pytest.raises(BudgetError):
         Ledger.from_document(document)
@@ -166,7 +166,7 @@ def test_large_promises_do_not_fit_a_small_budget_by_small_losses(little: Privac
 def test_a_loss_of_more_than_its_guarantee_is_refused() -> None:
     for much in (PrivacyLoss(epsilon=2), PrivacyLoss(mu_squared=1), PrivacyLoss(rho=1)):
         with pytest.raises(PrivacyError, match="it costs more"):
-            Entry("a", central(1, "1e-6"), much)
+            LedgerEntry("a", central(1, "1e-6"), much)
 
 
 ALL = [mechanism() for mechanism in MECHANISMS.values()]
@@ -196,7 +196,7 @@ def test_every_mechanism_pays_with_its_loss(mechanism: Any, numbers: dict[str, A
         assert {"mu", "rho"} & set(numbers) or "cannot be drawn" in str(error)
         return
     guarantee = promise.guarantee(loss)
-    assert Entry("a", guarantee, loss).cost == loss
+    assert LedgerEntry("a", guarantee, loss).cost == loss
     assert Ledger(guarantee).spend("a", guarantee, loss=loss).cost == loss
 
 
@@ -304,7 +304,7 @@ def test_the_slack_is_less_than_a_hundredth() -> None:
         (True, PrivacyLoss(epsilon="0.0995")),
         (False, PrivacyLoss(epsilon="0.099")),
     ):
-        assert (Entry("a", one, loss).cost == loss) is enough
+        assert (LedgerEntry("a", one, loss).cost == loss) is enough
 
 
 def test_exact_number_keeps_what_is_exact() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lapwing import Guarantee, LapwingError, Ledger
 from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError
-from lapwing.privacy.ledger import Entry
+from lapwing.privacy.ledger import LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from tests.damaged_documents import at_most, damaged, junk
 from tests.mistaken import mistaken
@@ -81,7 +81,7 @@ def test_another_relation_or_model_is_refused(other: Guarantee) -> None:
     with pytest.raises(MismatchError, match="'age'"):
         ledger.spend("age", other)
     with pytest.raises(MismatchError):
-        Ledger(promise(5), (Entry("age", other),))
+        Ledger(promise(5), (LedgerEntry("age", other),))
 
 
 def test_rounds_that_are_shuffled_add_up() -> None:
@@ -98,16 +98,16 @@ def test_rounds_that_are_shuffled_add_up() -> None:
 
 def test_an_overspent_ledger_cannot_be_made() -> None:
     with pytest.raises(BudgetError):
-        Ledger(promise(1), (Entry("a", promise(1)), Entry("b", promise(1))))
+        Ledger(promise(1), (LedgerEntry("a", promise(1)), LedgerEntry("b", promise(1))))
 
 
 def test_a_ledger_is_a_value() -> None:
     ledger = Ledger(promise(3))
     later = ledger.spend("a", promise(1))
-    assert ledger.entries == () and later.entries == (Entry("a", promise(1)),)
+    assert ledger.entries == () and later.entries == (LedgerEntry("a", promise(1)),)
     with pytest.raises(dataclasses.FrozenInstanceError):
         mistaken(later).entries = ()
-    assert later == Ledger(promise(3), (Entry("a", promise(1)),)) and later != ledger
+    assert later == Ledger(promise(3), (LedgerEntry("a", promise(1)),)) and later != ledger
     assert len({later, ledger, ledger.spend("a", promise(1))}) == 2
 
 

@@ -20,7 +20,7 @@ import pytest
 from lapwing.documents import replacing
 from lapwing.errors import BudgetError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
 BUDGET = Guarantee(Fraction(1), Fraction(0), "replace-one", "central")
@@ -32,11 +32,11 @@ import sys
 from pathlib import Path
 from lapwing.errors import LapwingError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 path, name, wait = sys.argv[1:]
 half = Guarantee("1/2", 0, "replace-one", "central")
 try:
-    with LedgerFile(Path(path), wait=float(wait)).paying(name, half, loss=None, release=name):
+    with Ledger.open(Path(path), wait=float(wait)).paying(name, half, loss=None, release=name):
         print("paid", flush=True)
         sys.stdin.readline()
 except LapwingError as error:
@@ -89,16 +89,16 @@ def payers(*wanted: tuple[Path, str, float]) -> Iterator[list[Payer]]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    LedgerFile(tmp_path / "budget.json").create(BUDGET)
+    Ledger(BUDGET).save(tmp_path / "budget.json")
     return tmp_path / "budget.json"
 
 
 def entries(path: Path) -> dict[str, str]:
-    return {entry.name: entry.state for entry in LedgerFile(path).read().entries}
+    return {entry.name: entry.state for entry in Ledger.load(path).entries}
 
 
 def pay(path: Path, name: str) -> None:
-    with LedgerFile(path, wait=0).paying(name, HALF, loss=None, release=name):
+    with Ledger.open(path, wait=0).paying(name, HALF, loss=None, release=name):
         pass
 
 
@@ -111,7 +111,7 @@ def before_writing(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -
         with replacing(*arguments, **options) as stream:
             yield stream
 
-    monkeypatch.setattr("lapwing.privacy.ledger_file.replacing", late)
+    monkeypatch.setattr("lapwing.privacy.ledger.replacing", late)
 
 
 def refused(file: LedgerFile, step: str, *, name: str, loss: PrivacyLoss, match: str) -> None:
@@ -193,7 +193,7 @@ def test_a_hard_link_that_is_made_before_anything_is_written_gets_no_budget(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     loss = PrivacyLoss(epsilon=HALF.epsilon)
-    file = LedgerFile(path, wait=0)
+    file = Ledger.open(path, wait=0)
     with file.paying("a", HALF, loss=loss, release="a", rounds=5):
         pass
     before = path.read_bytes()
@@ -246,7 +246,7 @@ def test_a_file_that_is_replaced_before_anything_is_written_stays(
     tmp_path: Path, path: Path, monkeypatch: pytest.MonkeyPatch, how: str, step: str
 ) -> None:
     loss = PrivacyLoss(epsilon=HALF.epsilon)
-    file = LedgerFile(path, wait=0)
+    file = Ledger.open(path, wait=0)
     with file.paying("a", HALF, loss=loss, release="a", rounds=5):
         pass
     copy = tmp_path / "backup.json"
@@ -281,7 +281,7 @@ def test_a_payment_that_no_ledger_can_take_says_so(tmp_path: Path, path: Path) -
 def test_a_ledger_that_was_deleted_is_not_made_anew(path: Path) -> None:
     with (
         pytest.raises(BudgetError, match="is in no ledger"),
-        LedgerFile(path, wait=0).paying("a", HALF, loss=None, release="a"),
+        Ledger.open(path, wait=0).paying("a", HALF, loss=None, release="a"),
     ):
         path.unlink()
     assert not path.exists()
@@ -294,7 +294,7 @@ def test_an_error_in_a_payment_on_a_replaced_file_leaves_it_spent(
     shutil.copy(path, copy)
     with (
         pytest.raises(RuntimeError),
-        LedgerFile(path, wait=0).paying("a", HALF, loss=None, release="a"),
+        Ledger.open(path, wait=0).paying("a", HALF, loss=None, release="a"),
     ):
         copy.replace(path)
         raise RuntimeError
@@ -323,7 +323,7 @@ def test_who_comes_second_waits_for_the_first(path: Path) -> None:
 def test_many_at_once_add_up(tmp_path: Path) -> None:
     # One of them holds the lock at a time, the others wait; whoever finds the budget used up ends.
     path = tmp_path / "budget.json"
-    LedgerFile(path).create(Guarantee(2, 0, "replace-one", "central"))
+    Ledger(Guarantee(2, 0, "replace-one", "central")).save(path)
     with payers(*((path, str(number), 120) for number in range(6))) as made:
         for payer in made:
             assert payer.process.stdin is not None
@@ -349,4 +349,4 @@ def test_a_new_ledger_is_not_made_through_a_link_to_nowhere(tmp_path: Path) -> N
     link = tmp_path / "link.json"
     link.symlink_to(tmp_path / "absent.json")
     with pytest.raises(FileExistsError):
-        LedgerFile(link).create(BUDGET)
+        Ledger(BUDGET).save(link)

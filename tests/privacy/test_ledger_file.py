@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import pytest
 
-from lapwing.errors import BudgetError, FormatError
+from lapwing.errors import ArgumentError, BudgetError, FormatError
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
 BUDGET = Guarantee(Fraction(1), Fraction(0), "replace-one", "central")
@@ -20,8 +20,8 @@ HALF = Guarantee(Fraction(1, 2), Fraction(0), "replace-one", "central")
 
 @pytest.fixture
 def file(tmp_path):
-    ledger = LedgerFile(tmp_path / "budget.json", wait=0)
-    ledger.create(BUDGET)
+    ledger = Ledger.open(tmp_path / "budget.json", wait=0)
+    Ledger(BUDGET).save(ledger.path)
     return ledger
 
 
@@ -85,9 +85,9 @@ def test_a_killed_process_has_paid_and_leaves_no_lock(file, tmp_path):
         from fractions import Fraction
         from pathlib import Path
         from lapwing.privacy.guarantee import Guarantee
-        from lapwing.privacy.ledger_file import LedgerFile
+        from lapwing.privacy.ledger import Ledger
         half = Guarantee(Fraction(1, 2), Fraction(0), "replace-one", "central")
-        with LedgerFile(Path({str(file.path)!r})).paying("a", half, loss=None, release="1"):
+        with Ledger.open(Path({str(file.path)!r})).paying("a", half, loss=None, release="1"):
             os.kill(os.getpid(), signal.SIGKILL)
         Path({str(output)!r}).write_text("released")
         """
@@ -105,7 +105,7 @@ def test_a_killed_process_has_paid_and_leaves_no_lock(file, tmp_path):
 
 def test_what_was_spent_is_not_forgotten(file):
     with pytest.raises(FileExistsError, match="choose another name") as caught:
-        file.create(BUDGET)
+        Ledger(BUDGET).save(file.path)
     assert caught.value.filename == str(file.path)
 
 
@@ -113,4 +113,17 @@ def test_a_foreign_file_is_refused(tmp_path):
     path = tmp_path / "other.json"
     path.write_text("{}")
     with pytest.raises(FormatError):
-        LedgerFile(path).read()
+        Ledger.load(path)
+
+
+def test_a_snapshot_does_not_pay(file, tmp_path):
+    snapshot = Ledger.load(file.path)
+    assert snapshot == file.read() == Ledger(BUDGET)
+    with pytest.raises(ArgumentError, match=r"cannot pay; pass the path .*Ledger\.open"):
+        Ledger.open(snapshot)
+    with file.paying("a", HALF, loss=None, release="1"):
+        pass
+    assert snapshot.entries == () and len(Ledger.load(file.path).entries) == 1
+    Ledger.load(file.path).save(tmp_path / "copy.json")
+    assert (tmp_path / "copy.json").read_text() == file.path.read_text() == file.read().to_json()
+    assert Ledger.open(file) is file and Ledger.open(str(file.path)).path == file.path

@@ -12,7 +12,6 @@ from scipy import integrate, stats
 
 from lapwing import Guarantee, Ledger
 from lapwing.errors import BudgetError, FormatError, MissingExtraError, PrivacyError
-from lapwing.privacy import LedgerFile
 from lapwing.privacy.gaussian_dp import delta_above
 from lapwing.privacy.integer_noise import Noise, Sensitivity
 from lapwing.privacy.numerical_composition import tight_epsilon
@@ -161,8 +160,8 @@ class TestLedger:
         assert again == tight and again.tight
 
     def test_the_file_remembers(self, tmp_path) -> None:
-        file = LedgerFile(tmp_path / "budget.json")
-        file.create(self.budget, tight=True)
+        file = Ledger.open(tmp_path / "budget.json")
+        Ledger(self.budget, tight=True).save(file.path)
         for name, loss in (("normal", NORMAL), ("pure", PURE)):
             with file.paying(name, getattr(self, name), loss=loss, release=name):
                 pass

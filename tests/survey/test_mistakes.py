@@ -64,8 +64,8 @@ def test_what_is_tallied_are_reports(name: str, what: Any) -> None:
 
 def test_a_release_pays_nothing_for_a_seed(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.json"
-    file = lw.privacy.LedgerFile(ledger)
-    file.create(lw.Guarantee(10, "1e-5", "replace-one", "central"))  # type: ignore[arg-type]
+    file = lw.Ledger.open(ledger)
+    lw.Ledger(lw.Guarantee(10, "1e-5", "replace-one", "central")).save(file.path)  # type: ignore[arg-type]
     before = ledger.read_bytes()
     promise: Any = {"epsilon": 1, "delta": 1e-6, "neighbors": "replace-one"}
     with pytest.raises(ArgumentError, match="rng must be a source"):

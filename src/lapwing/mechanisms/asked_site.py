@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
@@ -107,7 +107,7 @@ def pay(
     identifier = secrets.token_hex(16)
     if ledger is not None:
         guarantee = promise.guarantee(loss)
-        paying = LedgerFile.of(ledger).paying(name, guarantee, loss=loss, release=identifier)
+        paying = Ledger.open(ledger).paying(name, guarantee, loss=loss, release=identifier)
         open_until.enter_context(paying)
     return identifier
 

@@ -18,7 +18,7 @@ from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
@@ -77,8 +77,8 @@ class RunningPrefixSums(Mechanism):
     >>> months = [ExactCounts.of_values(np.full(100, m / 4), Interval(0, 1, bins=8)) for m in
     range(2)] >>> loss = running.loss(months[0].domain, promise)
     >>> with TemporaryDirectory() as folder:
-    ...     ledger = LedgerFile(Path(folder) / "budget.json")
-    ...     created = ledger.create(promise.guarantee(loss))
+    ...     Ledger(promise.guarantee(loss)).save(Path(folder) / "budget.json")
+    ...     ledger = Ledger.open(Path(folder) / "budget.json")
     ...     paid = dict(loss=loss, release="0" * 32, rounds=4)
     ...     # As :func:`lapwing.release` does with mechanism=running and ledger=ledger.
     ...     with ledger.paying("months", promise.guarantee(loss), **paid):
@@ -181,7 +181,7 @@ class RunningPrefixSums(Mechanism):
         self._check(summaries)
         promise = before.parts[0].promise
         noise, sensitivity = self._noise(summary.domain.size, promise)
-        file = LedgerFile.of(ledger)
+        file = Ledger.open(ledger)
         # Everything else that can fail was before this.
         file.begin_round(
             before.parts[0].identifier, after=len(before.parts), loss=noise.loss(sensitivity)

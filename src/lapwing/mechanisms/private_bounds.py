@@ -17,7 +17,7 @@ from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbors
 from lapwing.privacy.integer_noise import Noise
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
@@ -171,7 +171,7 @@ def private_bounds(
         raise MismatchError("the summary must be one of steps; make it with count_steps")
     if ledger is None:
         return _bounds(query.release(summary, promise, rng=rng), confidence)
-    file = LedgerFile.of(ledger)
+    file = Ledger.open(ledger)
     identifier = secrets.token_hex(16)
     with file.paying(name, promise.guarantee(loss), loss=loss, release=identifier):
         made = query.release(summary, promise, rng=rng, identifier=identifier)

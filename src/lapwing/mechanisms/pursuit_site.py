@@ -13,7 +13,7 @@ from lapwing.errors import ArgumentError
 from lapwing.mechanisms.asked_site import Asked, OpenSite, check_site, common, pay, spent, total
 from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.mechanisms.pursuit_rounds import explained_by, free_atoms
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.messages.exact_counts import ExactCounts

@@ -13,7 +13,7 @@ from lapwing.errors import ArgumentError
 from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles, question
 from lapwing.mechanisms.asked_site import Asked, OpenSite, check_site, common, pay, spent, total
 from lapwing.mechanisms.linear_mechanism import part_of
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.messages.exact_counts import ExactCounts

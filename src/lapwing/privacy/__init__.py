@@ -1,4 +1,4 @@
-"""What is promised and how it is kept: guarantees, composition, ledgers, exact noise."""
+"""Privacy guarantees, their composition, ledgers, and exact noise."""
 
 import lazy_loader
 

@@ -1,7 +1,8 @@
 from .guarantee import Certificate as Certificate
 from .guarantee import Guarantee as Guarantee
 from .ledger import Ledger as Ledger
-from .ledger_file import LedgerFile as LedgerFile
+from .ledger import LedgerEntry as LedgerEntry
+from .ledger import LedgerFile as LedgerFile
 from .privacy_loss import PrivacyLoss as PrivacyLoss
 from .promise import Promise as Promise
 from .sampling.randomness import secure as secure

@@ -1,14 +1,31 @@
-"""What has been spent on the privacy of one person or one data set, against a declared budget."""
+"""Privacy budgets: payments against a declared budget, as a value and in a file.
+
+A :class:`Ledger` is a value: a snapshot of what was paid. A :class:`LedgerFile`, which
+:meth:`Ledger.open` returns, is the file itself: only it can pay for a release.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+import stat
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
-from lapwing.documents import require_plain
-from lapwing.errors import ArgumentError, BudgetError, FormatError, MismatchError, PrivacyError
+from lapwing.documents import parse, replacing, require_plain, sync_folder
+from lapwing.errors import (
+    ArgumentError,
+    BudgetError,
+    FormatError,
+    LapwingError,
+    MismatchError,
+    PrivacyError,
+)
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Guarantee
@@ -26,9 +43,15 @@ rounding of noise does."""
 MOST_ROUNDS = 10_000
 """Rounds of one person that a payment may cover; more only make its exact fractions long."""
 
+_PAUSE = 0.02
+"""Seconds between two attempts to lock."""
+
+_ATTEMPTS = 1000
+"""Files of one name that are opened one after the other, each replaced before it was locked."""
+
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """One payment.
 
     Parameters
@@ -103,25 +126,27 @@ class Entry:
 
 @dataclass(frozen=True)
 class Ledger:
-    """A list of payments, and what they add up to.
+    """Privacy budget with a list of payments, and their composition.
 
-    The ledger is a value: :meth:`spend` returns a new one, so nothing changes when it refuses.
+    A ledger is a value: :meth:`spend` returns a new one, so nothing changes when it refuses.
+    :meth:`save` writes a new file, :meth:`load` reads a snapshot of one. To pay from a file, use
+    :meth:`open`.
 
     Parameters
     ----------
     budget : Guarantee
         The most that may be spent; its neighbor relation and model bind all entries.
-    entries : tuple of Entry
+    entries : tuple of LedgerEntry
         What was spent, in order.
     tight : bool
-        True: what the exact sum refuses is composed numerically as well, which allows more where
-        normal noise stands beside pure epsilons; see
+        True: what the exact sum refuses is composed numerically as well. This allows more where
+        Gaussian noise is combined with pure epsilons; see
         :func:`lapwing.privacy.numerical_composition.tight_epsilon`. Needs the extra "central".
 
     Privacy
     -------
-    Losses add exactly in fractions, each kind with its own (see :class:`PrivacyLoss`): releases
-    with normal noise by Gaussian differential privacy, answers to local surveys and pure releases
+    Losses compose exactly in fractions, each kind with its own (see :class:`PrivacyLoss`): releases
+    with Gaussian noise by Gaussian differential privacy, answers to local surveys and pure releases
     by basic composition. It holds for any entries, also chosen after seeing earlier answers.
     Numerical composition, on request, is in floating point with roundings upwards, and its theorem
     wants the sizes of the payments fixed beforehand: the questions may follow from earlier answers,
@@ -137,13 +162,13 @@ class Ledger:
     """
 
     budget: Guarantee
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LedgerEntry, ...] = ()
     tight: bool = False
 
     def __post_init__(self) -> None:
         """Check that the entries fit the budget."""
         object.__setattr__(self, "entries", tuple(self.entries))
-        whole = all(isinstance(entry, Entry) for entry in self.entries)
+        whole = all(isinstance(entry, LedgerEntry) for entry in self.entries)
         if not whole or not isinstance(self.budget, Guarantee) or type(self.tight) is not bool:
             raise ArgumentError("a ledger needs a Guarantee as its budget, and entries")
         if self.budget.lifetime is not None:
@@ -152,7 +177,7 @@ class Ledger:
             self._check_relation(entry)
         self._check_total("the entries", self.entries)
 
-    def _check_relation(self, entry: Entry) -> None:
+    def _check_relation(self, entry: LedgerEntry) -> None:
         ours = (self.budget.neighbors, self.budget.model)
         theirs = (entry.guarantee.neighbors, entry.guarantee.model)
         if ours != theirs:
@@ -161,13 +186,13 @@ class Ledger:
                 f"({ours[0]}, {ours[1]}); {entry.name!r} has ({theirs[0]}, {theirs[1]})"
             )
 
-    def _epsilon_at(self, entries: Sequence[Entry], delta: Fraction) -> Fraction:
+    def _epsilon_at(self, entries: Sequence[LedgerEntry], delta: Fraction) -> Fraction:
         losses = [entry.cost for entry in entries]
         if self.tight and delta > 0:
             return tight_epsilon(losses, delta)
         return sum(losses, start=PrivacyLoss()).epsilon_at(delta)
 
-    def _check_total(self, name: str, entries: Sequence[Entry]) -> None:
+    def _check_total(self, name: str, entries: Sequence[LedgerEntry]) -> None:
         total = sum((entry.cost for entry in entries), start=PrivacyLoss())
         if total.within(self.budget.epsilon, self.budget.delta):
             return
@@ -207,7 +232,7 @@ class Ledger:
     def remaining(self) -> Guarantee | None:
         """What may still be spent by basic composition; None when the epsilon is used up.
 
-        Releases with normal noise may cost less together than this says: :meth:`spend` decides.
+        Releases with Gaussian noise may cost less together than this says: :meth:`spend` decides.
         """
         spent = self.spent
         if spent is None:
@@ -230,7 +255,7 @@ class Ledger:
         release: str | None = None,
         rounds: int = 1,
     ) -> Ledger:
-        """Return the ledger with one more entry; for its parameters see :class:`Entry`.
+        """Return the ledger with one more entry; for its parameters see :class:`LedgerEntry`.
 
         Raises
         ------
@@ -241,7 +266,7 @@ class Ledger:
         PrivacyError, ArgumentError
             When it is no payment, or its loss is more than its guarantee.
         """
-        entry = Entry(name, guarantee, loss, state, release, rounds)
+        entry = LedgerEntry(name, guarantee, loss, state, release, rounds)
         self._check_relation(entry)
         self._check_total(repr(name), (*self.entries, entry))
         return replace(self, entries=(*self.entries, entry))
@@ -292,6 +317,66 @@ class Ledger:
             for entry in self.entries
         )
         return replace(self, entries=entries)
+
+    @staticmethod
+    def open(ledger: Path | str | LedgerFile, *, wait: float = 10.0) -> LedgerFile:
+        """Return the ledger in a file, from which releases can be paid.
+
+        Parameters
+        ----------
+        ledger : Path or str
+            Path of the file; a :class:`LedgerFile` is returned as it is. The file is read at each
+            payment, not now.
+        wait : float
+            Seconds to wait for another process that is paying, 0 or more. Default: 10.
+        """
+        if isinstance(ledger, LedgerFile):
+            return ledger
+        if isinstance(ledger, Ledger):
+            raise ArgumentError(
+                "a Ledger is a snapshot and cannot pay; pass the path of its file, or "
+                "Ledger.open(path)"
+            )
+        return LedgerFile(Path(ledger), wait)
+
+    @classmethod
+    def load(cls, path: Path | str) -> Ledger:
+        """Return a read-only snapshot of the ledger in a file.
+
+        Paying needs :meth:`open`: a snapshot may be out of date.
+
+        Raises
+        ------
+        FormatError
+            When the file is no ledger, of an unknown version, or damaged.
+        """
+        return _ledger(Path(path).read_bytes(), Path(path))
+
+    def save(self, path: Path | str) -> None:
+        """Write the ledger to a new file.
+
+        Raises
+        ------
+        FileExistsError
+            When a file of this name exists: what it says was spent must not be forgotten.
+        """
+        path = Path(path)
+        # Not over a link either, even one to nowhere.
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
+        except FileExistsError as error:
+            advice = "a file of this name exists, and what it says was spent is never forgotten; "
+            advice += "read it as it is, or choose another name"
+            raise FileExistsError(error.errno, advice, str(path)) from None
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(self.to_json().encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+        sync_folder(path.parent)
+
+    def to_json(self) -> str:
+        """Return the JSON text."""
+        return json.dumps(self.to_document(), indent=1, allow_nan=False) + "\n"
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
@@ -346,7 +431,7 @@ class Ledger:
         return cls(Guarantee.from_document(document["budget"]), entries, tight)
 
 
-def _entry(document: Any, version: int) -> Entry:
+def _entry(document: Any, version: int) -> LedgerEntry:
     keys = {"name", "guarantee"} | ({"loss", "state", "release"} if version > 1 else set())
     in_rounds = version > 1 and isinstance(document, dict) and "rounds" in document
     if in_rounds:
@@ -357,7 +442,7 @@ def _entry(document: Any, version: int) -> Entry:
         raise FormatError("the rounds of an entry are only said where there are several")
     loss = document.get("loss")
     try:
-        return Entry(
+        return LedgerEntry(
             document["name"],
             Guarantee.from_document(document["guarantee"]),
             None if loss is None else PrivacyLoss.from_document(loss),
@@ -368,3 +453,284 @@ def _entry(document: Any, version: int) -> Entry:
         )
     except (ArgumentError, PrivacyError) as error:
         raise FormatError(f"an entry of the ledger cannot be used: {error}") from None
+
+
+@dataclass(frozen=True)
+class LedgerFile:
+    """The file of a ledger, changed by one process at a time: what :meth:`Ledger.open` returns.
+
+    A payment is written, and is on the disk, before the block that releases begins. When the
+    block ends well, it is marked as released. After a crash in between it stays reserved, which
+    counts as spent: whether somebody saw the output cannot be known. So no payment ever stands
+    for two releases; a release that is tried again is paid again.
+
+    Parameters
+    ----------
+    path : Path
+        Symbolic links are followed, so all names of a ledger share its budget.
+    wait : float
+        Seconds to wait for another process that is paying; at least 0.
+
+    Privacy
+    -------
+    What is locked is the ledger itself, not a file next to it that somebody may tidy away: the lock
+    is on the open file, which is compared with the one of that name, and whatever replaces it is
+    locked before it gets the name. Nothing is written over a file that is another one, or has other
+    content, than what was read. So payments at the same time, by whatever names, add up; and one
+    that was made while another was under way is not erased, also when the file was replaced
+    meanwhile. A file of several hard links is refused, because replacing one of its names would
+    leave the others with a budget of their own. A copy of the file is another ledger: that the
+    same data are paid for by both cannot be known. `tests/privacy/test_ledger_attacks.py` tries all
+    this.
+    """
+
+    path: Path
+    wait: float = 10.0
+
+    if TYPE_CHECKING:  # what it takes; the fields say what it keeps
+
+        def __init__(self, path: Path | str, wait: float = 10.0) -> None: ...
+
+    def __post_init__(self) -> None:
+        """Check the time."""
+        object.__setattr__(self, "path", Path(self.path))
+        if isinstance(self.wait, bool) or not isinstance(self.wait, int | float):
+            raise ArgumentError("wait must be a number of seconds")
+        if not 0 <= self.wait < 10**6:
+            raise ArgumentError("wait must be a number of seconds, 0 or more")
+
+    def read(self) -> Ledger:
+        """Return a snapshot of the ledger as it is now; errors as of :meth:`Ledger.load`."""
+        return Ledger.load(self.path)
+
+    @contextmanager
+    def paying(
+        self,
+        name: str,
+        guarantee: Guarantee,
+        *,
+        loss: PrivacyLoss | None,
+        release: str,
+        rounds: int = 1,
+    ) -> Iterator[Ledger]:
+        """Reserve a payment, let the block draw and write its output, then mark it as released.
+
+        Parameters
+        ----------
+        name : str
+        guarantee : Guarantee
+        loss : PrivacyLoss, optional
+        release : str
+            Identifier of the output.
+        rounds : int
+            Drawings of noise that it pays for; the block makes the first.
+
+        Raises
+        ------
+        BudgetError
+            When the ledger stays locked by another process, has several hard links, or would be
+            overspent: nothing was spent then, and the block does not run. After the block, when the
+            file was replaced meanwhile and what is there now cannot pay; or when it got another
+            hard link, and the payment stays reserved.
+        """
+        with self._locked() as file:
+            ledger = file.ledger().spend(
+                name, guarantee, loss=loss, state="reserved", release=release, rounds=rounds
+            )
+            if not file.write(ledger):
+                raise BudgetError(
+                    f"the ledger {self.path.name} was replaced while it was read; nothing was "
+                    "spent, try again"
+                )
+            try:
+                yield ledger
+                ledger = ledger.released(release)
+            finally:
+                if not file.write(ledger):
+                    file.close()
+                    self._carry_over(ledger.entries[-1])
+
+    def begin_round(self, release: str, *, after: int, loss: PrivacyLoss) -> Ledger:
+        """Mark one more round of a payment as drawn, on the disk; its noise is drawn after that.
+
+        For the parameters and errors see :meth:`Ledger.next_round`.
+        """
+        with self._locked() as file:
+            ledger = file.ledger().next_round(release, after=after, loss=loss)
+            if not file.write(ledger):
+                raise BudgetError(
+                    f"the ledger {self.path.name} was replaced while it was read; nothing was "
+                    "drawn, try again"
+                )
+            return ledger
+
+    def _carry_over(self, entry: LedgerEntry) -> None:
+        """Note a payment in the file that took the ledger's place while it was under way."""
+        try:
+            with self._locked() as file:
+                found = file.ledger()
+                if any(other.release == entry.release for other in found.entries):
+                    # A copy, made after the payment.
+                    settled = found if entry.state == "reserved" else _marked(found, entry)
+                else:
+                    settled = found.spend(
+                        entry.name,
+                        entry.guarantee,
+                        loss=entry.loss,
+                        state=entry.state,
+                        release=entry.release,
+                        rounds=entry.rounds,
+                    )
+                kept = file.write(settled)
+        except (LapwingError, OSError) as error:
+            raise BudgetError(
+                f"the ledger {self.path.name} was replaced while a payment was under way, and "
+                f"what is there now cannot take it: {error}. The payment {entry.name!r} is in no "
+                "ledger; do not publish its output, and restore the ledger that paid"
+            ) from error
+        if not kept:
+            raise BudgetError(
+                f"the ledger {self.path.name} keeps being replaced; the payment {entry.name!r} is "
+                "in no ledger, do not publish its output"
+            )
+
+    @contextmanager
+    def _locked(self) -> Iterator[_LockedFile]:
+        file = _acquire(self.path, self.wait)
+        try:
+            yield file
+        finally:
+            file.close()
+
+
+@dataclass
+class _LockedFile:
+    """A ledger's file, open and locked, and what was last read from or written to it."""
+
+    path: Path
+    descriptor: int
+    content: bytes
+
+    def close(self) -> None:
+        """Let others in; a second time does nothing."""
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+        self.descriptor = -1
+
+    def ledger(self) -> Ledger:
+        """Return what the file held when it was read or written."""
+        return _ledger(self.content, self.path)
+
+    def _is_current(self) -> bool:
+        return _has_name(self.path, self.descriptor) and _read(self.descriptor) == self.content
+
+    def write(self, ledger: Ledger) -> bool:
+        """Replace the file by a ledger; False when it is not the file that was read any more."""
+        content = ledger.to_json().encode()
+        if not self._is_current():
+            return False
+        if content == self.content:
+            return True
+        _check_links(self.path, self.descriptor)
+        mode = stat.S_IMODE(os.fstat(self.descriptor).st_mode)
+        taken = False
+        try:
+            with replacing(self.path, mode=mode) as stream:
+                descriptor = os.dup(stream.fileno())
+                taken = True
+                # Locked before it has the name: nobody comes between two states of a payment.
+                _lock(descriptor)
+                stream.write(content)
+                stream.flush()
+                os.fsync(descriptor)
+                if not self._is_current():
+                    raise _ReplacedError
+                _check_links(self.path, self.descriptor)
+        except BaseException as error:
+            if taken:
+                os.close(descriptor)
+            if isinstance(error, _ReplacedError):
+                return False
+            raise
+        self.close()
+        self.descriptor, self.content = descriptor, content
+        return True
+
+
+class _ReplacedError(Exception):
+    """The file is not the one that was read; nothing was written."""
+
+
+def _acquire(path: Path, wait: float) -> _LockedFile:
+    """Return the file of that name, locked; BudgetError when another process keeps it."""
+    deadline = time.monotonic() + wait
+    for _ in range(_ATTEMPTS):
+        real = Path(os.path.realpath(path))
+        descriptor = os.open(real, os.O_RDWR)
+        try:
+            while not _lock(descriptor):
+                if time.monotonic() >= deadline:
+                    raise BudgetError(
+                        f"the ledger {path.name} is in use by another process; nothing was "
+                        "spent, try again when it has ended"
+                    )
+                time.sleep(_PAUSE)
+            # Who held the lock before has given the name to another file.
+            if _has_name(real, descriptor):
+                _check_links(path, descriptor)
+                return _LockedFile(real, descriptor, _read(descriptor))
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+    raise BudgetError(f"the ledger {path.name} keeps being replaced; nothing was spent")
+
+
+def _check_links(path: Path, descriptor: int) -> None:
+    if os.fstat(descriptor).st_nlink > 1:
+        raise BudgetError(
+            f"the ledger {path.name} has several hard links, and each would get a budget of its "
+            "own; nothing was written to it, and what it says is reserved stays so; remove the "
+            "other names (or put a copy in its place) first"
+        )
+
+
+def _marked(ledger: Ledger, entry: LedgerEntry) -> Ledger:
+    reserved = any(e.release == entry.release and e.state == "reserved" for e in ledger.entries)
+    return ledger.released(entry.release or "") if reserved else ledger
+
+
+def _has_name(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _read(descriptor: int) -> bytes:
+    with open(os.dup(descriptor), "rb") as stream:
+        stream.seek(0)
+        return stream.read()
+
+
+def _ledger(content: bytes, path: Path) -> Ledger:
+    return Ledger.from_document(parse(content, name=path.name))
+
+
+def _lock(descriptor: int) -> bool:
+    """Lock an open file without waiting; False when another has it.
+
+    A lock of the operating system ends with its process, also after a crash.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows, where an open file cannot be replaced
+        raise BudgetError(
+            "a ledger file needs the file locks of a POSIX system; nothing was spent, keep the "
+            "ledger on one"
+        ) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

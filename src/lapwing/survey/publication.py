@@ -19,7 +19,7 @@ from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbors
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise, kept
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
@@ -205,7 +205,7 @@ class PlannedRelease:
             made = self.mechanism.release(summary, self.promise, rng=rng)
             keep(made)
             return Publication(made)
-        file = LedgerFile.of(ledger)
+        file = Ledger.open(ledger)
         identifier = secrets.token_hex(16)
         rounds = self.mechanism.rounds
         with file.paying(name, self.guarantee, loss=self.loss, release=identifier, rounds=rounds):

@@ -26,7 +26,7 @@ from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.pursuit_site import PursuitSite, pursuit_of_sites
 from lapwing.mechanisms.quantile_site import QuantileSite, quantiles_of_sites
 from lapwing.mechanisms.repeated_promise import promise_of_each
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, seeded
 from lapwing.protocol.messages.exact_counts import ExactCounts
@@ -133,8 +133,8 @@ def _running(
     loss, paid = mechanism.loss(rounds[0].domain, promise), secrets.token_hex(16)
     guarantee = promise.guarantee(loss)
     with TemporaryDirectory() as folder:
-        ledger = LedgerFile(Path(folder) / "budget.json")
-        ledger.create(guarantee)
+        ledger = Ledger.open(Path(folder) / "budget.json")
+        Ledger(guarantee).save(ledger.path)
         with ledger.paying("rounds", guarantee, loss=loss, release=paid, rounds=mechanism.rounds):
             release = mechanism.release(rounds[0], promise, rng=sources[0], identifier=paid)
         for place in range(1, len(rounds)):

@@ -20,7 +20,7 @@ from lapwing.mechanisms.private_bounds import (
     private_bounds,
 )
 from lapwing.privacy.exact_numbers import exact_delta
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Decimal
@@ -86,7 +86,7 @@ def bounds(
     promise = cost.promise()
     assert promise.epsilon is not None  # asked for
     mark = decimal_of(decimal, _NUMBERS)
-    file = None if payment.ledger is None else LedgerFile(payment.ledger)
+    file = None if payment.ledger is None else Ledger.open(payment.ledger)
     if file is not None:
         file.read()
     found = private_bounds(

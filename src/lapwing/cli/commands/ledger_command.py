@@ -15,8 +15,7 @@ from lapwing.cli.reading.options import relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.privacy.ledger import Entry, Ledger
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger, LedgerEntry
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,23 +29,25 @@ class BudgetOptions:
         "--create: replace-one or add-or-remove-one, for all its releases.", "RELATION"
     )
     tight: bool = option(
-        "--create: compose normal noise and pure epsilons numerically (needs "
-        "dp-accounting), which allows more than adding them up. Plan the epsilons beforehand: "
+        "--create: compose Gaussian noise and pure epsilons numerically (needs "
+        "dp-accounting), which allows more than basic composition. Plan the epsilons beforehand: "
         "none may follow from an answer.",
         default=False,
     )
 
-    def ledger(self, stored: LedgerFile) -> Ledger:
+    def ledger(self, path: Path) -> Ledger:
         """Return the ledger in a file: a new one with the budget, or the one that is there."""
         if not self.create:
             if self != BudgetOptions():
                 raise ArgumentError("a budget is set once, with --create")
-            return stored.read()
+            return Ledger.load(path)
         if self.epsilon is None or self.neighbors is None:
             raise ArgumentError("--create needs --epsilon and --neighbors (and --delta)")
         relation = relation_of(self.neighbors)
         numbers = exact_epsilon(self.epsilon), exact_delta(self.delta)
-        return stored.create(Guarantee(*numbers, relation, "central"), tight=self.tight)
+        created = Ledger(Guarantee(*numbers, relation, "central"), tight=self.tight)
+        created.save(path)
+        return created
 
 
 def ledger(
@@ -57,11 +58,11 @@ def ledger(
 ) -> None:
     """Show a ledger, or create one.
 
-    Every release names it with --ledger and pays before its noise is drawn. Releases with normal
-    noise add up more tightly than their epsilons. A payment that says "reserved" was interrupted:
+    Every release names it with --ledger and pays before its noise is drawn. Gaussian noise composes
+    more tightly than basic composition of epsilons. A payment that says "reserved" was interrupted:
     it stays spent, because whether somebody saw the output cannot be known.
     """
-    held = budget.ledger(LedgerFile(file))
+    held = budget.ledger(file)
     rows = {"budget": str(held.budget), "spent": str(held.spent or "nothing"), "left": _left(held)}
     if reason := _reason(held):
         rows["why"] = reason
@@ -83,7 +84,7 @@ def ledger(
     out.show({"command": "ledger", "ledger": held.to_document()}, *tables)
 
 
-def _state(entry: Entry) -> str:
+def _state(entry: LedgerEntry) -> str:
     if entry.rounds == 1:
         return entry.state
     return f"{entry.state}, {entry.drawn} of {entry.rounds} rounds"

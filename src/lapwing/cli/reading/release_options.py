@@ -11,7 +11,7 @@ from lapwing.cli.reading.knobs import make_with_knobs, pick
 from lapwing.cli.reading.options import Settings, relation_of
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta
-from lapwing.privacy.ledger_file import LedgerFile
+from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.release import Mechanism
 from lapwing.survey.publication import PlannedRelease
@@ -78,6 +78,6 @@ class PaymentOptions:
         """Return the ledger, if one is named; BudgetError unless it can pay."""
         if self.ledger is None:
             return None
-        file = LedgerFile(self.ledger)
+        file = Ledger.open(self.ledger)
         file.read().spend(name, planned.guarantee, loss=planned.loss)
         return file
