@@ -9,8 +9,8 @@ from typing import Any, Literal
 from lapwing.decoders.decoder import AnyDecoder, decoder_document
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.protocol.randomizer import Randomizer
+from lapwing.results.answer_text import html_of, lines_of
 from lapwing.results.distribution import Distribution
-from lapwing.results.readable import html_of, lines_of
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lapwing.protocol.domains.units import to_text
-from lapwing.results.readable import (
-    Columns,
-    equal_results,
-    frame_of,
-    html_of,
-    lines_of,
-    percent,
-    with_interval,
-)
-from lapwing.results.summarized import LARGEST
-from lapwing.results.symbols import values_of
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import ABOUT as ABOUT
+from lapwing.results.answer_text import html_of, lines_of, summary_of
+from lapwing.results.answers import difference_answer
+from lapwing.results.readable import Columns, equal_results, frame_of
 
 if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
     from lapwing.results.band import Kind, Target
@@ -85,7 +76,7 @@ class Compared:
         return frame_of(self.to_dict(level=level, kind=kind, target=target))
 
     def summary(self, *, level: float = 0.95, target: Target | None = None) -> str:
-        """Return a few lines for people: the promise, the shifts, and whether the two differ.
+        """Return a few lines for people: the shifts, and whether the two differ.
 
         The default target is :attr:`target`.
         """
@@ -96,57 +87,8 @@ class Compared:
         return html_of(self._facts(0.95, self.target))
 
     def _facts(self, level: float, target: Target) -> dict[str, str]:
-        made = self._made
-        facts = {
-            "reports": f"{made.first.reports:,} and {made.second.reports:,}",
-            "people": made.people,
-        }
-        if made.guarantee is not None:
-            facts["promise of both"] = str(made.guarantee)
-        facts |= (
-            self._of_numbers(level, target)
-            if made.first.domain.ordered
-            else (self._of_labels(level, target))
-        )
-        whole = made.confidence_band(level, kind="simultaneous", target=target)
-        told = None if whole is None else whole.leaves_zero
-        facts["intervals"] = f"{100 * level:g} %, about {ABOUT[target]}"
-        facts["the two differ"] = {None: "not known", True: "yes", False: "not shown"}[told]
-        return facts
-
-    def _of_numbers(self, level: float, target: Target) -> dict[str, str]:
-        made = self._made
-
-        def shift(value: float, ends: tuple[float, float] | None) -> str:
-            texts = [to_text(float(each), unit="number") for each in (value, *(ends or ()))]
-            return with_interval(texts[0], None if ends is None else (texts[1], texts[2]))
-
-        asked = {"level": level, "target": target}
-        facts = {"shift of the mean": shift(made.mean(), made.mean_interval(**asked))}
-        for probability in (0.25, 0.5, 0.75):
-            name = "median" if probability == 0.5 else f"{100 * probability:g} % quantile"
-            ends = made.quantile_interval(probability, **asked)
-            facts[f"shift of the {name}"] = shift(made.quantile(probability), ends)
-        return facts
-
-    def _of_labels(self, level: float, target: Target) -> dict[str, str]:
-        made = self._made
-        gaps, domain = made.first.mass - made.second.mass, made.first.domain
-        band = made.confidence_band(level, kind="simultaneous", target=target)
-        largest = np.argsort(-np.abs(gaps), kind="stable")[:LARGEST]
-        facts = {}
-        for label, symbol in zip(values_of(domain, largest), largest.tolist(), strict=True):
-            ends = None if band is None else (percent(band.low[symbol]), percent(band.high[symbol]))
-            name = "(missing)" if label is None else str(label)
-            facts[f"share of {name}"] = with_interval(percent(float(gaps[symbol])), ends)
-        return facts
-
-
-ABOUT: dict[Target, str] = {
-    "empirical": "the people who reported",
-    "population": "all people they were drawn from",
-}
-"""The targets in words."""
+        request = AnswerRequest(level=level, target=target, probabilities=(0.25, 0.5, 0.75))
+        return summary_of(difference_answer(self._made, request))
 
 
 def _less(one: Any, other: Any) -> Any:

@@ -16,19 +16,13 @@ from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import html_of, lines_of, summary_of
+from lapwing.results.answers import result_answer
 from lapwing.results.band import Band, Kind, Target, check_kind, check_level
 from lapwing.results.picture import BAR_LIMIT, Bars, name_of, provenance
 from lapwing.results.plotting import show
-from lapwing.results.readable import (
-    Columns,
-    equal_results,
-    frame_of,
-    hash_of_result,
-    html_of,
-    lines_of,
-    percent,
-    with_interval,
-)
+from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
 from lapwing.results.symbols import values_of
 
 VERSION = 1
@@ -236,16 +230,7 @@ class HeavyHitters:
         return html_of(self._facts(0.95))
 
     def _facts(self, level: float) -> dict[str, str]:
-        facts = {"reports": f"{self.reports:,}"}
-        if self.guarantee is not None:
-            facts["promise of each"] = str(self.guarantee)
-        facts["found"] = f"{len(self)} of {self.searched:,} values"
-        band = self.confidence_band(level)
-        for place, value in enumerate(self.values[:10]):
-            ends = percent(band.low[place]), percent(band.high[place])
-            facts[f"share of {value}"] = with_interval(percent(self.shares[place]), ends)
-        facts["intervals"] = f"{100 * level:g} %, of all values at once"
-        return facts
+        return summary_of(result_answer(self, AnswerRequest(level=level)))
 
     def picture(self, *, level: float = 0.95) -> Bars:
         """Return the largest shares with their simultaneous intervals, as plain data.

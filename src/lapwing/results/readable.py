@@ -1,14 +1,8 @@
-"""What results share that people and other programs read: tables, summaries, equality.
-
-A table is a dict of columns, a summary a dict of facts in words; a result says which, and these
-functions do the rest.
-"""
+"""What results share: tables for data frames, and equality."""
 
 from __future__ import annotations
 
 import dataclasses
-import html
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,45 +20,6 @@ def frame_of(columns: Columns) -> Any:
     except ImportError:
         raise MissingExtraError("pandas", extra="pandas") from None
     return pandas.DataFrame(columns)
-
-
-def lines_of(facts: Mapping[str, str]) -> str:
-    """Return facts for a terminal, one a line.
-
-    Examples
-    --------
-    >>> print(lines_of({"reports": "1,000", "median": "40 (38 to 41)"}))
-    reports  1,000
-    median   40 (38 to 41)
-    """
-    width = max(map(len, facts))
-    return "\n".join(f"{name:<{width}}  {fact}" for name, fact in facts.items())
-
-
-def html_of(facts: Mapping[str, str]) -> str:
-    """Return facts as a table of HTML, for a notebook; labels cannot break out of it."""
-    cell = "style='text-align:left'"
-    rows = (
-        f"<tr><th {cell}>{html.escape(name)}</th><td {cell}>{html.escape(fact)}</td></tr>"
-        for name, fact in facts.items()
-    )
-    return f"<table>{''.join(rows)}</table>"
-
-
-def percent(share: float) -> str:
-    """Return a share in per cent, with three digits that count."""
-    return f"{100 * share:.3g} %"
-
-
-def with_interval(text: str, ends: tuple[str, str] | None) -> str:
-    """Return an answer with its interval where there is one.
-
-    Examples
-    --------
-    >>> with_interval("40", ("38", "41")), with_interval("40", None)
-    ('40 (38 to 41)', '40')
-    """
-    return text if ends is None else f"{text} ({ends[0]} to {ends[1]})"
 
 
 def equal_results(one: Any, other: object) -> bool:

@@ -13,19 +13,14 @@ from numpy.typing import NDArray
 from lapwing.documents import fingerprint, parse, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.units import to_text
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import facts_of, html_of, lines_of
+from lapwing.results.answers import series_answer
 from lapwing.results.band import Kind
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.label_walk_errors import LabelErrors
-from lapwing.results.readable import (
-    Columns,
-    equal_results,
-    frame_of,
-    html_of,
-    lines_of,
-    with_interval,
-)
+from lapwing.results.readable import Columns, equal_results, frame_of
 from lapwing.results.series_change import SeriesChange
 from lapwing.results.symbols import values_of
 from lapwing.results.timeline import (
@@ -316,32 +311,7 @@ class Series:
         return html_of(self._facts())
 
     def _facts(self) -> dict[str, str]:
-        there = [week for week in self.weeks if week.distribution]
-        people = sum(week.distribution.reports for week in there if week.distribution)
-        facts = {
-            "weeks": f"{len(self)}, {self.weeks[0].name} to {self.weeks[-1].name}",
-            "reports": f"{people:,}",
-            "decoded": "all weeks together" if self.smoothed else "each from those up to it",
-        }
-        for week in self.weeks:
-            if week.gap is not None:
-                facts[f"gap {week.name}"] = week.gap
-        if self.domain.ordered:
-            for end, week in (("first", there[0]), ("last", there[-1])):
-                assert week.distribution is not None
-                plain = week.distribution.in_numbers()
-                ends = plain.quantile_interval(0.5)
-                texts = [
-                    to_text(float(value), unit=self.domain.unit)
-                    for value in (plain.quantile(0.5), *(ends or ()))
-                ]
-                told = (texts[1], texts[2]) if ends else None
-                facts[f"median of the {end} week"] = with_interval(texts[0], told)
-        for change in self.changes:
-            facts[f"{change.kind} {self.weeks[change.week].name}"] = change.in_words(self.domain)
-        if not self.changes:
-            facts["changes"] = "no jump and no odd week is shown"
-        return facts
+        return facts_of(series_answer(self, AnswerRequest()))
 
     def picture(self) -> Timeline:
         """Return quantiles (of labels: shares) over time as plain data."""

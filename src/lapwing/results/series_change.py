@@ -12,8 +12,8 @@ from lapwing.errors import FormatError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.answer_text import points
 from lapwing.results.band import to_zero
-from lapwing.results.readable import percent
 from lapwing.results.symbols import values_of
 from lapwing.results.uncertainty import Uncertainty
 
@@ -70,7 +70,8 @@ class Shift:
 
     def in_words(self, domain: Domain) -> str:
         """Return how far apart, and where."""
-        far = f"{percent(self.size)} ({percent(self.low)} to {percent(self.high)})"
+        size, low, high = (points(each, signed=False) for each in (self.size, self.low, self.high))
+        far = f"{size} ({low} to {high})"
         if not domain.ordered:
             told = [
                 f"{word.split()[0]} {_labels(domain, symbols)}" for word, symbols in self._parts()

@@ -8,24 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.protocol.domains.asked_places import to_days
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import html_of, lines_of, summary_of
+from lapwing.results.answers import cdf_columns, result_answer
 from lapwing.results.band import Band, Kind, Target
-from lapwing.results.intervals import RangeErrorBounds, days_of_quantile, range_error_bounds
-from lapwing.results.readable import (
-    Columns,
-    equal_results,
-    frame_of,
-    hash_of_result,
-    html_of,
-    lines_of,
-    percent,
-    with_interval,
-)
+from lapwing.results.intervals import RangeErrorBounds, range_error_bounds
+from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
 from lapwing.results.symbols import values_of
-
-LARGEST = 10
-"""Labels in a summary."""
 
 
 class Summarized:
@@ -117,98 +107,49 @@ class Summarized:
         return frame_of(self.to_dict(level=level, kind=kind))
 
     def summary(self, *, level: float = 0.95) -> str:
-        """Return a few lines for people: the promise, and the first answers with intervals.
+        """Return a few lines for people: the privacy guarantee, and the first answers.
 
-        The shares of the largest labels have simultaneous intervals, because chance helped to
-        choose them.
+        Of more than 20 labels the largest are listed. Their intervals are simultaneous, because
+        they were chosen for being large.
         """
-        return lines_of(_facts(self._whole, level))
+        return lines_of(self._facts(level))
 
     def _repr_html_(self) -> str:
         """Return the summary as a notebook shows it."""
-        return html_of(_facts(self._whole, 0.95))
+        return html_of(self._facts(0.95))
+
+    def _facts(self, level: float) -> dict[str, str]:
+        request = AnswerRequest(
+            level=level, probabilities=(0.1, 0.25, 0.5, 0.75, 0.9), range_errors=False, atoms=False
+        )
+        return summary_of(result_answer(self._whole, request))
 
 
 def _columns(result: Any, band: Band | None) -> Columns:
     domain, shares = result.domain, result.mass.tolist()
-    rows = domain.left.size if domain.ordered else domain.size
-    nothing: list[Any] = [None] * rows
-    if band is not None:  # each estimate in its own interval; those of a CDF never fall
-        shown = band.monotone() if domain.ordered else band
-        band = shown.reaching(result.cumulative.sums if domain.ordered else result.mass)
-    low, high = (nothing, nothing) if band is None else (band.low.tolist(), band.high.tolist())
     present: Columns = {}
     if domain.missing_index is not None:
         held = 1 - result.missing_share
-        known = [share / held if held > 0 else None for share in shares[:-1]]
-        present = {"share_of_present": [*known, None]}
+        among = [share / held if held > 0 else None for share in shares[:-1]]
+        present = {"share_of_present": [*among, None]}
     if not domain.ordered:
+        ends = None if band is None else band.reaching(result.mass)
+        nothing: list[Any] = [None] * domain.size
+        low, high = (nothing, nothing) if ends is None else (ends.low.tolist(), ends.high.tolist())
         labels = values_of(domain, np.arange(domain.size))
         return {"label": labels, "share": shares, **present, "low": low, "high": high}
     left, right = domain.left.tolist(), domain.right.tolist()
     if domain.unit != "number":
         left, right = ([to_text(end, unit=domain.unit) for end in ends] for ends in (left, right))
-    absent = [None] * (domain.size - rows)  # of the missing symbol there is a share only
-    cdf = result.cumulative.sums.tolist() if result.missing_share < 1 else nothing
+    absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
+    if result.missing_share < 1:
+        curve = cdf_columns(result, band)
+    else:
+        curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}
     return {
         "left": left + absent,
         "right": right + absent,
         "share": shares,
         **present,
-        "cdf": cdf + absent,
-        "low": low + absent,
-        "high": high + absent,
+        **{name: column + absent for name, column in curve.items()},
     }
-
-
-def _facts(result: Any, level: float) -> dict[str, str]:
-    facts = {"reports": f"{result.reports:,}"}
-    if result.guarantee is not None:
-        facts["promise of each"] = str(result.guarantee)
-    if "class" in result.made:
-        facts["decoder"] = str(result.made["class"])
-    if result.domain.missing_index is not None:
-        ends = result.share_interval(None, level=level)
-        said = None if ends is None else (percent(ends[0]), percent(ends[1]))
-        facts["missing"] = with_interval(percent(result.missing_share), said)
-    if not result.domain.ordered:
-        facts |= _facts_of_labels(result, level)
-    elif result.missing_share < 1:
-        facts |= _facts_of_numbers(result, level)
-    known = result.present_uncertainty is not None
-    facts["intervals"] = f"{100 * level:g} %" if known else "none: not computed"
-    return facts
-
-
-def _facts_of_numbers(result: Any, level: float) -> dict[str, str]:
-    domain, result = result.domain, result.in_numbers()
-    unit = domain.unit
-
-    def answer(value: Any, ends: tuple[Any, Any] | None) -> str:
-        texts = [to_text(float(each), unit=unit) for each in (value, *(ends or ()))]
-        return with_interval(texts[0], None if ends is None else (texts[1], texts[2]))
-
-    facts = {}
-    if unit == "number":
-        facts["mean"] = answer(result.mean(), result.mean_interval(level=level))
-        facts["std"] = answer(result.std(), result.std_interval(level=level))
-    for probability in (0.1, 0.25, 0.5, 0.75, 0.9):
-        name = "median" if probability == 0.5 else f"{100 * probability:g} % quantile"
-        value = result.quantile(probability)
-        ends = result.quantile_interval(probability, level=level)
-        ends = None if ends is None else days_of_quantile(ends, value, domain)
-        facts[name] = answer(to_days(value, domain), ends)
-    return facts
-
-
-def _facts_of_labels(result: Any, level: float) -> dict[str, str]:
-    band = result.shown_band(level, 0)
-    largest = np.argsort(-result.mass, kind="stable")[:LARGEST]
-    facts = {}
-    for label, symbol in zip(values_of(result.domain, largest), largest.tolist(), strict=True):
-        ends = None if band is None else (percent(band.low[symbol]), percent(band.high[symbol]))
-        name = "(missing)" if label is None else str(label)
-        facts[f"share of {name}"] = with_interval(percent(float(result.mass[symbol])), ends)
-    if largest.size < result.domain.size:
-        facts["not listed"] = f"{result.domain.size - largest.size:,} labels"
-    return facts

@@ -1,0 +1,264 @@
+"""The documents of :mod:`lapwing.results.answers`: what is asked, and the shape of each answer.
+
+They are plain JSON. The collector's description of its answers is made from these types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired, TypedDict
+
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.results.band import Kind, Target
+
+PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+"""The quantiles of a document that is asked for no others."""
+
+LIST_LIMIT = 20
+"""Labels in a list for people, those of the largest shares: as many as fit on a screen. They were
+chosen for being large, so of more labels the intervals are simultaneous."""
+
+ROW_LIMIT = 2000
+"""Labels in a document, those of the largest shares; `to_dict` has all."""
+
+RANGE_LIMIT = 4096
+"""Symbols up to which errors of ranges are bounded; beyond, it takes seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerRequest:
+    """What is asked of a result.
+
+    Parameters
+    ----------
+    level : float
+        Of all intervals, in (0, 1).
+    target : {"empirical", "population"}, optional
+        Whom a difference is about. Default: all people the two were drawn from, where nobody is
+        in both; otherwise the people who reported.
+    probabilities : sequence of float
+        Of the quantiles.
+    ranges : sequence of (str or None, str or None)
+        Above the first end and at most the second, as typed in the unit of the values; an end
+        that is None or empty is open.
+    labels : sequence of object
+        Labels or values whose shares are asked.
+    moments, range_errors, atoms : bool
+        Whether a document of numbers has mean and standard deviation, bounds of the errors of
+        ranges, and atoms. The last two take a second on large domains.
+    curve : bool
+        Whether the document has a row for each bin: density, CDF and both bands.
+    """
+
+    level: float = 0.95
+    target: Target | None = None
+    probabilities: Sequence[float] = PROBABILITIES
+    ranges: Sequence[tuple[str | None, str | None]] = ()
+    labels: Sequence[Any] = ()
+    moments: bool = True
+    range_errors: bool = True
+    atoms: bool = True
+    curve: bool = False
+
+
+class BandDocument(TypedDict):
+    """What the intervals of a document are."""
+
+    kind: Kind
+    target: Target
+    method: str
+
+
+class ShareRow(TypedDict):
+    """A share with its interval; None where there is none."""
+
+    share: float
+    low: float | None
+    high: float | None
+
+
+class LabelShareRow(ShareRow):
+    """The share of a label or of a listed value; None for the missing symbol."""
+
+    label: str | int | float | None
+
+
+class RangeShareRow(ShareRow):
+    """The share of a range; open ends are None."""
+
+    question: Literal["range"]
+    above: str | None
+    at_most: str | None
+
+
+class SymbolShareRow(LabelShareRow):
+    """The share of a label, or of the bin that holds a value, by its ends; else these are None."""
+
+    question: Literal["share"]
+    left: float | None
+    right: float | None
+
+
+class NumberRow(TypedDict):
+    """A number in the unit of the domain with its interval; texts for dates and times."""
+
+    value: float
+    low: float | None
+    high: float | None
+    text: NotRequired[str]
+    low_text: NotRequired[str]
+    high_text: NotRequired[str]
+
+
+class QuantileRow(NumberRow):
+    """A quantile."""
+
+    probability: float
+
+
+class AtomRow(ShareRow):
+    """A declared or detected point mass (atom), by the ends of its bin."""
+
+    left: float
+    right: float
+    declared: bool
+    text: NotRequired[str]
+
+
+class ShiftRow(TypedDict):
+    """How much higher a number of the first is, in days or seconds for dates and times."""
+
+    shift: float
+    low: float | None
+    high: float | None
+
+
+class QuantileShiftRow(ShiftRow):
+    """How much higher a quantile of the first is."""
+
+    probability: float
+
+
+class GapRow(TypedDict):
+    """The share of a label in the first minus that in the second."""
+
+    label: str | int | float | None
+    difference: float
+    low: float | None
+    high: float | None
+
+
+class CurveDocument(TypedDict):
+    """Columns of one length, a row for each bin; `low`, `high` are pointwise, two others not."""
+
+    columns: dict[str, list[Any]]
+    band: BandDocument | None
+
+
+class RangeErrors(TypedDict):
+    """How far the share of a range can be off: on average over ranges, and of any range."""
+
+    average: float
+    worst: float
+
+
+class ResultDocument(TypedDict):
+    """What every result says."""
+
+    reports: int
+    level: float
+    guarantee: dict[str, Any] | None
+    provenance: dict[str, Any]
+    domain: dict[str, Any]
+    unit: Unit
+    band: BandDocument | None
+    questions: list[RangeShareRow | SymbolShareRow]
+
+
+class NumbersAnswer(ResultDocument):
+    """What a distribution of numbers says; all but `missing` is of those with a value."""
+
+    kind: Literal["numbers"]
+    missing: ShareRow | None
+    share_in_band: float | None
+    quantiles: list[QuantileRow]
+    mean: NumberRow | None
+    std: NumberRow | None
+    range_error_bounds: RangeErrors | None
+    atoms: list[AtomRow] | None
+    curve: CurveDocument | None
+
+
+class LabelsAnswer(ResultDocument):
+    """What a distribution of labels says: the largest shares, of all people."""
+
+    kind: Literal["labels"]
+    missing: ShareRow | None
+    share_in_band: float | None
+    labels: int
+    shares: list[LabelShareRow]
+
+
+class HeavyHittersAnswer(ResultDocument):
+    """What a list of frequent values says."""
+
+    kind: Literal["heavy-hitters"]
+    listed: int
+    searched: int
+    threshold: float
+    expected_false: float | None
+    remainder: float
+    shares: list[LabelShareRow]
+
+
+class DifferenceAnswer(TypedDict):
+    """What the first of two results has more than the second."""
+
+    kind: Literal["difference"]
+    level: float
+    reports: int
+    against_reports: int
+    people: Literal["same", "different"]
+    target: Target
+    guarantee: dict[str, Any] | None
+    caution: str | None
+    differ: bool | None
+    domain: dict[str, Any]
+    unit: Unit
+    band: BandDocument | None
+    labels: int | None
+    shares: list[GapRow] | None
+    mean: ShiftRow | None
+    quantiles: list[QuantileShiftRow] | None
+    curve: CurveDocument | None
+
+
+class ChangeRow(TypedDict):
+    """A change in a series: the largest difference of the week from the one before it."""
+
+    week: str
+    since: str
+    kind: str
+    evidence: float
+    size: float
+    low: float
+    high: float
+    words: str
+
+
+class SeriesAnswer(TypedDict):
+    """What a series says: a row for each week, why weeks are missing, and the changes."""
+
+    kind: Literal["series"]
+    level: float
+    smoothed: bool
+    unit: Unit
+    ordered: bool
+    weeks: list[dict[str, Any]]
+    gaps: dict[str, str]
+    changes: list[ChangeRow]
+
+
+ResultAnswer = NumbersAnswer | LabelsAnswer | HeavyHittersAnswer
+Answer = ResultAnswer | DifferenceAnswer | SeriesAnswer

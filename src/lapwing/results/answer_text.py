@@ -1,0 +1,526 @@
+"""How an answer is written for people: the one place where its numbers are rounded.
+
+**Rounding.** A share is a percentage with two decimals, or four where it is below 0.01 %; only
+what is 0 % or 100 % but for rounding looks like it. A number has six significant digits, and from
+a million on no decimals; a time has whole seconds. An estimate and the ends of its interval are
+rounded to the nearest in the same way, so a printed estimate lies in its printed interval.
+A difference of shares is in percentage points, a shift in the unit of the values with its sign.
+Predicted errors and thresholds have three significant digits, which is all that is known of them.
+
+The terminal, ``summary()``, notebooks and the collector's pages take tables (:func:`tables_of`)
+and facts (:func:`facts_of`) from here.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lapwing.privacy.guarantee import Guarantee
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import to_text
+from lapwing.results.answer_documents import (
+    LIST_LIMIT,
+    Answer,
+    BandDocument,
+    DifferenceAnswer,
+    HeavyHittersAnswer,
+    LabelsAnswer,
+    NumbersAnswer,
+    RangeShareRow,
+    ResultAnswer,
+    SeriesAnswer,
+    SymbolShareRow,
+)
+from lapwing.results.band import Target
+
+NONE = "-"
+"""What is written where there is no interval."""
+
+MISSING = "(missing)"
+"""The label of those whose value is missing."""
+
+ATOM_LIMIT = 12
+"""Atoms in a table, those of the largest shares; a document has all."""
+
+ABOUT: dict[Target, str] = {
+    "empirical": "the people who reported",
+    "population": "the population they were drawn from",
+}
+"""The targets in words."""
+
+Write = Callable[[float], str]
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts; the first column is a name.
+
+    Parameters
+    ----------
+    title : str
+    headers : list of str
+    rows : list of list of str
+    """
+
+    title: str
+    headers: list[str]
+    rows: list[list[str]]
+
+
+def percent(share: float | None) -> str:
+    """Return a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.25), percent(0.00001234), percent(0.9999999), percent(1.0), percent(None)
+    ('25.00 %', '0.0012 %', '> 99.99 %', '100.00 %', '-')
+    >>> percent(-0.00007), percent(1e-9), percent(-1e-9)
+    ('-0.0070 %', '< 0.0001 %', '> -0.0001 %')
+    """
+    return NONE if share is None else _hundredths(share, "%")
+
+
+def points(difference: float, *, signed: bool = True) -> str:
+    """Return a difference of two shares in percentage points.
+
+    Examples
+    --------
+    >>> points(0.0125), points(-0.3), points(0.0125, signed=False)
+    ('+1.25 points', '-30.00 points', '1.25 points')
+    """
+    return ("+" if signed and difference > 0 else "") + _hundredths(difference, "points")
+
+
+def _hundredths(share: float, unit: str) -> str:
+    number = 100 * share
+    if abs(number - 100) < 1e-10:  # one but for rounding
+        return f"100.00 {unit}"
+    if 99.99 < number < 100:
+        return f"> 99.99 {unit}"
+    if 0 < abs(number) < 0.0001:
+        return f"< 0.0001 {unit}" if number > 0 else f"> -0.0001 {unit}"
+    return f"{number:.4f} {unit}" if 0 < abs(number) < 0.01 else f"{number:.2f} {unit}"
+
+
+def level_text(level: float) -> str:
+    """Return the level of intervals: a percentage as it was asked, not rounded."""
+    return f"{100 * level:.10g} %"
+
+
+def count_text(number: int) -> str:
+    """Return a count with a comma between its thousands."""
+    return f"{number:,}"
+
+
+def estimate_text(number: float) -> str:
+    """Return a predicted error or a threshold with three significant digits."""
+    return f"{number:.3g}"
+
+
+def shift_text(shift: float, unit: Unit) -> str:
+    """Return a difference of two numbers with its sign: of dates in days, of times as a length.
+
+    Examples
+    --------
+    >>> shift_text(-90.0, "time-of-day"), shift_text(2.5, "number"), shift_text(1.0, "date")
+    ('-0:01:30', '+2.5', '+1 days')
+    """
+    if unit in ("number", "date"):
+        text = to_text(shift, unit="number")
+        return f"{'+' if shift > 0 else ''}{text}{' days' if unit == 'date' else ''}"
+    seconds = round(abs(shift))
+    sign = "" if seconds == 0 else "-" if shift < 0 else "+"
+    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
+def label_text(label: Any) -> str:
+    """Return a label, or what stands for missing values."""
+    return MISSING if label is None else str(label)
+
+
+def interval_text(row: Mapping[str, Any], write: Write) -> str:
+    """Return the interval of a row, its entries "low" and "high"; a dash where there is none.
+
+    Examples
+    --------
+    >>> interval_text({"low": 0.25, "high": 0.5}, percent)
+    '25.00 % to 50.00 %'
+    """
+    return NONE if row["low"] is None else f"{write(row['low'])} to {write(row['high'])}"
+
+
+def with_interval(text: str, interval: str) -> str:
+    """Return an estimate with its interval where there is one.
+
+    Examples
+    --------
+    >>> with_interval("40", "38 to 41"), with_interval("40", "-")
+    ('40 (38 to 41)', '40')
+    """
+    return text if interval == NONE else f"{text} ({interval})"
+
+
+def number_writer(unit: Unit) -> Write:
+    """Return the function that writes numbers of a unit."""
+    return lambda number: to_text(number, unit=unit)
+
+
+def interval_name(band: BandDocument | None, level: float, *, kind: str | None = None) -> str:
+    """Return what the intervals of a table are: its header.
+
+    Examples
+    --------
+    >>> interval_name({"kind": "pointwise", "target": "empirical", "method": ""}, 0.95)
+    '95 % interval (pointwise)'
+    """
+    kind = kind or (None if band is None else band["kind"])
+    return f"{level_text(level)} interval" + ("" if kind is None else f" ({kind})")
+
+
+def band_text(band: BandDocument, level: float) -> str:
+    """Return what the intervals are, about whom, and from which method.
+
+    Those of a posterior are credible intervals, all others confidence intervals.
+    """
+    sort = "credible" if "posterior" in band["method"] else "confidence"
+    kind = band["kind"]
+    return (
+        f"{kind} {level_text(level)} {sort} intervals, about {ABOUT[band['target']]}; "
+        f"{band['method']}"
+    )
+
+
+def question_text(row: RangeShareRow | SymbolShareRow, unit: Unit) -> str:
+    """Return what a share was asked of."""
+    if row["question"] == "share":
+        if row["left"] is None or row["right"] is None:
+            return label_text(row["label"])
+        write = number_writer(unit)
+        label = row["label"]
+        value = write(label) if isinstance(label, int | float) else label_text(label)
+        return f"{value}, in its bin {write(row['left'])} to {write(row['right'])}"
+    low, high = row["above"], row["at_most"]
+    if low is None:
+        return "all" if high is None else f"at most {high}"
+    return f"above {low}" if high is None else f"above {low}, at most {high}"
+
+
+def provenance_text(provenance: Mapping[str, Any]) -> str:
+    """Return how a result was made: the estimator, and its settings that matter to a reader."""
+    words = [str(provenance.get("class", "unknown"))]
+    if provenance.get("smoothed"):
+        words.append("smoothed")
+    if provenance.get("simplex") is False:
+        words.append("unbiased")
+    for key in ("roughness", "tolerance", "projection", "iterations"):
+        if provenance.get(key) is not None:
+            words.append(f"{key} {provenance[key]}")
+    if provenance.get("likelihood", "full") != "full":
+        words.append(f"{provenance['likelihood']} likelihood")
+    if provenance.get("converged") is False:
+        words.append("not converged")
+    return ", ".join(words)
+
+
+# Facts: lines of a name and a text.
+
+
+def facts_of(answer: Answer) -> dict[str, str]:
+    """Return everything that is no row of a table, as names and texts."""
+    if answer["kind"] == "difference":
+        return _difference_facts(answer)
+    if answer["kind"] == "series":
+        return _series_facts(answer)
+    facts = {
+        "people": count_text(answer["reports"]),
+        **_guarantee_fact("privacy guarantee", answer["guarantee"]),
+    }
+    if answer["provenance"]:
+        facts["estimator"] = provenance_text(answer["provenance"])
+    if answer["kind"] == "heavy-hitters":
+        facts |= _heavy_hitter_facts(answer)
+    else:
+        if answer["kind"] == "numbers":
+            facts |= _number_facts(answer)
+        missing = answer["missing"]
+        if missing is not None:
+            share = f"{percent(missing['share'])} of all people"
+            facts["missing"] = with_interval(share, interval_text(missing, percent))
+    band = answer["band"]
+    if band is None:
+        facts["intervals"] = "none: not computed for this estimator or this many bins"
+        return facts
+    facts["intervals"] = band_text(band, answer["level"])
+    if answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
+        facts["estimate inside them"] = f"at {percent(answer['share_in_band'])} of the bins"
+        if answer["kind"] == "labels":
+            facts["estimate inside them"] = f"for {percent(answer['share_in_band'])} of the labels"
+    return facts
+
+
+def _guarantee_fact(name: str, guarantee: dict[str, Any] | None) -> dict[str, str]:
+    return {} if guarantee is None else {name: str(Guarantee.from_document(guarantee))}
+
+
+def _number_facts(answer: NumbersAnswer) -> dict[str, str]:
+    facts = {}
+    write = number_writer(answer["unit"])
+    mean, std, bounds = answer["mean"], answer["std"], answer["range_error_bounds"]
+    if mean is not None:
+        facts["mean"] = with_interval(write(mean["value"]), interval_text(mean, write))
+        if answer["domain"].get("circular"):
+            facts["mean"] += ", counted from the start of the circle"
+    if std is not None and answer["unit"] == "number":
+        text = write(std["value"])
+        facts["standard deviation"] = with_interval(text, interval_text(std, write))
+    if bounds is not None:
+        facts["error of range shares"] = (
+            f"at most {_hundredths(bounds['worst'], 'percentage points')} for any range, "
+            f"{_hundredths(bounds['average'], 'percentage points')} on average over ranges "
+            f"(simultaneous {level_text(answer['level'])} bounds)"
+        )
+    return facts
+
+
+def _heavy_hitter_facts(answer: HeavyHittersAnswer) -> dict[str, str]:
+    listed, searched = count_text(answer["listed"]), count_text(answer["searched"])
+    facts = {
+        "listed": f"{listed} of {searched} values searched",
+        "listed from": f"an estimated share of {percent(answer['threshold'])}",
+    }
+    if answer["expected_false"] is not None:
+        facts["listed by chance"] = f"{estimate_text(answer['expected_false'])} values, expected"
+    facts["all other values"] = percent(answer["remainder"])
+    return facts
+
+
+def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
+    reports = count_text(answer["reports"]), count_text(answer["against_reports"])
+    facts = {
+        "people": " and ".join(reports),
+        "in both": "nobody" if answer["people"] == "different" else "perhaps the same people",
+        **_guarantee_fact("privacy guarantee of both", answer["guarantee"]),
+    }
+    band = answer["band"]
+    facts["intervals"] = "none: not computed" if band is None else band_text(band, answer["level"])
+    if answer["caution"] is not None:
+        facts["caution"] = answer["caution"]
+    facts["the two differ"] = {
+        None: "not known: one of them has no error distribution",
+        True: "yes: the simultaneous band leaves zero",
+        False: "not shown: the simultaneous band holds zero everywhere",
+    }[answer["differ"]]
+    return facts
+
+
+def _series_facts(answer: SeriesAnswer) -> dict[str, str]:
+    weeks = answer["weeks"]
+    facts = {
+        "weeks": f"{len(weeks)}, {weeks[0]['week']} to {weeks[-1]['week']}",
+        "people": count_text(sum(week["people"] for week in weeks)),
+        "decoded": "from all weeks" if answer["smoothed"] else "each from the weeks up to it",
+        **{f"gap {week}": reason for week, reason in answer["gaps"].items()},
+    }
+    if answer["ordered"]:
+        write = number_writer(answer["unit"])
+        counted = [week for week in weeks if week["week"] not in answer["gaps"]]
+        for end, week in (("first", counted[0]), ("last", counted[-1])):
+            ends = {"low": week["median_low"], "high": week["median_high"]}
+            text = with_interval(write(week["q50"]), interval_text(ends, write))
+            facts[f"median of the {end} week"] = text
+        facts["intervals"] = f"pointwise {level_text(answer['level'])}, about {ABOUT['empirical']}"
+    for change in answer["changes"]:
+        facts[f"{change['kind']} {change['week']}"] = f"since {change['since']}: {change['words']}"
+    if not answer["changes"]:
+        shown = "no jump and no odd week is shown"
+        facts["changes"] = shown if answer["smoothed"] else "not searched for"
+    return facts
+
+
+# Tables.
+
+
+def tables_of(answer: Answer, name: str) -> list[TextTable]:
+    """Return the tables of an answer, the main one first.
+
+    Parameters
+    ----------
+    answer : dict
+    name : str
+        Of the survey or the file; of a difference of both.
+    """
+    match answer["kind"]:
+        case "difference":
+            return [_difference_table(answer, name)]
+        case "series":
+            return [_series_table(answer, name)]
+        case "numbers":
+            tables = [_quantile_table(answer, f"{name}: quantiles")]
+            return [*tables, _atom_table(answer)] if answer["atoms"] else tables
+        case _:
+            return [_share_table(answer, name)]
+
+
+def questions_table(answer: ResultAnswer, title: str) -> TextTable:
+    """Return the table of the shares that were asked, with the share of the missing last."""
+    rows = [
+        [question_text(row, answer["unit"]), percent(row["share"]), interval_text(row, percent)]
+        for row in answer["questions"]
+    ]
+    share, kind = "share", "pointwise"
+    if answer["kind"] == "heavy-hitters":
+        kind = "simultaneous"
+    elif answer["missing"] is not None:
+        share = "share of those present"
+        missing = answer["missing"]
+        ends = interval_text(missing, percent)
+        rows.append([f"{MISSING}, of all people", percent(missing["share"]), ends])
+    headers = ["question", share, interval_name(None, answer["level"], kind=kind)]
+    return TextTable(title, headers, rows)
+
+
+def _quantile_table(answer: NumbersAnswer, title: str) -> TextTable:
+    write = number_writer(answer["unit"])
+    rows = [
+        [estimate_probability(row["probability"]), write(row["value"]), interval_text(row, write)]
+        for row in answer["quantiles"]
+    ]
+    header = interval_name(answer["band"], answer["level"])
+    return TextTable(title, ["probability", "quantile", header], rows)
+
+
+def estimate_probability(probability: float) -> str:
+    """Return the probability of a quantile as it was asked, not rounded."""
+    return f"{probability:.10g}"
+
+
+def _share_table(answer: LabelsAnswer | HeavyHittersAnswer, name: str) -> TextTable:
+    shown = answer["shares"][:LIST_LIMIT]
+    rows = [
+        [label_text(row["label"]), percent(row["share"]), interval_text(row, percent)]
+        for row in shown
+    ]
+    size = answer["labels"] if answer["kind"] == "labels" else answer["listed"]
+    title = f"{name}: {'shares' if answer['kind'] == 'labels' else 'heavy hitters'}"
+    if len(rows) < size:
+        title += f", the {len(rows)} largest of {count_text(size)}"
+    share = "share of all people" if answer["domain"].get("missing") else "share"
+    label = "label" if answer["kind"] == "labels" else "value"
+    header = interval_name(answer["band"], answer["level"])
+    return TextTable(title, [label, share, header], rows)
+
+
+def _atom_table(answer: NumbersAnswer) -> TextTable:
+    """Return the table of the atoms with the largest shares."""
+    write = number_writer(answer["unit"])
+    atoms = answer["atoms"] or []
+    largest = sorted(atoms, key=lambda atom: -atom["share"])[:ATOM_LIMIT]
+    rows = []
+    for atom in sorted(largest, key=lambda atom: atom["left"]):
+        place = write(atom["left"])
+        if atom["left"] < atom["right"]:
+            place = f"in {place} to {write(atom['right'])}"
+        how = "declared" if atom["declared"] else "detected"
+        rows.append([place, how, percent(atom["share"]), interval_text(atom, percent)])
+    title = "point masses (atoms): values that many people hold exactly"
+    if len(largest) < len(atoms):
+        title += f", the {len(largest)} largest of {len(atoms)}"
+    return TextTable(title, ["value", "", "share", interval_name(None, 0.95)], rows)
+
+
+def _difference_table(answer: DifferenceAnswer, title: str) -> TextTable:
+    header = interval_name(answer["band"], answer["level"])
+    if answer["shares"] is not None:
+        rows = [
+            [label_text(row["label"]), points(row["difference"]), interval_text(row, points)]
+            for row in answer["shares"][:LIST_LIMIT]
+        ]
+        if len(rows) < (answer["labels"] or 0):
+            title += f", the {len(rows)} largest of {count_text(answer['labels'] or 0)}"
+        return TextTable(title, ["label", "difference", header], rows)
+
+    def write(shift: float) -> str:
+        return shift_text(shift, answer["unit"])
+
+    rows = [
+        [estimate_probability(row["probability"]), write(row["shift"]), interval_text(row, write)]
+        for row in answer["quantiles"] or []
+    ]
+    mean = answer["mean"]
+    if mean is not None:
+        rows.append(["mean", write(mean["shift"]), interval_text(mean, write)])
+    return TextTable(title, ["quantile", "shift", header], rows)
+
+
+def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
+    write = number_writer(answer["unit"])
+
+    def cell(column: str, value: Any) -> str:
+        if column in ("week", "change"):
+            return str(value)
+        if column == "people":
+            return count_text(value)
+        if value is None:
+            return ""
+        return write(value) if answer["ordered"] else percent(value)
+
+    weeks = answer["weeks"]
+    rows = [[cell(name, value) for name, value in week.items()] for week in weeks]
+    return TextTable(title, list(weeks[0]), rows)
+
+
+# Summaries: facts and the rows of the main table, one a line.
+
+
+def summary_of(answer: Answer) -> dict[str, str]:
+    """Return what a summary says: the facts, and the rows of the main table before the intervals.
+
+    Parameters
+    ----------
+    answer : dict
+    """
+    facts = facts_of(answer)
+    rows: dict[str, str] = {}
+    for name, text, interval in (row[:3] for row in tables_of(answer, "")[0].rows):
+        rows[_row_name(answer, name)] = with_interval(text, interval)
+    size = answer.get("labels", answer.get("listed"))
+    if isinstance(size, int) and size > len(rows):
+        rows["not listed"] = f"{count_text(size - len(rows))} labels"
+    last = list(facts).index("intervals")
+    head, tail = list(facts.items())[:last], list(facts.items())[last:]
+    return dict([*head, *rows.items(), *tail])
+
+
+def _row_name(answer: Answer, name: str) -> str:
+    if answer["kind"] in ("labels", "heavy-hitters") or answer.get("shares") is not None:
+        return f"share of {name}"
+    quantile = name
+    if name != "mean":
+        quantile = "median" if name == "0.5" else f"{100 * float(name):.10g} % quantile"
+    return f"shift of the {quantile}" if answer["kind"] == "difference" else quantile
+
+
+def lines_of(facts: Mapping[str, str]) -> str:
+    """Return facts for a terminal, one a line.
+
+    Examples
+    --------
+    >>> print(lines_of({"people": "1,000", "median": "40 (38 to 41)"}))
+    people  1,000
+    median  40 (38 to 41)
+    """
+    width = max(map(len, facts))
+    return "\n".join(f"{name:<{width}}  {fact}" for name, fact in facts.items())
+
+
+def html_of(facts: Mapping[str, str]) -> str:
+    """Return facts as a table of HTML, for a notebook; labels cannot break out of it."""
+    cell = "style='text-align:left'"
+    rows = (
+        f"<tr><th {cell}>{html.escape(name)}</th><td {cell}>{html.escape(fact)}</td></tr>"
+        for name, fact in facts.items()
+    )
+    return f"<table>{''.join(rows)}</table>"

@@ -1,0 +1,513 @@
+"""What a result says: one document per kind, from which every output is made.
+
+``summary()``, the terminal, CSV files, ``--json``, the collector's answers and its pages all render
+these documents; :mod:`lapwing.results.answer_text` is the only place where a number becomes text.
+Numbers are not rounded here. A rule about answers is written once:
+
+===============================  =====================================================
+rule                             function
+===============================  =====================================================
+a quantile                       :func:`quantile_row`
+a share of a range               :func:`range_row`; inside bins and at their edges
+                                 :func:`lapwing.results.intervals.probability_ends`
+a share of a label or value      :func:`share_row`
+rows of a table, by size         :func:`largest_rows`: simultaneous where some are left out
+rows of a table, by value        :func:`cdf_columns`
+about whom                       ``target`` of every document
+===============================  =====================================================
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from lapwing.documents import nearest
+from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
+from lapwing.protocol.domains.asked_places import to_days
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.units import to_number, to_text
+from lapwing.results.answer_documents import (
+    LIST_LIMIT,
+    RANGE_LIMIT,
+    ROW_LIMIT,
+    Answer,
+    AnswerRequest,
+    AtomRow,
+    BandDocument,
+    CurveDocument,
+    DifferenceAnswer,
+    HeavyHittersAnswer,
+    LabelsAnswer,
+    NumberRow,
+    NumbersAnswer,
+    QuantileRow,
+    RangeErrors,
+    RangeShareRow,
+    ResultAnswer,
+    ResultDocument,
+    SeriesAnswer,
+    ShareRow,
+    ShiftRow,
+    SymbolShareRow,
+)
+from lapwing.results.band import Band, DifferenceBand, Target, kind_when_shown
+from lapwing.results.intervals import days_of_quantile
+from lapwing.results.symbols import values_of
+
+
+def answer_of(result: Any, request: AnswerRequest) -> Answer:
+    """Return what a result says.
+
+    Parameters
+    ----------
+    result : Distribution, HeavyHitters, Difference or Series
+    request : AnswerRequest
+
+    Raises
+    ------
+    ArgumentError, DomainError
+        When it cannot say what is asked, such as a range of labels.
+    """
+    if hasattr(result, "weeks"):
+        return series_answer(result, request)
+    if hasattr(result, "people"):
+        return difference_answer(result, request)
+    return result_answer(result, request)
+
+
+def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
+    """Return what a distribution or a list of heavy hitters says, as :func:`answer_of`."""
+    ordered = result.domain.ordered
+    heavy = result.kind == "heavy-hitters"
+    if request.ranges and (heavy or not ordered):
+        raise ArgumentError("a range is asked of numbers; of labels ask the share of one")
+    if heavy:
+        return _heavy_hitters(result, request)
+    return _numbers(result, request) if ordered else _labels(result, request)
+
+
+def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
+    rows: list[RangeShareRow | SymbolShareRow] = [
+        *(range_row(result, *ends, level=request.level) for ends in request.ranges),
+        *(share_row(result, label, level=request.level) for label in request.labels),
+    ]
+    return {
+        "reports": result.reports,
+        "level": request.level,
+        "guarantee": result.guarantee.to_document() if result.guarantee else None,
+        "provenance": result.made,
+        "domain": result.domain.to_document(),
+        "unit": result.domain.unit,
+        "band": _band(band),
+        "questions": rows,
+    }
+
+
+def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
+    level = request.level
+    band = result.confidence_band(level)
+    nobody = result.missing_share == 1  # has a value, so nothing is said of values
+    if nobody and (request.ranges or request.labels):
+        raise ArgumentError("all mass is on the missing symbol, so nobody's value is present")
+    moments, bounds, atoms = (
+        asked and not nobody for asked in (request.moments, request.range_errors, request.atoms)
+    )
+    return {
+        **_head(result, band, request),
+        "kind": "numbers",
+        "missing": missing_row(result, level=level),
+        "share_in_band": None if nobody else result.share_in_band(level),
+        "quantiles": []
+        if nobody
+        else [quantile_row(result, band, each) for each in request.probabilities],
+        "mean": mean_row(result, level=level) if moments else None,
+        "std": _number(result.std(), result.std_interval(level=level), "number")
+        if moments
+        else None,
+        "range_error_bounds": _range_errors(result, level) if bounds else None,
+        "atoms": [_atom(atom, result.domain.unit) for atom in result.atoms] if atoms else None,
+        "curve": _curve(result, band, level) if request.curve and not nobody else None,
+    }
+
+
+def mean_row(result: Any, *, level: float) -> NumberRow:
+    """Return the mean of those with a value; its interval is for all places inside the bins."""
+    numbers = result.in_numbers()
+    return _number(numbers.mean(), numbers.mean_interval(level=level), result.domain.unit)
+
+
+def _range_errors(result: Any, level: float) -> RangeErrors | None:
+    if result.domain.size > RANGE_LIMIT:
+        return None
+    bounds = result.range_error_bounds(level=level)
+    return None if bounds is None else {"average": bounds.average, "worst": bounds.worst}
+
+
+def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
+    band = largest_band(result, result.domain, result.mass, request.level)
+    return {
+        **_head(result, band, request),
+        "kind": "labels",
+        "missing": missing_row(result, level=request.level),
+        "share_in_band": result.share_in_band(request.level),
+        "labels": result.domain.size,
+        "shares": [
+            {"label": label, "share": share, "low": low, "high": high}
+            for label, share, low, high in largest_rows(result.domain, result.mass, band)
+        ],
+    }
+
+
+def _heavy_hitters(result: Any, request: AnswerRequest) -> HeavyHittersAnswer:
+    band = result.confidence_band(request.level)
+    rows = zip(
+        result.values, result.shares.tolist(), band.low.tolist(), band.high.tolist(), strict=True
+    )
+    return {
+        **_head(result, band, request),
+        "kind": "heavy-hitters",
+        "listed": len(result),
+        "searched": result.searched,
+        "threshold": result.threshold,
+        "expected_false": result.expected_false,
+        "remainder": result.remainder,
+        "shares": [
+            {"label": _plain(value), "share": share, "low": low, "high": high}
+            for value, share, low, high in rows
+        ],
+    }
+
+
+def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnswer:
+    """Return what the first of two distributions has more than the second.
+
+    Parameters
+    ----------
+    difference : Difference
+    request : AnswerRequest
+    """
+    target: Target = request.target or difference.target
+    level, domain = request.level, difference.first.domain
+    band = difference.confidence_band(level, target=target)
+    wide = difference.confidence_band(level, kind="simultaneous", target=target)
+    ordered = domain.ordered
+    gaps = difference.first.mass - difference.second.mass
+    shown = band if ordered else largest_band(difference, domain, gaps, level, target=target)
+    about: Any = {"level": level, "target": target}
+    return {
+        "kind": "difference",
+        "level": level,
+        "reports": difference.first.reports,
+        "against_reports": difference.second.reports,
+        "people": difference.people,
+        "target": target,
+        "guarantee": difference.guarantee.to_document() if difference.guarantee else None,
+        "caution": difference.caution,
+        "differ": None if wide is None else wide.leaves_zero,
+        "domain": domain.to_document(),
+        "unit": domain.unit,
+        "band": _band(shown),
+        "shares": None
+        if ordered
+        else [
+            {"label": label, "difference": gap, "low": low, "high": high}
+            for label, gap, low, high in largest_rows(domain, gaps, shown)
+        ],
+        "labels": None if ordered else domain.size,
+        "mean": _shift(difference.mean(), difference.mean_interval(**about)) if ordered else None,
+        "quantiles": [
+            {
+                "probability": probability,
+                **_shift(
+                    float(difference.quantile(probability)),
+                    difference.quantile_interval(probability, **about),
+                ),
+            }
+            for probability in request.probabilities
+        ]
+        if ordered
+        else None,
+        "curve": _difference_curve(difference, band, wide) if ordered and request.curve else None,
+    }
+
+
+def _difference_curve(
+    difference: Any, band: DifferenceBand | None, wide: DifferenceBand | None
+) -> CurveDocument:
+    one, two = difference.first.cumulative, difference.second.cumulative
+    columns = {
+        "right": one.right.tolist(),
+        "first": one.sums.tolist(),
+        "second": two.sums.tolist(),
+        "difference": (one.sums - two.sums).tolist(),
+        **_ends(band),
+        **_ends(wide, prefix="simultaneous_"),
+    }
+    return {"columns": columns, "band": _band(band)}
+
+
+def series_answer(series: Any, request: AnswerRequest) -> SeriesAnswer:
+    """Return what a series says: a row for each week, as its table has, and the changes.
+
+    Parameters
+    ----------
+    series : Series
+    request : AnswerRequest
+    """
+    return {
+        "kind": "series",
+        "level": request.level,
+        "smoothed": series.smoothed,
+        "unit": series.domain.unit,
+        "ordered": series.domain.ordered,
+        "weeks": rows_of(series.to_dict(level=request.level)),
+        "gaps": {week.name: week.gap for week in series.weeks if week.gap is not None},
+        "changes": [
+            {
+                "week": series.weeks[change.week].name,
+                "since": series.weeks[change.since].name,
+                "kind": change.kind,
+                "evidence": change.evidence,
+                "size": change.shift.size,
+                "low": change.shift.low,
+                "high": change.shift.high,
+                "words": change.in_words(series.domain),
+            }
+            for change in series.changes
+        ],
+    }
+
+
+def quantile_row(result: Any, band: Band | None, probability: float) -> QuantileRow:
+    """Return a quantile, with the interval that inverts a band of the CDF.
+
+    Of dates it is the day by whose end the share is reached, from whole day to whole day.
+    """
+    domain = result.domain
+    value = float(result.cumulative.quantile(probability))
+    ends = None
+    if band is not None:
+        ends = days_of_quantile(band.quantile(probability), value, domain)
+    return {
+        "probability": probability,
+        **_number(float(to_days(value, domain)), ends, domain.unit),
+    }
+
+
+def range_row(
+    result: Any, above: str | None, at_most: str | None, *, level: float
+) -> RangeShareRow:
+    """Return the share of a range, P(above < value <= at_most), of those with a value.
+
+    Parameters
+    ----------
+    result : Distribution
+    above, at_most : str or None
+        As typed in the unit of the values; a date is a whole day. None or empty is open.
+    level : float
+    """
+    low = -math.inf if not above else range_end(above, result.domain, name="low")
+    high = math.inf if not at_most else range_end(at_most, result.domain, name="high")
+    return {
+        "question": "range",
+        "above": above or None,
+        "at_most": at_most or None,
+        **_share(
+            result.probability(low, high), result.probability_interval(low, high, level=level)
+        ),
+    }
+
+
+def range_end(text: str, domain: Domain, *, name: str) -> Any:
+    """Return the end of a range as a question takes it: a date as text, else a number."""
+    number = number_of(text, domain, name=name)
+    return text if domain.unit == "date" else number
+
+
+def number_of(text: str, domain: Domain, *, name: str) -> float:
+    """Return a number, date or time as it was typed; errors name it, not its value."""
+    if domain.unit != "number":
+        return to_number(text, unit=domain.unit, name=name)
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise ArgumentError(f"{name} must be a number, got {text!r}")
+    return number
+
+
+def share_row(result: Any, label: Any, *, level: float) -> SymbolShareRow:
+    """Return the share of one label, or of the bin or atom that holds a value.
+
+    Of a distribution it is of those with a value, and DomainError says that there is no such
+    label. Of heavy hitters it is that of a listed value, with a simultaneous interval, and
+    ArgumentError says that it is not listed.
+    """
+    if result.kind == "heavy-hitters":
+        band = result.confidence_band(level)
+        places = {str(value): place for place, value in enumerate(result.values)}
+        place = places.get(str(label))
+        if place is None:
+            raise ArgumentError(
+                f"{label!r} is not listed{nearest(str(label), places)}; values are listed from a "
+                f"share of {100 * result.threshold:.3g} % on, and of others nothing is said"
+            )
+        ends = float(band.low[place]), float(band.high[place])
+        share = _share(float(result.shares[place]), ends)
+        return _symbol_share(label, share, None, None)
+    left = right = None
+    domain = result.domain
+    share = _share(
+        result.share(label, among="present"),
+        result.share_interval(label, level=level, among="present"),
+    )
+    if domain.ordered:
+        symbol = int(domain.index([label])[0])
+        left, right = float(domain.left[symbol]), float(domain.right[symbol])
+        if left == right:  # an atom or a whole number, not a bin
+            left = right = None
+    return _symbol_share(label, share, left, right)
+
+
+def _symbol_share(
+    label: Any, share: ShareRow, left: float | None, right: float | None
+) -> SymbolShareRow:
+    plain = _plain(label)
+    return {"question": "share", "label": plain, "left": left, "right": right, **share}
+
+
+def missing_row(result: Any, *, level: float) -> ShareRow | None:
+    """Return the share of all people whose value is missing; None where these do not count."""
+    if result.domain.missing_index is None:
+        return None
+    return _share(result.missing_share, result.share_interval(None, level=level))
+
+
+def largest_band(
+    result: Any, domain: Domain, heights: Vector, level: float, **target: Target
+) -> Any:
+    """Return the intervals of a list of the largest shares or differences; None without any.
+
+    Simultaneous where people see only some of them (:data:`LIST_LIMIT`). Each reaches to its
+    estimate.
+    """
+    kind = kind_when_shown(LIST_LIMIT, domain.size)
+    band = result.confidence_band(level, kind=kind, **target)
+    return None if band is None else band.reaching(heights)
+
+
+def largest_rows(
+    domain: Domain, heights: Vector, band: Band | DifferenceBand | None
+) -> list[tuple[Any, float, float | None, float | None]]:
+    """Return label, height and interval of the largest symbols, the largest first."""
+    largest = np.argsort(-np.abs(heights), kind="stable")[:ROW_LIMIT]
+    labels = map(_plain, values_of(domain, largest))
+    nothing = [None] * largest.size
+    low, high = (nothing, nothing)
+    if band is not None:
+        low, high = band.low[largest].tolist(), band.high[largest].tolist()
+    return list(zip(labels, heights[largest].tolist(), low, high, strict=True))
+
+
+def cdf_columns(result: Any, band: Band | None) -> dict[str, list[Any]]:
+    """Return the CDF at the right end of each bin, and an interval that never falls and holds it.
+
+    None throughout without a band.
+    """
+    sums: Vector = result.cumulative.sums
+    ends = None if band is None else band.monotone().reaching(sums)
+    nothing = [None] * sums.size
+    low, high = (nothing, nothing) if ends is None else (ends.low.tolist(), ends.high.tolist())
+    return {"cdf": sums.tolist(), "low": low, "high": high}
+
+
+def _curve(result: Any, band: Band | None, level: float) -> CurveDocument:
+    """Return what density and CDF are drawn from, a row for each bin."""
+    domain, curve = result.domain, result.cumulative
+    width = curve.right - curve.left
+    with np.errstate(divide="ignore", invalid="ignore"):
+        density = np.where(width > 0, curve.mass / width, np.nan)
+    columns: dict[str, list[Any]] = {
+        "left": curve.left.tolist(),
+        "right": curve.right.tolist(),
+        "share": curve.mass.tolist(),
+        "density": [None if math.isnan(each) else each for each in density.tolist()],
+        "cdf": curve.sums.tolist(),
+    }
+    if domain.unit != "number":
+        columns["right_text"] = [to_text(float(end), unit=domain.unit) for end in curve.right]
+    if band is None:
+        return {"columns": columns, "band": None}
+    wide = cdf_columns(result, result.confidence_band(level, kind="simultaneous"))
+    ends = {f"simultaneous_{end}": wide[end] for end in ("low", "high")}
+    return {"columns": columns | cdf_columns(result, band) | ends, "band": _band(band)}
+
+
+def _ends(band: DifferenceBand | None, *, prefix: str = "") -> dict[str, list[Any]]:
+    if band is None:
+        return {}
+    return {f"{prefix}low": band.low.tolist(), f"{prefix}high": band.high.tolist()}
+
+
+def _band(band: Band | DifferenceBand | None) -> BandDocument | None:
+    if band is None:
+        return None
+    return {"kind": band.kind, "target": band.target, "method": band.method}
+
+
+def _share(share: float, ends: tuple[float, float] | None) -> ShareRow:
+    low, high = (None, None) if ends is None else ends
+    return {"share": share, "low": low, "high": high}
+
+
+def _number(value: float, ends: tuple[float, float] | None, unit: Unit) -> NumberRow:
+    low, high = (None, None) if ends is None else (float(ends[0]), float(ends[1]))
+    row: NumberRow = {"value": float(value), "low": low, "high": high}
+    if unit != "number":
+        row["text"] = to_text(float(value), unit=unit)
+        if low is not None and high is not None:
+            row |= {"low_text": to_text(low, unit=unit), "high_text": to_text(high, unit=unit)}
+    return row
+
+
+def _shift(shift: float, ends: tuple[float, float] | None) -> ShiftRow:
+    low, high = (None, None) if ends is None else ends
+    return {"shift": shift, "low": low, "high": high}
+
+
+def _atom(atom: Any, unit: Unit) -> AtomRow:
+    row: AtomRow = asdict(atom)  # type: ignore[assignment]
+    return row if unit == "number" else row | {"text": to_text(float(atom.left), unit=unit)}
+
+
+def _plain(value: Any) -> str | int | float | None:
+    """Return a label or value as JSON has it."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    plain: str | int | float = value.item() if isinstance(value, np.generic) else str(value)
+    return plain
+
+
+def rows_of(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:
+    """Return the rows of a table that is a dict of columns."""
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def csv_of(rows: Sequence[dict[str, Any]]) -> str:
+    """Return rows as CSV; their keys are the names of the columns, None is an empty cell."""
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return text.getvalue()
