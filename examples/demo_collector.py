@@ -154,9 +154,10 @@ def show(admin: Admin, crowd: Crowd) -> None:
     print(f"{found['guarantee_text']}")
     print(f"  {'quantile':10}{'estimate':>12}   {'95 % interval':24}{'truth':>10}")
     for row in found["quantiles"]:
-        true = to_text(float(truth.quantile(row["probability"])), unit=domain.unit)
-        ends = f"{row['low_text']} to {row['high_text']}"
-        print(f"  {row['probability']:<10}{row['text']:>12}   {ends:24}{true:>10}")
+        truly = float(truth.quantile(row["probability"]))
+        numbers = (row["value"], row["low"], row["high"], truly)
+        value, low, high, true = (to_text(number, unit=domain.unit) for number in numbers)
+        print(f"  {row['probability']:<10}{value:>12}   {f'{low} to {high}':24}{true:>10}")
 
 
 def main() -> None:

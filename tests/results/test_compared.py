@@ -56,14 +56,14 @@ def test_a_table_is_the_first_less_the_second(made: lw.Difference) -> None:
 def test_a_summary_says_about_whom(made: lw.Difference) -> None:
     said = made.summary()
     low, high = made.mean_interval(target="population") or (0, 0)
-    assert f"({low:.6g} to {high:.6g})" in said
-    assert "about all people they were drawn from" in said and "the two differ" in said
-    assert said.endswith("yes")
+    assert f"({low:+.6g} to {high:+.6g})" in said
+    assert "about the population they were drawn from" in said and "the two differ" in said
+    assert "yes: the simultaneous band leaves zero" in said
     assert "about the people who reported" in made.summary(target="empirical")
     labels = lw.Categories(["a", "b"])
     same = decoded([300, 200], labels, 3).difference(decoded([300, 200], labels, 4))
     assert "about the people who reported" in same.summary()
-    assert "share of a" in same.summary() and same.summary().endswith("not shown")
+    assert "share of a" in same.summary() and "not shown: the simultaneous" in same.summary()
     assert "<table>" in same._repr_html_()
     plain = lw.Distribution.of_counts(np.array([1, 1]), labels)
-    assert plain.difference(plain).summary().endswith("not known")
+    assert "not known: one of them" in plain.difference(plain).summary()

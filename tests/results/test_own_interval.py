@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from lapwing import Distribution, Integers, Interval
-from lapwing.cli.showing.answer import answer_document
 from lapwing.linear.covariance import Covariance
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answers import result_answer
 from lapwing.results.intervals import reaching
 from lapwing.results.uncertainty import Uncertainty
 
@@ -44,7 +45,8 @@ def test_every_number_lies_in_its_own_interval(domain: Any) -> None:
         for answers in asked:
             for name, (value, (low, high)) in answers.items():
                 assert low <= value <= high, name
-        document = answer_document(one, level=0.95)
+        document = result_answer(one, AnswerRequest())
+        assert document["kind"] == "numbers"
         for row in document["quantiles"]:
             assert row["low"] <= row["value"] <= row["high"]
 

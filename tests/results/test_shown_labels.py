@@ -11,14 +11,15 @@ import pytest
 from scipy import stats
 
 from lapwing import Categories, Distribution, Interval, recommend, simulate
-from lapwing.cli.commands.difference_command import difference_document
-from lapwing.cli.showing.answer import SHARE_LIMIT, answer_document
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex
 from lapwing.randomizers import OptimizedUnaryEncoding
+from lapwing.results.answer_documents import LIST_LIMIT, AnswerRequest
+from lapwing.results.answer_text import percent, tables_of
+from lapwing.results.answers import difference_answer, result_answer
 from lapwing.results.band import kind_when_shown
 from lapwing.results.uncertainty import Uncertainty
-from lapwing.service.result_documents import Asked, result_document, result_table
+from lapwing.service.decoding import table_of
 
 SIZE = 2_000
 COUNTS = np.round(3e4 / np.arange(1, SIZE + 1)).astype(np.int64)
@@ -45,8 +46,10 @@ def test_a_table_of_the_largest_holds_the_truth_and_its_estimates(
 ) -> None:
     """All rows at once with 95 %; two polls, so an alarm by chance is below 1 % (and seeded)."""
     for poll in polls:
-        rows = answer_document(poll, level=0.95)["shares"]
-        assert len(rows) == SHARE_LIMIT
+        answer = result_answer(poll, AnswerRequest())
+        assert answer["kind"] == "labels" and answer["labels"] == len(answer["shares"]) == SIZE
+        rows = answer["shares"][:LIST_LIMIT]
+        assert [row[0] for row in tables_of(answer, "")[0].rows] == [str(r["label"]) for r in rows]
         labels = [int(poll.domain.index([row["label"]])[0]) for row in rows]
         assert covers(rows, [row["share"] for row in rows]) == 1
         assert covers(rows, TRUTH[labels].tolist()) >= 0.95
@@ -59,14 +62,14 @@ def test_a_table_of_the_largest_holds_the_truth_and_its_estimates(
 
 def test_the_largest_differences_of_equal_polls_hold_zero(polls: list[Distribution]) -> None:
     made = polls[0].difference(polls[1])
-    rows = difference_document(made, level=0.95)["shares"]
-    assert covers(rows, [0.0] * SHARE_LIMIT) >= 0.95
+    rows = (difference_answer(made, AnswerRequest())["shares"] or [])[:LIST_LIMIT]
+    assert covers(rows, [0.0] * LIST_LIMIT) >= 0.95
     assert covers(rows, [row["difference"] for row in rows]) == 1
     band = made.confidence_band(0.95)
     assert band is not None
     labels = [int(polls[0].domain.index([row["label"]])[0]) for row in rows]
     narrow = [{"low": band.low[label], "high": band.high[label]} for label in labels]
-    assert covers(narrow, [0.0] * SHARE_LIMIT) < 0.9
+    assert covers(narrow, [0.0] * LIST_LIMIT) < 0.9
 
 
 def test_pictures_show_the_same(polls: list[Distribution]) -> None:
@@ -84,7 +87,9 @@ def test_where_all_are_shown_nothing_is_chosen() -> None:
     tally = simulate(labels, np.array([100, 200, 300, 400]), rng=1)
     pair = recommend(Categories(4), epsilon=1, users=1000)
     result = pair.decoder.decode(labels.channel, tally)
-    rows = answer_document(result, level=0.95)["shares"]
+    answer = result_answer(result, AnswerRequest())
+    assert answer["kind"] == "labels"
+    rows = answer["shares"]
     band = result.confidence_band(0.95)
     assert band is not None
     order = np.argsort(-result.mass, kind="stable")
@@ -125,8 +130,9 @@ def test_tables_and_summaries_show_each_estimate_in_its_own_interval() -> None:
         rows = zip(table["low"], table["share"], table["high"], strict=True)
         assert all(low <= share <= high for low, share, high in rows)
         assert table["low"][0] == mass[0] and table["high"][0] > 1 / size
-    assert f"({100 * center[0]:.3g}" not in found.summary()
-    shown = found.summary().splitlines()[1].split("%")
+    assert f"({percent(center[0])}" not in found.summary()
+    line = next(line for line in found.summary().splitlines() if line.startswith("share of"))
+    shown = line.replace("(", "% ").split("%")
     assert float(shown[0].split()[-1]) <= float(shown[-2].split()[-1])
     line = Distribution(Interval(0, 1, bins=size), mass, 1000, uncertainty=law).to_dict()
     rows = zip(line["low"], line["cdf"], line["high"], strict=True)
@@ -144,12 +150,14 @@ def test_the_interval_of_a_cdf_never_falls_and_holds_it() -> None:
     assert band is not None and (np.diff(band.high) < -0.05).any()
     assert band.share_inside(mass.cumsum()) < 1
     table = found.to_dict()
-    columns = result_document(found, Asked())["curve"]["columns"]
-    written = list(csv.DictReader(io.StringIO(result_table(found, Asked()))))
+    answer = result_answer(found, AnswerRequest(curve=True))
+    assert answer["kind"] == "numbers" and answer["curve"] is not None
+    columns = answer["curve"]["columns"]
+    written = list(csv.DictReader(io.StringIO(table_of(found, 0.95))))
     for name in ("low", "high"):
         assert np.diff(table[name]).min() >= 0
         assert columns[name] == table[name] == [float(row[name]) for row in written]
-        assert np.diff(columns[f"whole_{name}"]).min() >= 0
-    for low, high in (("low", "high"), ("whole_low", "whole_high")):
+        assert np.diff(columns[f"simultaneous_{name}"]).min() >= 0
+    for low, high in (("low", "high"), ("simultaneous_low", "simultaneous_high")):
         rows = zip(columns[low], table["cdf"], columns[high], strict=True)
         assert all(one <= height <= other for one, height, other in rows)

@@ -17,9 +17,11 @@ import lapwing as lw
 from lapwing.planning.poisoning_alarm import poisoning_alarm
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import tally_from_document
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answers import difference_answer, result_answer
+from lapwing.service.decoding import as_result
 from lapwing.service.decoding_orders import Key, Made, Material, Missing, Order
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
-from lapwing.service.result_documents import Asked, as_result, difference_document, result_document
 from lapwing.service.settings import Settings
 from tests.service.one_collector import Site, batch_of, labels_survey, problem, site
 
@@ -65,7 +67,7 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
             np.testing.assert_allclose(columns["cdf"], expected.cumulative.sums)
             assert {len(column) for column in columns.values()} == {32}
             assert found["reports"] == 3000 and found["survey"] == NUMBERS.fingerprint
-            (asked,) = found["ranges"]
+            (asked,) = found["questions"]
             assert asked["share"] == pytest.approx(expected.probability(20, 40))
             assert (asked["low"], asked["high"]) == pytest.approx(
                 expected.probability_interval(20, 40, level=0.9)
@@ -80,7 +82,7 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
             few = strict(await here.done("GET", f"{path}/results/e?quantiles=0.3,1"))
             assert [row["probability"] for row in few["quantiles"]] == [0.3, 1.0]
             open_end = strict(await here.done("GET", f"{path}/results/e?high=40"))
-            assert open_end["ranges"][0]["share"] == pytest.approx(float(expected.cdf(40)))
+            assert open_end["questions"][0]["share"] == pytest.approx(float(expected.cdf(40)))
 
             change = strict(await here.done("GET", f"{path}/results/f?against=e"))
             assert (change["kind"], change["people"]) == ("difference", "same")
@@ -325,13 +327,13 @@ def test_the_process_asks_for_what_it_lacks_and_keeps_what_it_decoded() -> None:
 def test_dates_are_told_and_asked_as_dates() -> None:
     days = np.arange("2026-02-01", "2026-12-01", dtype="M8[D]").repeat(10)
     found = DAYS.decode(DAYS.tally(DAYS.randomize(days)))
-    asked = Asked(ranges=(("2026-03-01", "2026-06-30"), ("", "2026-06-30")))
-    document = result_document(as_result(found), asked)
+    request = AnswerRequest(curve=True, ranges=(("2026-03-01", "2026-06-30"), ("", "2026-06-30")))
+    document: Any = result_answer(as_result(found), request)
     assert document["unit"] == "date"
     assert document["curve"]["columns"]["right_text"][-1] == "2026-12-31"
     assert all(row["text"].startswith("2026-") for row in document["quantiles"])
-    assert document["ranges"][0]["share"] < document["ranges"][1]["share"]
-    change = difference_document(found.difference(found), Asked())
+    assert document["questions"][0]["share"] < document["questions"][1]["share"]
+    change: Any = difference_answer(found.difference(found), AnswerRequest())
     assert change["differ"] is False and change["mean"]["shift"] == 0
 
 
@@ -345,7 +347,7 @@ def test_frequent_values_of_a_huge_domain(tmp_path: Path) -> None:
             await fill(here, survey, values)
             found = strict(await here.done("GET", f"{path}/results/e"))
             assert found["kind"] == "heavy-hitters" and found["reports"] == 3500
-            assert found["listed"] == len(found["values"])
+            assert found["listed"] == len(found["shares"])
             table = await here.done("GET", f"{path}/results/e.csv")
             rows = list(csv.DictReader(io.StringIO(table.text)))
             assert len(rows) == found["listed"]

@@ -57,7 +57,7 @@ def test_two_surveys_give_the_answer_of_the_library(tmp_path: Path) -> None:
                 assert found["reports"] == both.reports == 900 + added
                 assert found["together"] == [{"survey": SECOND.fingerprint, "epoch": "f"}]
                 assert found["guarantee_text"] == str(both.guarantee)
-                assert len(found["decoder"]["together"]) == 2
+                assert len(found["provenance"]["together"]) == 2
             again = (await here.done("GET", f"{path}/results/e")).json()
             assert again == alone and again["reports"] == 300 and "together" not in again
             table = await here.done("GET", asked.replace("/e?", "/e.csv?"))

@@ -84,18 +84,16 @@ class LabelShareRow(ShareRow):
     label: str | int | float | None
 
 
-class RangeShareRow(ShareRow):
-    """The share of a range; open ends are None."""
+class QuestionRow(ShareRow):
+    """The share of a range, or of a label or value, which lies in the bin `left` to `right`.
 
-    question: Literal["range"]
+    None is an open end, the missing symbol, and what does not belong to the question.
+    """
+
+    question: Literal["range", "share"]
     above: str | None
     at_most: str | None
-
-
-class SymbolShareRow(LabelShareRow):
-    """The share of a label, or of the bin that holds a value, by its ends; else these are None."""
-
-    question: Literal["share"]
+    label: str | int | float | None
     left: float | None
     right: float | None
 
@@ -169,11 +167,12 @@ class ResultDocument(TypedDict):
     reports: int
     level: float
     guarantee: dict[str, Any] | None
+    guarantee_text: str | None
     provenance: dict[str, Any]
     domain: dict[str, Any]
     unit: Unit
     band: BandDocument | None
-    questions: list[RangeShareRow | SymbolShareRow]
+    questions: list[QuestionRow]
 
 
 class NumbersAnswer(ResultDocument):
@@ -222,6 +221,7 @@ class DifferenceAnswer(TypedDict):
     people: Literal["same", "different"]
     target: Target
     guarantee: dict[str, Any] | None
+    guarantee_text: str | None
     caution: str | None
     differ: bool | None
     domain: dict[str, Any]

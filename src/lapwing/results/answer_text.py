@@ -18,7 +18,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import (
@@ -29,12 +28,14 @@ from lapwing.results.answer_documents import (
     HeavyHittersAnswer,
     LabelsAnswer,
     NumbersAnswer,
-    RangeShareRow,
+    QuestionRow,
     ResultAnswer,
     SeriesAnswer,
-    SymbolShareRow,
 )
 from lapwing.results.band import Target
+
+METHOD = "method of the intervals"
+"""The fact that a summary leaves out, because it is long."""
 
 NONE = "-"
 """What is written where there is no interval."""
@@ -181,19 +182,15 @@ def interval_name(band: BandDocument | None, level: float, *, kind: str | None =
 
 
 def band_text(band: BandDocument, level: float) -> str:
-    """Return what the intervals are, about whom, and from which method.
+    """Return what the intervals are, and about whom.
 
     Those of a posterior are credible intervals, all others confidence intervals.
     """
     sort = "credible" if "posterior" in band["method"] else "confidence"
-    kind = band["kind"]
-    return (
-        f"{kind} {level_text(level)} {sort} intervals, about {ABOUT[band['target']]}; "
-        f"{band['method']}"
-    )
+    return f"{band['kind']} {level_text(level)} {sort} intervals, about {ABOUT[band['target']]}"
 
 
-def question_text(row: RangeShareRow | SymbolShareRow, unit: Unit) -> str:
+def question_text(row: QuestionRow, unit: Unit) -> str:
     """Return what a share was asked of."""
     if row["question"] == "share":
         if row["left"] is None or row["right"] is None:
@@ -236,7 +233,7 @@ def facts_of(answer: Answer) -> dict[str, str]:
         return _series_facts(answer)
     facts = {
         "people": count_text(answer["reports"]),
-        **_guarantee_fact("privacy guarantee", answer["guarantee"]),
+        **_guarantee_fact("privacy guarantee", answer),
     }
     if answer["provenance"]:
         facts["estimator"] = provenance_text(answer["provenance"])
@@ -254,6 +251,7 @@ def facts_of(answer: Answer) -> dict[str, str]:
         facts["intervals"] = "none: not computed for this estimator or this many bins"
         return facts
     facts["intervals"] = band_text(band, answer["level"])
+    facts[METHOD] = band["method"]
     if answer["kind"] != "heavy-hitters" and answer["share_in_band"] is not None:
         facts["estimate inside them"] = f"at {percent(answer['share_in_band'])} of the bins"
         if answer["kind"] == "labels":
@@ -261,8 +259,9 @@ def facts_of(answer: Answer) -> dict[str, str]:
     return facts
 
 
-def _guarantee_fact(name: str, guarantee: dict[str, Any] | None) -> dict[str, str]:
-    return {} if guarantee is None else {name: str(Guarantee.from_document(guarantee))}
+def _guarantee_fact(name: str, answer: ResultAnswer | DifferenceAnswer) -> dict[str, str]:
+    text = answer["guarantee_text"]
+    return {} if text is None else {name: text}
 
 
 def _number_facts(answer: NumbersAnswer) -> dict[str, str]:
@@ -302,7 +301,7 @@ def _difference_facts(answer: DifferenceAnswer) -> dict[str, str]:
     facts = {
         "people": " and ".join(reports),
         "in both": "nobody" if answer["people"] == "different" else "perhaps the same people",
-        **_guarantee_fact("privacy guarantee of both", answer["guarantee"]),
+        **_guarantee_fact("privacy guarantee of both", answer),
     }
     band = answer["band"]
     facts["intervals"] = "none: not computed" if band is None else band_text(band, answer["level"])
@@ -482,7 +481,7 @@ def summary_of(answer: Answer) -> dict[str, str]:
     ----------
     answer : dict
     """
-    facts = facts_of(answer)
+    facts = {name: text for name, text in facts_of(answer).items() if name != METHOD}
     rows: dict[str, str] = {}
     for name, text, interval in (row[:3] for row in tables_of(answer, "")[0].rows):
         rows[_row_name(answer, name)] = with_interval(text, interval)

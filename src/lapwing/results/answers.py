@@ -50,14 +50,13 @@ from lapwing.results.answer_documents import (
     NumberRow,
     NumbersAnswer,
     QuantileRow,
+    QuestionRow,
     RangeErrors,
-    RangeShareRow,
     ResultAnswer,
     ResultDocument,
     SeriesAnswer,
     ShareRow,
     ShiftRow,
-    SymbolShareRow,
 )
 from lapwing.results.band import Band, DifferenceBand, Target, kind_when_shown
 from lapwing.results.intervals import days_of_quantile
@@ -96,7 +95,7 @@ def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
 
 
 def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocument:
-    rows: list[RangeShareRow | SymbolShareRow] = [
+    rows: list[QuestionRow] = [
         *(range_row(result, *ends, level=request.level) for ends in request.ranges),
         *(share_row(result, label, level=request.level) for label in request.labels),
     ]
@@ -104,6 +103,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "reports": result.reports,
         "level": request.level,
         "guarantee": result.guarantee.to_document() if result.guarantee else None,
+        "guarantee_text": str(result.guarantee) if result.guarantee else None,
         "provenance": result.made,
         "domain": result.domain.to_document(),
         "unit": result.domain.unit,
@@ -203,6 +203,7 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
     gaps = difference.first.mass - difference.second.mass
     shown = band if ordered else largest_band(difference, domain, gaps, level, target=target)
     about: Any = {"level": level, "target": target}
+    guarantee = difference.guarantee
     return {
         "kind": "difference",
         "level": level,
@@ -210,7 +211,8 @@ def difference_answer(difference: Any, request: AnswerRequest) -> DifferenceAnsw
         "against_reports": difference.second.reports,
         "people": difference.people,
         "target": target,
-        "guarantee": difference.guarantee.to_document() if difference.guarantee else None,
+        "guarantee": guarantee.to_document() if guarantee else None,
+        "guarantee_text": str(guarantee) if guarantee else None,
         "caution": difference.caution,
         "differ": None if wide is None else wide.leaves_zero,
         "domain": domain.to_document(),
@@ -303,9 +305,7 @@ def quantile_row(result: Any, band: Band | None, probability: float) -> Quantile
     }
 
 
-def range_row(
-    result: Any, above: str | None, at_most: str | None, *, level: float
-) -> RangeShareRow:
+def range_row(result: Any, above: str | None, at_most: str | None, *, level: float) -> QuestionRow:
     """Return the share of a range, P(above < value <= at_most), of those with a value.
 
     Parameters
@@ -317,13 +317,15 @@ def range_row(
     """
     low = -math.inf if not above else range_end(above, result.domain, name="low")
     high = math.inf if not at_most else range_end(at_most, result.domain, name="high")
+    share = result.probability(low, high)
     return {
         "question": "range",
         "above": above or None,
         "at_most": at_most or None,
-        **_share(
-            result.probability(low, high), result.probability_interval(low, high, level=level)
-        ),
+        "label": None,
+        "left": None,
+        "right": None,
+        **_share(share, result.probability_interval(low, high, level=level)),
     }
 
 
@@ -342,11 +344,11 @@ def number_of(text: str, domain: Domain, *, name: str) -> float:
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise ArgumentError(f"{name} must be a number, got {text!r}")
+        raise ArgumentError(f"{name} must be a number")
     return number
 
 
-def share_row(result: Any, label: Any, *, level: float) -> SymbolShareRow:
+def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     """Return the share of one label, or of the bin or atom that holds a value.
 
     Of a distribution it is of those with a value, and DomainError says that there is no such
@@ -381,9 +383,16 @@ def share_row(result: Any, label: Any, *, level: float) -> SymbolShareRow:
 
 def _symbol_share(
     label: Any, share: ShareRow, left: float | None, right: float | None
-) -> SymbolShareRow:
-    plain = _plain(label)
-    return {"question": "share", "label": plain, "left": left, "right": right, **share}
+) -> QuestionRow:
+    return {
+        "question": "share",
+        "above": None,
+        "at_most": None,
+        "label": _plain(label),
+        "left": left,
+        "right": right,
+        **share,
+    }
 
 
 def missing_row(result: Any, *, level: float) -> ShareRow | None:

@@ -10,6 +10,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from lapwing.documents import canonical
+from lapwing.results.answer_documents import PROBABILITIES
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.collector import Collector
 from lapwing.service.decoding_orders import MEDIA_TYPES, Form
@@ -22,7 +23,6 @@ from lapwing.service.requests import (
     json_answer,
     require_analyst,
 )
-from lapwing.service.result_documents import PROBABILITIES
 from lapwing.service.results import Question
 from lapwing.service.survey_states import state_document, survey_rows
 

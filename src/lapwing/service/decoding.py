@@ -9,21 +9,18 @@ from typing import Any, Literal, assert_never
 
 from lapwing.errors import ArgumentError
 from lapwing.planning.poisoning_alarm import poisoning_alarm
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answers import answer_of, csv_of, difference_answer, result_answer, rows_of
 from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.plotting import figure_of, write_picture
+from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.service.decoding_orders import Key, Material, Missing, Order
-from lapwing.service.result_documents import (
-    Asked,
-    Result,
-    as_result,
-    difference_document,
-    result_document,
-    result_table,
-)
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
+
+Result = Distribution | HeavyHitters
 
 Kept = OrderedDict[tuple[Key, ...], Result]
 
@@ -38,7 +35,7 @@ def warm_up() -> None:
     survey = Survey("warm-up", wave)
     tally = simulate(wave, [100] * 32, rng=1)
     found = as_result(survey.decode(tally))
-    result_document(found, Asked())
+    result_answer(found, AnswerRequest(curve=True))
 
 
 def carried_out(
@@ -67,7 +64,6 @@ def carried_out(
     found = [_result(keys, materials, kept) for keys in wanted]
     while len(kept) > most:
         kept.popitem(last=False)
-    asked = Asked(order.level, order.ranges, order.probabilities)
     shown: Result | Difference = found[0]
     if len(found) == 2:
         if not all(isinstance(each, Distribution) for each in found):
@@ -75,17 +71,36 @@ def carried_out(
         shown = Difference(found[0], found[1], people=order.people)  # type: ignore[arg-type]
     match order.form:
         case "json":
-            if isinstance(shown, Difference):
-                return difference_document(shown, asked)
-            return result_document(shown, asked)
+            request = AnswerRequest(
+                level=order.level,
+                probabilities=order.probabilities,
+                ranges=order.ranges,
+                curve=True,
+            )
+            return dict(answer_of(shown, request))
         case "csv":
-            return result_table(shown, asked)
+            return table_of(shown, order.level)
         case "svg" | "png":
             return _written(_figure(shown, order), order.form)
         case "alarm":
             raise AssertionError("it needs no result")
         case _:
             assert_never(order.form)
+
+
+def as_result(result: Distribution | SignedEstimate | HeavyHitters) -> Result:
+    """Return the result of a decoder, as what can be shown."""
+    return result.project("simplex") if isinstance(result, SignedEstimate) else result
+
+
+def table_of(result: Result | Difference, level: float) -> str:
+    """Return a result as CSV: a row for each bin, label or listed value."""
+    if isinstance(result, Difference):
+        answer = difference_answer(result, AnswerRequest(level=level, curve=True))
+        curve = answer["curve"]
+        rows = answer["shares"] if curve is None else rows_of(curve["columns"])
+        return csv_of([dict(row) for row in rows or []])
+    return csv_of(rows_of(result.to_dict(level=level)))
 
 
 def _alarm(material: Material) -> dict[str, Any]:
@@ -117,7 +132,7 @@ def _figure(shown: Result | Difference, order: Order) -> Any:
     if isinstance(shown, HeavyHitters):
         return figure_of(shown.picture(level=order.level), title=order.title)
     if isinstance(shown, Difference):
-        pictures = shown.pictures(level=order.level, names=order.names)
+        pictures = shown.pictures(level=order.level, names=order.names, target=shown.target)
     else:
         pictures = shown.pictures(level=order.level)
     return figure_of(*pictures, title=order.title)

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from lapwing.protocol.messages.batch import MOST_REPORTS
+from lapwing.results.answer_documents import (
+    DifferenceAnswer,
+    HeavyHittersAnswer,
+    LabelsAnswer,
+    NumbersAnswer,
+)
 
 Document = dict[str, Any]
 
@@ -13,6 +21,9 @@ EPOCH_NAME = {"type": "string", "pattern": "^[a-z0-9][a-z0-9.-]{0,63}$"}
 MOMENT = {"type": ["string", "null"], "format": "date-time"}
 TEXT = {"type": "string"}
 COUNT = {"type": "integer", "minimum": 0}
+ANSWERS = (NumbersAnswer, LabelsAnswer, HeavyHittersAnswer, DifferenceAnswer)
+"""What a result says, by its kind."""
+
 NUMBER_OR_NONE = {"type": ["number", "null"]}
 
 
@@ -84,34 +95,29 @@ def schemas() -> Document:
             {**row, "upload_tokens": tokens, "epochs": list_of(counted), "refused": reasons}
         ),
         "Result": {
-            "type": "object",
-            "required": ["survey", "epoch", "kind", "level", "reports", "warnings"],
-            "properties": {
-                "survey": FINGERPRINT,
-                "name": TEXT,
-                "epoch": EPOCH_NAME,
-                "segment": {"type": ["string", "null"]},
-                "together": list_of(object_of({"survey": FINGERPRINT, "epoch": EPOCH_NAME})),
-                "kind": {"enum": ["numbers", "labels", "heavy-hitters", "difference"]},
-                "level": {"type": "number"},
-                "reports": COUNT,
-                "curve": {
-                    "type": ["object", "null"],
-                    "description": "Columns of one length, a row for each bin, with the band.",
+            "description": "What was asked, and the answer: of `lapwing decode --json` the same.",
+            "allOf": [
+                {
+                    "type": "object",
+                    "required": ["survey", "name", "epoch", "segment", "warnings"],
+                    "properties": {
+                        "survey": FINGERPRINT,
+                        "name": TEXT,
+                        "epoch": EPOCH_NAME,
+                        "segment": {"type": ["string", "null"]},
+                        "answers": row["answers"],
+                        "against": EPOCH_NAME,
+                        "against_segment": {"type": ["string", "null"]},
+                        "together": list_of(
+                            object_of({"survey": FINGERPRINT, "epoch": EPOCH_NAME})
+                        ),
+                        "warnings": list_of(TEXT),
+                    },
                 },
-                "quantiles": list_of({"type": "object"}),
-                "mean": {"type": "object"},
-                "atoms": list_of({"type": "object"}),
-                "ranges": list_of({"type": "object"}),
-                "shares": list_of({"type": "object"}),
-                "values": list_of({"type": "object"}),
-                "threshold": {"type": "number"},
-                "share_in_band": NUMBER_OR_NONE,
-                "missing_share": {"type": "number"},
-                "differ": {"type": ["boolean", "null"]},
-                "warnings": list_of(TEXT),
-            },
+                {"oneOf": [reference(kind.__name__) for kind in ANSWERS]},
+            ],
         },
+        **_answers(),
         "Alarm": object_of(
             {
                 "sounds": {"type": "boolean"},
@@ -136,6 +142,11 @@ def schemas() -> Document:
             },
         },
     }
+
+
+def _answers() -> Document:
+    """Return the schemas of the documents of :mod:`lapwing.results.answer_documents`."""
+    return msgspec.json.schema_components(ANSWERS, ref_template="#/components/schemas/{name}")[1]
 
 
 def object_of(properties: Document, *, required: list[str] | None = None) -> Document:

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from lapwing.errors import NotStoredError, StoreError
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import Tally
+from lapwing.results.answer_documents import PROBABILITIES
 from lapwing.service.catalog import KeptSurvey
 from lapwing.service.counters import Counters
 from lapwing.service.decoding_orders import (
@@ -32,7 +33,6 @@ from lapwing.service.decoding_orders import (
 )
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
-from lapwing.service.result_documents import PROBABILITIES
 from lapwing.service.settings import Settings
 from lapwing.service.shown_counts import shown_segments
 from lapwing.service.storage.store import Store

@@ -17,7 +17,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.batch import Batch
-from lapwing.service.pages.plain_words import learned_at_most
+from lapwing.results.answer_text import percent
+from lapwing.service.pages.plain_words import learned_at_most, writer
 from lapwing.service.security import COOKIE
 from lapwing.service.settings import Settings
 from tests.service.one_collector import ADMIN, ANALYST, Site, batch_of, labels_survey, site
@@ -226,14 +227,20 @@ def test_a_page_of_numbers_has_all_that_the_result_says(tmp_path: Path) -> None:
             text = await look(here, page_of(NUMBERS, **wanted, error="0.001", level="0.9"))
             said = await here.done("GET", f"{path}/results/e?level=0.9&low=30&high=40")
             document = said.json()
+            write = writer(document["unit"])
             for each in document["quantiles"]:
-                assert f"{each['text']}</td><td>{each['low_text']} to {each['high_text']}" in text
-            (part,) = document["ranges"]
-            assert f"{100 * part['share']:.2f} % are above 30 and at most 40" in text
+                value, low, high = (write(each[key]) for key in ("value", "low", "high"))
+                assert f"{value}</td><td>{low} to {high}" in text
+            (part,) = document["questions"]
+            assert f"above 30, at most 40: {percent(part['share'])}" in text
+            assert "pointwise 90 % credible intervals, about the people who reported" in text
             for words in (
                 "They differ",
-                "3,000 reports",
+                "3,000 people reported",
                 "Single values",
+                "detected"
+                if any(not each["declared"] for each in document["atoms"])
+                else "declared",
                 "An error of 0.001 needs",
             ):
                 assert words in text
@@ -300,7 +307,7 @@ def test_what_is_unknown_or_unreadable_is_a_page_that_says_so(tmp_path: Path) ->
             for query, words in (
                 ({"epoch": "none"}, "no epoch of this name"),
                 ({"epoch": "<b>"}, "no epoch of this name"),
-                ({"low": "a"}, "must be numbers"),
+                ({"low": "a"}, "must be a number"),
                 ({"low": "50", "high": "40"}, "alert"),
                 ({"low": "nan"}, "alert"),
                 ({"error": "many"}, "must be a number between 0 and 1"),
@@ -449,7 +456,7 @@ def test_what_an_observer_learns_is_the_bound_of_the_odds() -> None:
     half = learned_at_most(
         lw.Survey("a", lw.SquareWave(lw.Interval(0, 1, bins=4), 1)).guarantee.epsilon
     )
-    assert half[-1] == {"before": "50 %", "most": "73.1 %", "least": "26.9 %"}
+    assert half[-1] == {"before": "50 %", "most": "73.11 %", "least": "26.89 %"}
 
 
 def test_a_result_is_not_compared_with_itself(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader
 from starlette.requests import Request
 from starlette.responses import Response
 
-from lapwing.service.pages.plain_words import STATES, percent
+from lapwing.service.pages.plain_words import STATES
 from lapwing.service.problem_answers import DeskProblem, ProblemError
 from lapwing.service.requests import collector_of
 
@@ -31,7 +31,6 @@ _TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_TEMPLATES.filters["percent"] = percent
 _TEMPLATES.globals["states"] = STATES
 
 Endpoint = Callable[[Request], Awaitable[Response]]

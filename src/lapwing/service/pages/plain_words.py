@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ from lapwing.errors import ArgumentError, DomainError, PrivacyError
 from lapwing.planning.recommendation import recommend
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.protocol.domains.units import to_text
+from lapwing.results.answer_text import level_text, number_writer, percent
 from lapwing.survey.survey import Survey
 
 MOST_NAMED = 12
@@ -59,10 +60,9 @@ def asked_in_words(domain: Domain) -> str:
         case "categories":
             return _one_of(told["labels"]) + missing
         case "interval":
-            low, high = (
-                written(end, unit=domain.unit) for end in (domain.left[0], domain.right[-1])
-            )
-            atoms = [written(atom, unit=domain.unit) for atom in told["atoms"][:MOST_NAMED]]
+            write = writer(domain.unit)
+            low, high = (write(end) for end in (domain.left[0], domain.right[-1]))
+            atoms = [write(atom) for atom in told["atoms"][:MOST_NAMED]]
             alone = f"; counted by itself: {', '.join(atoms)}" if atoms else ""
             return (
                 f"{_KINDS[domain.unit]} from {low} to {high}, told apart in "
@@ -110,28 +110,16 @@ def grouped(text: str) -> str:
     return f"{sign}{int(digits):,}{point}{rest}"
 
 
-def written(number: float, *, unit: Unit) -> str:
-    """Return a number of a domain as the pages write it.
+def writer(unit: Unit) -> Callable[[float], str]:
+    """Return the function that writes numbers of a unit as the pages do: with their commas.
 
     Examples
     --------
-    >>> written(31250.5, unit="number"), written(34_200, unit="time-of-day")
+    >>> writer("number")(31250.5), writer("time-of-day")(34_200)
     ('31,250.5', '09:30:00')
     """
-    return grouped(to_text(number, unit=unit))
-
-
-def percent(share: float | None, digits: int = 2) -> str:
-    """Return a share as a percentage; a dash where there is none.
-
-    Examples
-    --------
-    >>> percent(0.12345), percent(None)
-    ('12.35 %', '–')
-    """
-    if share is None or not math.isfinite(share):
-        return "–"
-    return f"{100 * share:.{digits}f} %"
+    write = number_writer(unit)
+    return lambda number: grouped(write(number))
 
 
 def _factor(epsilon: Fraction) -> float:
@@ -184,9 +172,7 @@ def learned_at_most(epsilon: Fraction) -> list[dict[str, str]]:
         odds = guess / (1 - guess)
         most = 1.0 if math.isinf(factor) else factor * odds / (1 + factor * odds)
         least = odds / factor / (1 + odds / factor)
-        rows.append(
-            {"before": percent(guess, 0), "most": percent(most, 1), "least": percent(least, 1)}
-        )
+        rows.append({"before": level_text(guess), "most": percent(most), "least": percent(least)})
     return rows
 
 

@@ -8,7 +8,20 @@ from typing import Any
 import msgspec
 
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.service.pages.plain_words import grouped, percent, written
+from lapwing.results.answer_text import (
+    Write,
+    band_text,
+    count_text,
+    estimate_text,
+    interval_text,
+    label_text,
+    level_text,
+    percent,
+    points,
+    question_text,
+    shift_text,
+)
+from lapwing.service.pages.plain_words import writer
 
 MOST_ROWS = 512
 """Rows up to which a chart's table has all."""
@@ -21,8 +34,6 @@ MOST_BARS = 60
 
 Document = Mapping[str, Any]
 
-_TEXTS = ("low_text", "high_text")
-
 
 def embedded(values: Any) -> str:
     """Return JSON that may stand in a page: no sign in it can end its element."""
@@ -30,16 +41,6 @@ def embedded(values: Any) -> str:
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
     return text
-
-
-def interval(low: str | None, high: str | None) -> str:
-    """Return an interval as text; a dash where there is none."""
-    return "–" if low is None or high is None else f"{low} to {high}"
-
-
-def _shares(row: Document) -> str:
-    low, high = row.get("low"), row.get("high")
-    return interval(None if low is None else percent(low), None if high is None else percent(high))
 
 
 def result_view(document: Document) -> dict[str, Any]:
@@ -50,12 +51,13 @@ def result_view(document: Document) -> dict[str, Any]:
     document : mapping
         As :meth:`lapwing.service.results.Results.document` returns it.
     """
+    missing, band = document.get("missing"), document["band"]
     head = {
         "kind": document["kind"],
-        "reports": f"{document['reports']:,}",
-        "level": percent(document["level"], 4 if document["level"] > 0.999 else 0),
+        "reports": count_text(document["reports"]),
+        "intervals": None if band is None else band_text(band, document["level"]),
         "warnings": document["warnings"],
-        "missing": percent(document["missing_share"]) if document.get("missing_share") else None,
+        "missing": percent(missing["share"]) if missing and missing["share"] else None,
     }
     match document["kind"]:
         case "numbers" if document["curve"] is None:
@@ -63,13 +65,35 @@ def result_view(document: Document) -> dict[str, Any]:
         case "numbers":
             return {**head, **_numbers(document)}
         case "labels":
-            return {**head, **_labels(document)}
+            size = document["labels"]
+            return {**head, **_list(document, size)}
         case _:
-            return {**head, **_heavy_hitters(document)}
+            expected = document["expected_false"]
+            return {
+                **head,
+                **_list(document, document["listed"]),
+                "threshold": percent(document["threshold"]),
+                "expected_false": None if expected is None else estimate_text(expected),
+                "remainder": percent(document["remainder"]),
+                "searched": count_text(document["searched"]),
+            }
+
+
+def _list(document: Document, size: int) -> dict[str, Any]:
+    rows = document["shares"]
+    listed = min(len(rows), MOST_BARS)
+    return {
+        "band": document["band"],
+        "bars": _bars(rows, "share", percent),
+        "listed": listed,
+        "labels": count_text(size),
+        "all_rows": size <= listed,
+    }
 
 
 def _numbers(document: Document) -> dict[str, Any]:
     unit: Unit = document["unit"]
+    write = writer(unit)
     columns, curve_band = document["curve"]["columns"], document["curve"]["band"]
     domain = document["domain"]
     return {
@@ -86,51 +110,34 @@ def _numbers(document: Document) -> dict[str, Any]:
             }
         ),
         "band": curve_band,
-        "rows": [_bin(columns, row, unit) for row in _spread(len(columns["right"]))],
+        "rows": [_bin(columns, row, write) for row in _spread(len(columns["right"]))],
         "all_rows": len(columns["right"]) <= MOST_ROWS,
-        "bins": f"{len(columns['right']):,}",
+        "bins": count_text(len(columns["right"])),
         "quantiles": [
-            {
-                "share": percent(each["probability"], 0)
-                if round(100 * each["probability"], 6).is_integer()
-                else percent(each["probability"], 2),
-                "value": grouped(each["text"]),
-                "interval": interval(
-                    *(grouped(each[key]) if key in each else None for key in _TEXTS)
-                ),
-            }
+            {"share": level_text(each["probability"]), **_cells(each, "value", write)}
             for each in document["quantiles"]
         ],
-        "mean": {
-            "value": grouped(document["mean"]["text"]),
-            "interval": _ends(document["mean"], unit),
-        },
+        "mean": _cells(document["mean"], "value", write),
         "atoms": [
             {
-                "value": grouped(atom["text"]),
-                "share": percent(atom["share"]),
-                "interval": _shares(atom),
-                "declared": atom["left"] == atom["right"],
+                "place": write(atom["left"])
+                if atom["left"] == atom["right"]
+                else f"in {write(atom['left'])} to {write(atom['right'])}",
+                "declared": atom["declared"],
+                **_cells(atom, "share", percent),
             }
             for atom in document["atoms"]
         ],
-        "ranges": [
-            {
-                "above": grouped(each["above"] or "the lowest"),
-                "at_most": grouped(each["at_most"] or "the highest"),
-                "share": percent(each["share"]),
-                "interval": _shares(each),
-            }
-            for each in document["ranges"]
+        "questions": [
+            {"question": question_text(each, unit), **_cells(each, "share", percent)}
+            for each in document["questions"]
         ],
     }
 
 
-def _ends(row: Document, unit: Unit) -> str:
-    low, high = row.get("low"), row.get("high")
-    if low is None or high is None:
-        return "–"
-    return f"{written(low, unit=unit)} to {written(high, unit=unit)}"
+def _cells(row: Document, name: str, write: Write) -> dict[str, str]:
+    """Return an estimate and its interval, as texts."""
+    return {name: write(row[name]), "interval": interval_text(row, write)}
 
 
 def _spread(length: int) -> list[int]:
@@ -140,46 +147,21 @@ def _spread(length: int) -> list[int]:
     return [round(step * (length - 1) / (SPREAD_ROWS - 1)) for step in range(SPREAD_ROWS)]
 
 
-def _bin(columns: Mapping[str, list[Any]], row: int, unit: Unit) -> dict[str, str]:
-    left, right = columns["left"][row], columns["right"][row]
-    low = columns["low"][row] if "low" in columns else None
-    high = columns["high"][row] if "high" in columns else None
+def _bin(columns: Mapping[str, list[Any]], row: int, write: Write) -> dict[str, str]:
     return {
-        "left": written(left, unit=unit),
-        "right": written(right, unit=unit),
-        "share": percent(columns["share"][row], 3),
-        "cdf": percent(columns["cdf"][row]),
-        "interval": _shares({"low": low, "high": high}),
+        "left": write(columns["left"][row]),
+        "right": write(columns["right"][row]),
+        "share": percent(columns["share"][row]),
+        **_cells(_at(columns, row, "cdf"), "cdf", percent),
     }
 
 
-def _labels(document: Document) -> dict[str, Any]:
-    rows = document["shares"]
-    return {
-        "band": document["band"],
-        "bars": _bars(rows, "label", "share"),
-        "listed": min(len(rows), MOST_BARS),
-        "labels": f"{document['labels']:,}",
-        "all_rows": document["labels"] <= min(len(rows), MOST_BARS),
-    }
+def _at(columns: Mapping[str, list[Any]], row: int, name: str) -> dict[str, Any]:
+    ends = {end: columns[end][row] if end in columns else None for end in ("low", "high")}
+    return {name: columns[name][row], **ends}
 
 
-def _heavy_hitters(document: Document) -> dict[str, Any]:
-    rows = document["values"]
-    return {
-        "band": document["band"],
-        "bars": _bars(rows, "value", "share"),
-        "listed": min(len(rows), MOST_BARS),
-        "labels": f"{document['listed']:,}",
-        "all_rows": document["listed"] <= MOST_BARS,
-        "threshold": percent(document["threshold"], 3),
-        "expected_false": document["expected_false"],
-        "remainder": percent(document["remainder"]),
-        "searched": document["searched"],
-    }
-
-
-def _bars(rows: list[Document], name: str, height: str) -> list[dict[str, Any]]:
+def _bars(rows: list[Document], height: str, write: Write) -> list[dict[str, Any]]:
     """Return rows with places of their bars in hundredths of the widest, from zero on."""
     shown = rows[:MOST_BARS]
     ends = [
@@ -191,16 +173,15 @@ def _bars(rows: list[Document], name: str, height: str) -> list[dict[str, Any]]:
     def place(value: float) -> str:
         return f"{(value - least) * scale:.2f}"
 
-    made = []
+    bars = []
     for row in shown:
-        value, low, high = row[height], row.get("low"), row.get("high")
+        value, low, high = row[height], row["low"], row["high"]
         start, end = sorted((0.0, value))
-        label = row[name]
-        made.append(
+        bars.append(
             {
-                "label": "no answer" if label is None else label,
-                "share": percent(value),
-                "interval": _shares(row),
+                "label": label_text(row["label"]),
+                "share": write(value),
+                "interval": interval_text(row, write),
                 "zero": place(0.0),
                 "start": place(start),
                 "width": f"{(end - start) * scale:.2f}",
@@ -209,7 +190,7 @@ def _bars(rows: list[Document], name: str, height: str) -> list[dict[str, Any]]:
                 "sure": low is not None and high is not None and (low > 0 or high < 0),
             }
         )
-    return made
+    return bars
 
 
 def difference_view(document: Document) -> dict[str, Any]:
@@ -228,17 +209,24 @@ def difference_view(document: Document) -> dict[str, Any]:
     ]
     view: dict[str, Any] = {
         "names": names,
-        "reports": f"{document['reports']:,}",
-        "against_reports": f"{document['against_reports']:,}",
+        "reports": count_text(document["reports"]),
+        "against_reports": count_text(document["against_reports"]),
+        "intervals": None
+        if document["band"] is None
+        else band_text(document["band"], document["level"]),
         "people": document["people"],
         "differ": document["differ"],
         "caution": document.get("caution"),
         "warnings": document["warnings"],
     }
-    if "shares" in document:
-        return {**view, "bars": _bars(document["shares"], "label", "difference")}
+    if document["shares"] is not None:
+        return {**view, "bars": _bars(document["shares"], "difference", points)}
+
+    def write(shift: float) -> str:
+        return shift_text(shift, unit)
+
     columns = document["curve"]["columns"]
-    keys = ("right", "difference", "low", "high", "whole_low", "whole_high")
+    keys = ("right", "difference", "low", "high", "simultaneous_low", "simultaneous_high")
     return {
         **view,
         "chart": embedded(
@@ -251,49 +239,16 @@ def difference_view(document: Document) -> dict[str, Any]:
         ),
         "rows": [
             {
-                "right": written(columns["right"][row], unit=unit),
+                "right": writer(unit)(columns["right"][row]),
                 "first": percent(columns["first"][row]),
                 "second": percent(columns["second"][row]),
-                "difference": percent(columns["difference"][row]),
-                "interval": _shares(
-                    {key: columns[key][row] if key in columns else None for key in ("low", "high")}
-                ),
+                **_cells(_at(columns, row, "difference"), "difference", points),
             }
             for row in _spread(len(columns["right"]))
         ],
-        "mean": {
-            "shift": _length(document["mean"]["shift"], unit),
-            **_lengths(document["mean"], unit),
-        },
+        "mean": _cells(document["mean"], "shift", write),
         "quantiles": [
-            {
-                "share": percent(each["probability"], 0),
-                "shift": _length(each["shift"], unit),
-                **_lengths(each, unit),
-            }
+            {"share": level_text(each["probability"]), **_cells(each, "shift", write)}
             for each in document["quantiles"]
         ],
     }
-
-
-_PER: Mapping[Unit, tuple[float, str]] = {
-    "number": (1.0, ""),
-    "date": (1.0, " days"),
-    "datetime": (86_400.0, " days"),
-    "time-of-day": (60.0, " minutes"),
-}
-
-
-def _length(value: float | None, unit: Unit) -> str:
-    if value is None:
-        return "–"
-    size, name = _PER[unit]
-    shift = value / size
-    return f"{shift:+,.0f}{name}" if abs(shift) >= 1000 else f"{shift:+.3g}{name}"
-
-
-def _lengths(row: Document, unit: Unit) -> dict[str, str]:
-    low, high = row.get("low"), row.get("high")
-    if low is None or high is None:
-        return {"interval": "–"}
-    return {"interval": f"{_length(low, unit)} to {_length(high, unit)}"}

@@ -266,7 +266,7 @@ function edge(label, stroke, dash, paths) {
 }
 
 function banded(data, name, label, yLabel, yRange) {
-  const names = [name, "low", "high", "whole_low", "whole_high"];
+  const names = [name, "low", "high", "simultaneous_low", "simultaneous_high"];
   const { own, columns } = curve(data, names);
   const step = data.columns.left && isWhole(data);
   const paths = step ? globalThis.uPlot.paths.stepped({ align: 1 }) : null;
@@ -281,8 +281,8 @@ function banded(data, name, label, yLabel, yRange) {
     },
     low: edge("low", color("low"), null, paths),
     high: edge("high", color("high"), null, paths),
-    whole_low: edge("low, whole curve", color("low"), [4, 4], paths),
-    whole_high: edge("high, whole curve", color("high"), [4, 4], paths),
+    simultaneous_low: edge("low, simultaneous", color("low"), [4, 4], paths),
+    simultaneous_high: edge("high, simultaneous", color("high"), [4, 4], paths),
   };
   const number = (key) => own.indexOf(key) + 1;
   const bands = own.includes("high")
