@@ -33,29 +33,31 @@ class OwnOrNext(TwoLevel):
         def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     @property
-    def near(self) -> int:
+    def _near(self) -> int:
         """Two outputs are near: the own one and the next."""
         return 2
 
     @property
-    def outputs(self) -> int:
+    def _outputs(self) -> int:
         """As many as symbols."""
         return self.domain.size
 
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the output `offset` places after the symbol, or after its near set."""
-        return (point + offset + np.where(near, 0, 2)) % self.outputs
+        return (point + offset + np.where(near, 0, 2)) % self._outputs
 
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Return where people are who all report a near output: each on one of two."""
         own = rng.binomial(people, 0.5)
         return own + np.roll(people - own, 1)
 
-    def operator(self, inside: float, outside: float) -> LinearOperator:
+    def _operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the matrix with two entries `inside` in each column."""
-        own = np.eye(self.outputs)
+        own = np.eye(self._outputs)
         near = own + np.roll(own, 1, axis=0)
         return aslinearoperator(outside + (inside - outside) * near)
 
@@ -65,7 +67,7 @@ def main() -> None:
     randomizer = OwnOrNext(seats, epsilon=1)
     # The same with a threshold one past its limit. It must break the promise, and say so.
     loosened = replace(randomizer)
-    loosened.__dict__["threshold"] = randomizer.threshold + 1
+    loosened.__dict__["_threshold"] = randomizer._threshold + 1
     check_randomizer(randomizer, loosened=loosened, reports=20_000)
     print("the contract holds:", randomizer.guarantee)
 

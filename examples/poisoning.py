@@ -35,7 +35,7 @@ def fake_reports(
         data = np.tile(np.packbits(bits, bitorder="little"), (number, 1))
     else:
         # As if the value were the highest and chance always told the truth.
-        window = np.arange(randomizer.outputs - randomizer.near, randomizer.outputs)
+        window = np.arange(randomizer._outputs - randomizer._near, randomizer._outputs)
         data = pack_codes(np.resize(window, number), width=randomizer.report_width)
     return lw.Reports(data, randomizer.fingerprint)
 

@@ -20,6 +20,7 @@ from lapwing.errors import (
     LapwingError,
     UnsupportedChannelError,
 )
+from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Mechanism
 from lapwing.survey import registry
 from tests.contracts.registered import DOMAINS, RANDOMIZERS
@@ -142,7 +143,7 @@ def test_every_decoder_asks_for_a_channel(decoder: Any, given: Any) -> None:
 )
 def test_the_channel_of_a_log_is_none_of_counts(decoder: Any) -> None:
     with pytest.raises(UnsupportedChannelError):
-        decoder.decode(HASHED.randomizer.channel_for(LOG), LOG)
+        decoder.decode(channel_for(HASHED.randomizer, LOG), LOG)
 
 
 @pytest.mark.parametrize("decoder", LISTING.values(), ids=lambda one: type(one).__name__)

@@ -287,7 +287,7 @@ def test_a_damaged_state_of_a_scan_is_refused_or_gone_on_with(
     log = tally_from_document(read(STORED / "linear-hashing" / "tally.json"))
     assert isinstance(log, TallyLog)
     randomizer: Any = survey.randomizer
-    channel, path = randomizer.linear_channel, tmp_path / "state.json"
+    channel, path = randomizer.log_channel, tmp_path / "state.json"
     scanned = ExhaustiveScan(expected_false=3)
     scanned.decode(channel, log, state=path)
     document = json.loads(path.read_text())

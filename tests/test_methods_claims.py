@@ -254,7 +254,7 @@ def test_cf_24_noise_spectrum_of_theorem_3() -> None:
     """Flat off zero, there d / (d - 1) times equation 20; zero at zero for KRR."""
     size, people, runs = 50, 20_000, 2_000
     labels = lw.RandomizedResponse(lw.Categories(size), 1)
-    _, other = labels.probabilities
+    _, other = labels._probabilities
     rng = np.random.default_rng(3)
     counts = np.zeros(size, dtype=np.int64)
     counts[: people // 400] = 400
@@ -428,7 +428,7 @@ def test_sw_18_the_wave_on_a_grid_tends_to_the_continuous_one(bins: int) -> None
     outside = 1 / (2 * half * math.e + 1)
     center = (bins // 3 + 0.5) / bins
     column = wave.channel.blocks[0].operator.matvec(np.eye(bins)[bins // 3])
-    points = (np.arange(wave.outputs) - wave.half_window + 0.5) / bins
+    points = (np.arange(wave._outputs) - wave._half_window + 0.5) / bins
     on_grid = lw.results.Cumulative(points - 0.5 / bins, points + 0.5 / bins, column)
     edges = np.array([-half, center - half, center + half, 1 + half])
     density = outside * np.array([1, math.e, 1])
@@ -470,7 +470,7 @@ def test_cp_02_randomized_response_is_the_two_level_channel_of_single_outputs() 
     """Equation 2 with C_x = {x}: every entry of the channel from the certificate's fractions."""
     labels = lw.RandomizedResponse(lw.Categories(5), 1)
     matrix = labels.channel.blocks[0].operator.matmat(np.eye(5))
-    near = float(Fraction(labels.threshold, 2**64))
+    near = float(Fraction(labels._threshold, 2**64))
     expected = np.full((5, 5), (1 - near) / 4) + np.eye(5) * (near - (1 - near) / 4)
     assert matrix == pytest.approx(expected, rel=1e-15)
     assert near == pytest.approx(math.e / (math.e + 4))

@@ -56,7 +56,7 @@ def measure(
         people = np.bincount(wave.domain.index(values), minlength=size)
         tally = lw.simulate(wave, people, rng=1)
         matrix = _dense(wave) if size <= largest_dense else None
-        row = {"size": size, "dense_gigabytes": 8e-9 * wave.outputs * size}
+        row = {"size": size, "dense_gigabytes": 8e-9 * wave._outputs * size}
         row |= _iterations(wave, tally, matrix, rounds)
         row |= _decodes(wave, tally, matrix, rounds_to_convergence)
         rows.append(row)
@@ -64,10 +64,10 @@ def measure(
 
 
 def _dense(wave: lw.SquareWave) -> Vector:
-    inside, outside = wave.probabilities
-    matrix = np.full((wave.outputs, wave.points), outside)
-    for point in range(wave.points):
-        matrix[point : point + wave.near, point] = inside
+    inside, outside = wave._probabilities
+    matrix = np.full((wave._outputs, wave._points), outside)
+    for point in range(wave._points):
+        matrix[point : point + wave._near, point] = inside
     return matrix
 
 
@@ -106,7 +106,7 @@ def _iterations(
     counts = tally.blocks[0].astype(np.float64)
     smooth = Neighbors.of(wave.domain).smooth
     many = max(20, _STRUCTURED_WORK // (10 * size))
-    few = max(3, _DENSE_WORK // (size * wave.outputs))
+    few = max(3, _DENSE_WORK // (size * wave._outputs))
     few = min(few, 200)
 
     def structured(step: Callable[[Vector], Vector] | None) -> object:

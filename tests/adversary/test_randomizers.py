@@ -45,7 +45,7 @@ def test_a_threshold_one_too_high_is_found_by_the_exact_law(case: RandomizerCase
 def test_reports_of_a_larger_epsilon_are_found_by_counting() -> None:
     right = lw.RandomizedResponse(lw.Categories(3), epsilon=1)
     loose: Any = lw.RandomizedResponse(lw.Categories(3), epsilon=1)
-    loose.__dict__["threshold"] = WORD * 3 // 4
+    loose.__dict__["_threshold"] = WORD * 3 // 4
     assert sampled_excess(right, draws=10_000) <= 1 < sampled_excess(loose, draws=10_000)
 
 

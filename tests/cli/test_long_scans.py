@@ -9,6 +9,7 @@ import lapwing as lw
 from lapwing.cli.console import Output
 from lapwing.cli.reading.watched_scan import WatchedScan
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
+from lapwing.protocol.randomizer import channel_for
 
 
 class AskedError(Exception):
@@ -29,7 +30,7 @@ def test_a_long_scan_is_told_of_before_it_begins(
     randomizer = lw.LinearHashing(lw.Categories(2**bits), epsilon=2)
     values = np.zeros(people, dtype=np.int64)
     tally = randomizer.tally(randomizer.randomize(values, rng=lw.seeded(1)))
-    channel = randomizer.channel_for(tally)
+    channel = channel_for(randomizer, tally)
     said: list[str] = []
 
     def begun(*arguments: object, **options: object) -> None:

@@ -43,7 +43,7 @@ def with_attributes(randomizer: Any, **cached: Any) -> Any:
 
 
 def loosen_near(randomizer: Any) -> Any:
-    return with_attributes(randomizer, threshold=randomizer.threshold + 1)
+    return with_attributes(randomizer, _threshold=randomizer._threshold + 1)
 
 
 def loosen_first_group(randomizer: Any) -> Any:
@@ -54,7 +54,7 @@ def loosen_first_group(randomizer: Any) -> Any:
 
 def impossible_codes(randomizer: Any) -> list[bytes]:
     width = randomizer.report_width
-    codes = [randomizer.outputs, randomizer.outputs + 1, 256**width - 1]
+    codes = [randomizer._outputs, randomizer._outputs + 1, 256**width - 1]
     return [code.to_bytes(width, "little") for code in codes if code < 256**width]
 
 

@@ -76,7 +76,7 @@ class RandomizerCase:
 
     def counted(self, tally: Any) -> CountTally:
         """Return a tally as counts: itself, or what a log says of every symbol."""
-        counts: CountTally = self.randomizer.counts(tally) if self.row.log else tally
+        counts: CountTally = self.randomizer.log_channel.counts(tally) if self.row.log else tally
         return counts
 
     def value(self, point: int) -> Any:

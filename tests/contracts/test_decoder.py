@@ -161,7 +161,7 @@ def test_no_nan_for_one_report_of_any_kind(channel: Channel, row: DecoderRow) ->
     for symbol in range(channel.domain.size):
         for number, block in enumerate(channel.blocks):
             people = np.eye(channel.domain.size, dtype=np.int64)[symbol]
-            blocks = [np.zeros(other.outputs, dtype=np.int64) for other in channel.blocks]
+            blocks = [np.zeros(other._outputs, dtype=np.int64) for other in channel.blocks]
             blocks[number] = block.sample(people, rng)
             reports = [int(index == number) for index in range(len(blocks))]
             tally = CountTally(blocks, reports, channel.fingerprint)

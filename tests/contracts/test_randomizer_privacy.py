@@ -145,7 +145,7 @@ def test_ratio_in_the_dense_channel(case: RandomizerCase) -> None:
     channel = randomizer.channel
     if case.inputs != randomizer.domain.size:
         # The mean over a bin's points blurs the ratio; look at the points instead.
-        channel = randomizer.channel_at(case.inputs)
+        channel = randomizer._channel_at(case.inputs)
     ratio, precision = dense_ratio(channel)
     assert ratio == pytest.approx(float(randomizer.certificate().ratio), rel=precision)
 
@@ -173,9 +173,9 @@ def _published(derived: dict[str, Any]) -> dict[str, str]:
 @everywhere
 def test_thresholds_are_the_integers_that_are_published(case: RandomizerCase) -> None:
     randomizer = case.randomizer
-    published = _published(randomizer.derived)
-    assert set(published) == set(randomizer.thresholds) and published
-    for name, threshold in randomizer.thresholds.items():
+    published = _published(randomizer._derived)
+    assert set(published) == set(randomizer._thresholds) and published
+    for name, threshold in randomizer._thresholds.items():
         assert isinstance(threshold, int) and 0 < threshold < WORD
         assert int(published[name], 16) == threshold
 

@@ -66,7 +66,7 @@ def test_tally_is_the_count_by_hand(case: RandomizerCase) -> None:
     points = np.arange(500) % case.inputs
     reports = randomizer.randomize(case.values(points), rng=seeded(5))
     assert reports.fingerprint == randomizer.fingerprint and len(reports) == 500
-    assert reports.width == randomizer.report_width == randomizer.derived["report_width"]
+    assert reports.width == randomizer.report_width == randomizer._derived["report_width"]
     tally = case.counted(randomizer.tally(reports))
     blocks = [[0] * block.outputs for block in randomizer.channel.blocks]
     numbers = [0] * len(blocks)

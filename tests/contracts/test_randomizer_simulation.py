@@ -229,7 +229,7 @@ def test_totals_seeds_and_refusals(case: RandomizerCase) -> None:
     randomizer.channel.check(tally)
     assert simulate(randomizer, people, rng=7) == tally != simulate(randomizer, people, rng=8)
     everybody = np.full(size, 3 * 10**9 // size)
-    if randomizer.simulation == "users":
+    if randomizer._simulation == "users":
         with pytest.raises(ArgumentError, match="randomizing everybody"):
             simulate(randomizer, everybody, rng=7)
     else:

@@ -199,8 +199,8 @@ def test_crosstalk_is_the_variance_that_no_number_of_people_takes_away() -> None
     randomizer: Any = option.randomizer
     law = populations(2000)["zipf"]
     expected = randomizer.channel.blocks[0].operator.matvec(law)
-    near = randomizer.operator(1.0, 0.0).rmatvec(expected)
-    own, other = randomizer.threshold / 2**64, randomizer.near / randomizer.outputs
+    near = randomizer._operator(1.0, 0.0).rmatvec(expected)
+    own, other = randomizer._threshold / 2**64, randomizer._near / randomizer._outputs
     shares = (near - other) / (own - other)
     off = np.mean((shares - law) ** 2)
     assert off == pytest.approx(option.crosstalk, rel=0.2)

@@ -63,7 +63,7 @@ def test_threshold_is_the_largest_that_keeps_the_promise(epsilon: str, size: int
             RandomizedResponse(Categories(size), epsilon),
             Sized(Categories(size), epsilon),
         ):
-            near, far, T = randomizer.near, randomizer.far, randomizer.threshold
+            near, far, T = randomizer._near, randomizer._far, randomizer._threshold
             assert mpmath.mpf(T * far) / ((WORD - T) * near) <= e
             assert mpmath.mpf((T + 1) * far) / ((WORD - T - 1) * near) > e
 
@@ -79,7 +79,7 @@ def test_little_of_epsilon_is_lost(epsilon: float) -> None:
 def test_a_near_set_that_is_too_unlikely_breaks_the_promise_too() -> None:
     tampered = RandomizedResponse(Categories(1000), 1)
     assert tampered.certificate().holds
-    tampered.__dict__["threshold"] = WORD // 10**6
+    tampered.__dict__["_threshold"] = WORD // 10**6
     # The own symbol is now about a thousand times less likely than each of the others.
     assert tampered.certificate().ratio > 1000
     assert not tampered.certificate().holds
@@ -87,11 +87,11 @@ def test_a_near_set_that_is_too_unlikely_breaks_the_promise_too() -> None:
 
 def test_probabilities_are_those_of_the_threshold_not_of_epsilon() -> None:
     randomizer = RandomizedResponse(Categories(5), 1)
-    inside, outside = randomizer.probabilities
-    assert inside == float(Fraction(randomizer.threshold, WORD))
-    assert outside == float(Fraction(WORD - randomizer.threshold, 4 * WORD))
-    assert randomizer.derived == {
-        "thresholds": {"near": f"{randomizer.threshold:#018x}"},
+    inside, outside = randomizer._probabilities
+    assert inside == float(Fraction(randomizer._threshold, WORD))
+    assert outside == float(Fraction(WORD - randomizer._threshold, 4 * WORD))
+    assert randomizer._derived == {
+        "thresholds": {"near": f"{randomizer._threshold:#018x}"},
         "points": 5,
         "near": 1,
         "outputs": 5,
@@ -141,7 +141,7 @@ def test_far_reports_of_a_large_domain_are_uniform_over_the_others() -> None:
     randomizer = RandomizedResponse(Categories(size), 1)
     reports = randomizer.randomize(np.full(people, 123), rng=seeded(3))
     counts = randomizer.tally(reports).blocks[0]
-    inside, outside = randomizer.probabilities
+    inside, outside = randomizer._probabilities
     law = np.full(size, outside)
     law[123] = inside
     assert accepts(binomial_tail(counts, people, law))
@@ -195,9 +195,9 @@ def test_the_core_is_not_used_by_itself() -> None:
     ids=["response", "wave", "circle", "fine grid"],
 )
 def test_near_and_far_outputs_partition_all_of_them(randomizer: TwoLevel) -> None:
-    for point in range(randomizer.points):
+    for point in range(randomizer._points):
         near, far = (
-            randomizer.locate(np.full(size, point), np.full(size, where), np.arange(size)).tolist()
-            for where, size in ((True, randomizer.near), (False, randomizer.far))
+            randomizer._locate(np.full(size, point), np.full(size, where), np.arange(size)).tolist()
+            for where, size in ((True, randomizer._near), (False, randomizer._far))
         )
-        assert sorted(near + far) == list(range(randomizer.outputs))
+        assert sorted(near + far) == list(range(randomizer._outputs))

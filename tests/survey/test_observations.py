@@ -17,6 +17,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.observation import Observation
+from lapwing.protocol.randomizer import channel_for
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing
 from lapwing.randomizers.categorical.prefix_hashing import PrefixHashing
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
@@ -69,10 +70,10 @@ def test_a_log_is_counted_for_a_decoder_of_counts(hashing: lw.Randomizer) -> Non
     survey = Survey("label", hashing)
     collected = survey.tally(survey.randomize([1] * 600 + [2] * 300, rng=seeded(1)))
     assert isinstance(collected, lw.tallies.TallyLog)
-    counted = hashing.channel_for(collected).counts(collected)
+    counted = channel_for(hashing, collected).counts(collected)
     assert counted.kind == "counts"
     assert counted.survey == survey.fingerprint
-    assert hashing.channel_for(counted) is hashing.channel
+    assert channel_for(hashing, counted) is hashing.channel
     by_hand = LeastSquares().decode(hashing.channel, counted)
     found = survey.decode(collected, decoder=LeastSquares())
     assert isinstance(by_hand, lw.Distribution)
@@ -87,15 +88,15 @@ def test_who_counts_refuses_a_log_and_other_bins() -> None:
     with pytest.raises(ArgumentError, match="only a square wave can be decoded at other bins"):
         survey.decode(counts(), bins=4)
     with pytest.raises(ArgumentError, match="a log of reports has no other bins"):
-        Survey("label", LinearHashing(LABELS, EPSILON)).randomizer.channel_for(log(), bins=4)
+        channel_for(LinearHashing(LABELS, EPSILON), log(), bins=4)
     with pytest.raises(UnsupportedChannelError, match="needs the log of linear hashing"):
         survey.decode(counts(), decoder=ExhaustiveScan())
 
 
 def test_only_a_square_wave_has_a_channel_at_other_bins() -> None:
     tally = WAVE.tally(WAVE.randomize([0.5] * 50, rng=seeded(1)))
-    assert WAVE.channel_for(tally) is WAVE.channel
-    assert WAVE.channel_for(tally, bins=4).domain.size == 4
+    assert channel_for(WAVE, tally) is WAVE.channel
+    assert channel_for(WAVE, tally, bins=4).domain.size == 4
 
 
 def test_the_default_of_a_log_depends_on_what_can_be_listed() -> None:

@@ -224,7 +224,7 @@ def test_atoms_and_knobs_have_one_spelling_too() -> None:
     for survey, path, value in (
         (rent, "randomizer.domain.atoms", [3.0, 0.0]),
         (rent, "randomizer.domain.atoms", [0.0, 3.0, 3.0]),
-        (page, "randomizer.outputs", 0),
+        (page, "randomizer._outputs", 0),
     ):
         document = changed(survey.to_document(), path, value)
         assert Survey.from_document(survey.to_document()).fingerprint == survey.fingerprint

@@ -15,7 +15,7 @@ def _two_level(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[i
         near, threshold = _near_set(randomizer, point)
         for kind, first, bound in (
             ("near", threshold - 1, near),
-            ("far", threshold, randomizer.outputs - near),
+            ("far", threshold, randomizer._outputs - near),
         ):
             excess = WORD % bound
             starts = (-(-result * WORD // bound) for result in range(min(bound, 1000)))
@@ -38,23 +38,23 @@ def _two_level(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[i
 def _near_set(randomizer: Any, point: int) -> tuple[int, int]:
     """Return the size of the near set of an input, and the threshold of being in it."""
     if randomizer.name != "compressive-privatization":
-        return randomizer.near, randomizer.threshold
-    size = int.from_bytes(randomizer.packed[point].tobytes(), "little").bit_count()
-    return size, randomizer.thresholds[str(size)]
+        return randomizer._near, randomizer._threshold
+    size = int.from_bytes(randomizer._packed[point].tobytes(), "little").bit_count()
+    return size, randomizer._thresholds[str(size)]
 
 
 def _one_of_each_size(randomizer: Any) -> list[int]:
     """Return the first input with each size of near sets."""
     return sorted(
         {
-            _near_set(randomizer, point)[0]: point for point in reversed(range(randomizer.points))
+            _near_set(randomizer, point)[0]: point for point in reversed(range(randomizer._points))
         }.values()
     )
 
 
 def _two_rounds(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
     """Yield words at the thresholds of both rounds."""
-    keep, again = randomizer.thresholds["permanent"], randomizer.thresholds["instantaneous"]
+    keep, again = randomizer._thresholds["permanent"], randomizer._thresholds["instantaneous"]
     size = randomizer.domain.size
     for point in points:
         for first in (0, keep - 1, keep, WORD - 1):
@@ -68,7 +68,7 @@ def _two_rounds(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[
 
 def _bits(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
     """Yield words at the thresholds of the own and of the other bits."""
-    own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
+    own, other = randomizer._thresholds["own"], randomizer._thresholds["other"]
     size = randomizer.domain.size
     for point in points:
         below = [own - 1 if symbol == point else other - 1 for symbol in range(size)]
@@ -79,22 +79,22 @@ def _bits(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], 
 
 def _wave(randomizer: Any, points: list[int]) -> Iterator[tuple[int, list[int], str]]:
     """Yield words on both sides of every limit, and draws outside the window."""
-    outside = randomizer.limits[-1]
+    outside = randomizer._limits[-1]
     for point in points:
-        for offset, limit in enumerate(randomizer.limits[:-1]):
+        for offset, limit in enumerate(randomizer._limits[:-1]):
             yield point, [limit - 1], f"the largest word for offset {offset}"
             yield point, [limit], f"the smallest word for offset {offset + 1}"
         yield point, [0], "the smallest word"
         yield point, [outside - 1], "the largest word of the window"
         yield point, [outside, 2**32], "outside by the smallest word, at the first point"
         yield point, [WORD - 1, WORD - 1], "outside by the largest word, at the last point"
-        if WORD % randomizer.far:
+        if WORD % randomizer._far:
             yield point, [WORD - 1, 0, WORD - 1], "outside, after a word that is rejected"
 
 
 def _sets(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[int], str]]:
     """Yield words on both sides of the threshold with draws at their ends."""
-    own = randomizer.thresholds["own"]
+    own = randomizer._thresholds["own"]
     for point in points:
         for first in (0, own - 1, own, WORD - 1):
             yield point, chain([first], repeat(2**32)), "every draw is 0"
@@ -132,7 +132,7 @@ def edges(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[in
         return _two_level(randomizer, _one_of_each_size(randomizer))
     if randomizer.name == "rappor":
         return _two_rounds(randomizer, points)
-    if randomizer.simulation == "users":
+    if randomizer._simulation == "users":
         return _seeded(randomizer, points)
     if hasattr(randomizer, "members"):
         return _sets(randomizer, points)

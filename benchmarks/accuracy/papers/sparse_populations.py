@@ -88,7 +88,7 @@ def drawn(
     block, number = randomizer.channel.blocks[0], int(people.sum())
     noise = block.covariance(mass).scaled(float(number)).sample(1, rng)[0]
     counts = np.rint(number * block.mean(mass) + noise).astype(np.int64)
-    missing = number * randomizer.members - int(counts.sum())
+    missing = number * randomizer._members - int(counts.sum())
     each, rest = divmod(missing, counts.size)
     counts += each
     counts[rng.permutation(counts.size)[:rest]] += 1

@@ -18,7 +18,7 @@ from lapwing.decoders.structured.wavelet_clip import WaveletClip
 from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.randomizer import Randomizer
+from lapwing.protocol.randomizer import Randomizer, derived_values
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 
@@ -73,7 +73,7 @@ def recommended_decoder(
         return SpectralPrior()
     labels = not ordered and symbols >= FEW and name in _SUPPORTED
     # The channel of a pool of hashes is one that the prior cannot read.
-    if labels and "hashes" not in randomizer.derived:
+    if labels and "hashes" not in derived_values(randomizer):
         return MixturePrior()
     return LeastSquares()
 

@@ -97,41 +97,41 @@ def options(domain: Domain, epsilon: Any) -> list[Option]:
 
 
 def _randomized_response(made: RandomizedResponse) -> Option:
-    noise = _pure(*made.probabilities)
+    noise = _pure(*made._probabilities)
     return Option(made, *noise, fixed_total=True, seconds=(1e-8, _decoding(made)))
 
 
 def _subset_selection(made: SubsetSelection) -> Option:
-    own = float(Fraction(made.threshold, WORD))
-    noise = _pure(own, (made.members - own) / (made.domain.size - 1))
+    own = float(Fraction(made._threshold, WORD))
+    noise = _pure(own, (made._members - own) / (made.domain.size - 1))
     each = 6e-10 * made.report_width
     return Option(made, *noise, fixed_total=True, seconds=(each, _decoding(made)))
 
 
 def _hadamard_response(made: HadamardResponse) -> Option:
-    inside, outside = made.probabilities
-    gain = (inside - outside) * made.length / 2
+    inside, outside = made._probabilities
+    gain = (inside - outside) * made._length / 2
     # A share of 1 / blocks of the reports names a block when all are equally popular.
-    empty = 1 / (made.block_count * gain**2)
+    empty = 1 / (made._block_count * gain**2)
     once = 4e-7 * made.domain.size + _decoding(made)
     return Option(made, empty, -1.0, fixed_total=False, seconds=(1e-8, once))
 
 
 def _linear_hashing(made: LinearHashing) -> Option:
-    size, points = made.domain.size, 2**made.bits - 1
-    known = made.linear_channel
+    size, points = made.domain.size, 2**made._bits - 1
+    noise = _pure(made.log_channel.inside, made.log_channel.outside)
     if size <= LISTED:
         seconds = 5e-8 + 6e-9 * points, _decoding(made)
     else:
         tiles = -(-size >> TILE_BITS)
         seconds = 5e-8 + (5e-8 + tiles * 1.3e-9) * points, tiles * 0.012
-    return Option(made, *_pure(known.inside, known.outside), fixed_total=False, seconds=seconds)
+    return Option(made, *noise, fixed_total=False, seconds=seconds)
 
 
 def _compressed(made: CompressivePrivatization) -> Option:
     size = made.domain.size
-    own = float(Fraction(made.threshold, WORD))
-    noise = _pure(own, made.near / made.outputs)
+    own = float(Fraction(made._threshold, WORD))
+    noise = _pure(own, made._near / made.outputs)
     zipf = 1 / np.arange(1, size + 1)
     squares = float((zipf**2).sum() / zipf.sum() ** 2)
     once = 0.02 + 3e-8 * size * made.outputs

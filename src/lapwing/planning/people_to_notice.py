@@ -17,7 +17,7 @@ from lapwing.linear.operators.sums import running_sums
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.protocol.randomizer import Randomizer
+from lapwing.protocol.randomizer import Randomizer, channel_for
 
 _DRAWS = 1000
 
@@ -92,7 +92,7 @@ def people_to_notice(
     columns = scaled.columns(np.ones(scaled.joined.size))
     tally = simulate(randomizer, np.full(domain.size, 1000), rng=1)
     even = np.full(domain.size, 1 / domain.size)
-    information, _ = quadratic_likelihood(randomizer.channel_for(tally), tally, even)  # type: ignore[arg-type]
+    information, _ = quadratic_likelihood(channel_for(randomizer, tally), tally, even)  # type: ignore[arg-type]
     told = columns.T @ information @ columns / tally.total
     root = 1 / scaled.basis.frequency  # of the variances that a change of size 1 has
     values, vectors = np.linalg.eigh(told * root * root[:, None])

@@ -23,11 +23,11 @@ from lapwing.linear.operators.stacked import Stacked, dense
 from lapwing.linear.projections import simplex
 from lapwing.linear.simplex_quadratic import gap, quadratic_on_simplex
 from lapwing.linear.solvers import largest_eigenvalue, projected_gradient
-from lapwing.planning.simulation import simulate
+from lapwing.planning.simulation import simulate, simulated_exactly
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.messages.tally import CountTally, Tally
-from lapwing.protocol.randomizer import Randomizer
+from lapwing.protocol.randomizer import Randomizer, channel_for
 
 ALARM = 1e-4
 """At most this p-value sounds the alarm. It is a bound: honest tallies reach it more rarely."""
@@ -144,12 +144,12 @@ def poisoning_alarm(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     >>> poisoning_alarm(wave, forged).sounds
     True
     """
-    if tally.kind != "counts" or randomizer.simulation != "exact":
+    if tally.kind != "counts" or not simulated_exactly(randomizer):
         raise UnsupportedChannelError(
             "the alarm needs counts of codes, bits or sets; reports of hashed values have no joint "
             "law that can be simulated, so forged ones are not looked for"
         )
-    channel = randomizer.channel_for(tally)
+    channel = channel_for(randomizer, tally)
     if not isinstance(channel, Channel) or not isinstance(tally, CountTally):
         raise UnsupportedChannelError("the alarm needs a channel whose blocks are known")
     channel.check(tally)

@@ -2,39 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol, cast
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.privacy.sampling.randomness import RandomSource, generator_of, seeded
-from lapwing.protocol.channels.channel import ObservedChannel
-from lapwing.protocol.messages.observation import Observation
+from lapwing.privacy.sampling.randomness import generator_of, seeded
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import CountTally, Tally
-from lapwing.protocol.randomizer import Randomizer
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.randomizer import Randomizer, channel_for
 
 CROWD_LIMIT = 10**8
 """Most people who are randomized one by one: a few seconds and gigabytes."""
 
 
-class RandomizesSymbols(Protocol):
-    """A randomizer without a known joint law: a simulation makes everybody's report."""
-
-    def randomize_symbols(
-        self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
-    ) -> Reports:
-        """Return one report per symbol of the domain."""
-        ...
-
-    def tally(self, reports: Reports) -> Tally:
-        """Return the tally of a batch."""
-        ...
-
-    def channel_for(self, observation: Observation) -> ObservedChannel:
-        """Return the channel of a tally."""
-        ...
+def simulated_exactly(randomizer: Randomizer) -> bool:
+    """Return whether counts can be drawn without drawing every person's report."""
+    return getattr(randomizer, "_simulation", "exact") == "exact"
 
 
 def simulate(
@@ -60,7 +43,7 @@ def simulate(
     -----
     Means, variances and covariances of the counts are those of randomizing every person; the
     time depends on the number of bins and hardly on the number of people. Where no such law is
-    known (seeded hashing, whose `simulation` is "users") every person is randomized, with
+    known (seeded hashing) every person is randomized, with
     randomness from the generator; of linear hashing the result is what the log says of every
     symbol.
 
@@ -81,8 +64,8 @@ def simulate(
     if people.min() < 0 or people.sum() == 0:
         raise ArgumentError("counts must not be negative and must hold at least one person")
     generator = generator_of(rng)
-    if randomizer.simulation == "users":
-        return _everybody(cast(RandomizesSymbols, randomizer), people, generator)
+    if not simulated_exactly(randomizer):
+        return _everybody(randomizer, people, generator)
     blocks, reports = [], []
     groups = _groups(people.astype(np.int64), randomizer, generator)
     for block, group in zip(randomizer.channel.blocks, groups, strict=True):
@@ -92,7 +75,7 @@ def simulate(
 
 
 def _everybody(
-    randomizer: RandomizesSymbols, people: NDArray[np.int64], generator: np.random.Generator
+    randomizer: Randomizer, people: NDArray[np.int64], generator: np.random.Generator
 ) -> CountTally:
     """Randomize every person, with a keystream whose seed the generator draws."""
     if people.sum() > CROWD_LIMIT:
@@ -102,8 +85,9 @@ def _everybody(
         )
     symbols = np.repeat(np.arange(people.size), people)
     source = seeded(int(generator.integers(2**64, dtype=np.uint64)))
-    tally = randomizer.tally(randomizer.randomize_symbols(symbols, rng=source))
-    return randomizer.channel_for(tally).counts(tally)
+    data = randomizer._reports_of(symbols, source)
+    tally = randomizer.tally(Reports(data, randomizer.fingerprint))
+    return channel_for(randomizer, tally).counts(tally)
 
 
 def _groups(

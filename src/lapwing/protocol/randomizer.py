@@ -1,12 +1,12 @@
-"""What every randomizer offers, and what they share: documents, fingerprints, checks."""
+"""The base class of all randomizers: documents, fingerprints, tallies, and checks."""
 
 from __future__ import annotations
 
-import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,14 @@ from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import epsilon_text
+from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
 from lapwing.privacy.guarantee import Certificate, Guarantee
-from lapwing.privacy.sampling.randomness import RandomSource
+from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.channel import Channel, ObservedChannel
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.observation import Observation
-from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import CountTally, Tally
+from lapwing.protocol.messages.reports import Reports, unpack_codes
+from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog
 
 CHUNK = 2**16
 """People randomized at a time: the temporary arrays stay in cache."""
@@ -39,81 +39,136 @@ else:
 Fill = Callable[[NDArray[np.int64], NDArray[np.uint8]], None]
 
 
-class Randomizer(Protocol[Collected]):
-    """The client's algorithm, a frozen dataclass: domain, epsilon and at most a few knobs.
+@dataclass(frozen=True)
+class Randomizer(ABC, Generic[Collected]):
+    """A local randomizer: the algorithm that a person's device runs.
 
-    Everything else derives from these fields, so client and decoder cannot disagree. Its
-    epsilon is a Fraction; the constructor also takes what people write, a number or a text, and
-    says so to type checkers in an ``__init__`` under ``TYPE_CHECKING``.
+    A frozen dataclass: domain, epsilon and at most a few parameters. Everything else derives from
+    these fields, so client and decoder cannot disagree. Inheriting is a convenience: any frozen
+    dataclass with these public names is a randomizer.
+
+    Parameters
+    ----------
+    domain : Domain
+        The legal values.
+    epsilon : int, float, str or Fraction
+        In (0, 24], nats. The field holds an exact Fraction. Each class says so to type checkers in
+        an ``__init__`` under ``TYPE_CHECKING``.
+
+    Notes
+    -----
+    A subclass says its `name` and its `decoder`, and writes :attr:`channel`, :meth:`certificate`,
+    :meth:`from_words`, ``_thresholds``, ``_layout`` and ``_reports_of``. Names with an underscore
+    are for subclasses and for the rest of this package. What derives from the fields is computed
+    once for each instance. Neither :mod:`pickle` nor :func:`dataclasses.replace` carries it on.
     """
+
+    domain: Domain
+    epsilon: Fraction
 
     name: ClassVar[str]
     """Kebab-case name in documents and on the command line."""
 
-    simulation: ClassVar[Literal["exact", "users"]]
+    decoder: ClassVar[str] = "least-squares"
+    """Name of the decoder that a survey uses by default. No document stores it."""
+
+    collects: ClassVar[Literal["counts", "log"]] = "counts"
+    """What a tally of its reports is: counts, or a log of the reports themselves."""
+
+    _simulation: ClassVar[Literal["exact", "users"]] = "exact"
     """Whether a population's counts can be drawn without drawing every person's report."""
 
-    @property
-    def domain(self) -> Domain:
-        """The legal values."""
-        ...
+    def __post_init__(self) -> None:
+        """Check the domain and make epsilon exact."""
+        require_domain(self.domain)
+        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for pickling; what derives from them is computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    # What a subclass says.
 
     @property
-    def epsilon(self) -> Fraction:
-        """The promise, exact: that of `guarantee`."""
-        ...
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of its canonical document, thresholds included."""
-        ...
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """The promise in full."""
-        ...
-
-    @property
+    @abstractmethod
     def channel(self) -> Channel:
-        """What a decoder knows."""
-        ...
+        """Distribution of a report for each value, for decoders."""
 
-    def channel_for(self, observation: Observation, *, bins: int | None = None) -> ObservedChannel:
-        """Return what a decoder of an observation is given: the channel, or that of a log.
+    @abstractmethod
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
 
-        Most randomizers are counted, and write ``channel_for = channel_of_counts``.
+    @abstractmethod
+    def from_words(self, value: int, words: Iterator[int]) -> bytes:
+        """Return the report that these random 64-bit words make of one input.
 
-        Raises
-        ------
-        MismatchError
-            When its reports are not collected in this way.
-        ArgumentError
-            When bins are given, and it cannot be decoded at other bins than its domain's.
+        Test vectors pin this function, and clients in other languages port it.
+
+        Parameters
+        ----------
+        value : int
+            Symbol, or point of a finer grid; DomainError when there is no such.
+        words : iterator of int
+            Each in 0..2^64-1.
         """
-        ...
 
     @property
+    @abstractmethod
+    def _thresholds(self) -> dict[str, int]:
+        """Integer thresholds T by name, each standing for the probability T / 2^64."""
+
+    @property
+    def _layout(self) -> Layout:
+        """How a report is laid out, checked and counted."""
+        raise NotImplementedError
+
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        """Return one report per input: uint8 [n, report_width]."""
+        raise NotImplementedError
+
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        """What clients need beside the fields and the thresholds. JSON values only."""
+        return {}
+
+    # What follows from it.
+
+    @cached_property
+    def _points(self) -> int:
+        """Number of inputs: the symbols of the domain, or a finer grid."""
+        return self.domain.size
+
+    def _points_of(self, values: Values) -> NDArray[np.int64]:
+        """Return the input of each value: int64 [n]."""
+        return self.domain.index(values)
+
+    @property
+    def _derived(self) -> dict[str, Any]:
+        """What a survey document states beside the fields. JSON values only."""
+        return {
+            "thresholds": hexadecimal(self._thresholds),
+            **self._sizes,
+            "report_width": self.report_width,
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the canonical document, thresholds included."""
+        return fingerprint({"randomizer": self.to_document(), "derived": self._derived})
+
+    @cached_property
+    def guarantee(self) -> Guarantee:
+        """Privacy guarantee of one report: pure epsilon, in the local model."""
+        return local_guarantee(self.epsilon)
+
+    @cached_property
     def report_width(self) -> int:
         """Bytes per report."""
-        ...
-
-    @property
-    def thresholds(self) -> dict[str, int]:
-        """Integer thresholds T, each standing for the probability T / 2^64."""
-        ...
-
-    @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields: thresholds in hex, sizes. JSON values only."""
-        ...
-
-    def certificate(self) -> Certificate:
-        """Return the exact worst-case ratio."""
-        ...
+        return self._layout.width
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form: the class and its fields."""
-        ...
+        return randomizer_document(self)
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value.
@@ -131,24 +186,16 @@ class Randomizer(Protocol[Collected]):
         DomainError
             With the position of the first value that the domain refuses. Nothing is randomized.
         """
-        ...
-
-    def from_words(self, value: int, words: Iterator[int]) -> bytes:
-        """Return the report that these random words make of one symbol.
-
-        This is what test vectors pin and what other languages port.
-
-        Parameters
-        ----------
-        value : int
-            Symbol, or point of a finer grid; DomainError when there is no such.
-        words : iterator of int
-            Each in 0..2^64-1.
-        """
-        ...
+        source = source_of(rng)
+        return Reports(self._reports_of(self._points_of(values), source), self.fingerprint)
 
     def tally(self, reports: Reports) -> Collected:
-        """Return the exact tally of a batch, entirely or not at all: CountTally, or a TallyLog.
+        """Return the exact tally of a batch, entirely or not at all.
+
+        Returns
+        -------
+        CountTally or TallyLog
+            As :attr:`collects` says.
 
         Raises
         ------
@@ -157,86 +204,20 @@ class Randomizer(Protocol[Collected]):
         ReportError
             With the position of the first report that cannot occur.
         """
-        ...
+        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
+        blocks = self._count(data)
+        tally: Any
+        if self.collects == "log":
+            codes = unpack_codes(data).view(np.uint64)
+            tally = TallyLog([codes], self.report_width, self.fingerprint)
+        else:
+            counts, people = zip(*blocks, strict=True)
+            tally = CountTally(counts, people, self.fingerprint)
+        return cast(Collected, tally)
 
-
-def local_guarantee(epsilon: Fraction) -> Guarantee:
-    """Return the promise of a pure local randomizer."""
-    return Guarantee(epsilon, Fraction(0), "replace-one", "local")
-
-
-def randomizer_guarantee(randomizer: Any) -> Guarantee:
-    """Pure epsilon, in the local model."""
-    return local_guarantee(randomizer.epsilon)
-
-
-class _Known(Protocol):
-    name: ClassVar[str]
-
-    @property
-    def channel(self) -> Channel: ...
-
-
-def channel_of_counts(
-    randomizer: _Known, observation: Observation, *, bins: int | None = None
-) -> ObservedChannel:
-    """Return the channel of a randomizer whose reports are counted; see the Randomizer."""
-    if bins is not None:
-        raise ArgumentError(
-            "a log of reports has no other bins to be decoded at"
-            if observation.kind == "log"
-            else f"only a square wave can be decoded at other bins, not {randomizer.name}"
-        )
-    if observation.kind == "log":
-        raise MismatchError(f"the tally is a log of reports, and {randomizer.name} counts them")
-    return randomizer.channel
-
-
-def channel_of_log(
-    randomizer: _Known,
-    known: ObservedChannel,
-    observation: Observation,
-    *,
-    bins: int | None = None,
-) -> ObservedChannel:
-    """Return what is known of the log of a randomizer, or its channel for the counts of one."""
-    if bins is None and observation.kind == "log":
-        return known
-    return channel_of_counts(randomizer, observation, bins=bins)
-
-
-def randomizer_document(randomizer: Any) -> dict[str, Any]:
-    """Return the JSON form: the class and its fields."""
-    document: dict[str, Any] = {"class": randomizer.name}
-    for field in dataclasses.fields(randomizer):
-        if field.init:
-            value = getattr(randomizer, field.name)
-            if field.name == "domain":
-                value = value.to_document()
-            elif isinstance(value, Fraction):
-                value = epsilon_text(value)
-            document[field.name] = value
-    return document
-
-
-def hexadecimal(thresholds: dict[str, int]) -> dict[str, str]:
-    """Return thresholds as JSON carries them: hex text, because 64 bits overflow a double."""
-    return {name: f"{threshold:#018x}" for name, threshold in thresholds.items()}
-
-
-def derived_values(randomizer: Any, **values: Any) -> dict[str, Any]:
-    """Return what clients need beside the fields: thresholds, some values, the report's width."""
-    return {
-        "thresholds": hexadecimal(randomizer.thresholds),
-        **values,
-        "report_width": randomizer.report_width,
-    }
-
-
-def randomizer_fingerprint(randomizer: Any) -> str:
-    """SHA-256 of its canonical document, with all that derives from it."""
-    document = {"randomizer": randomizer.to_document(), "derived": randomizer.derived}
-    return fingerprint(document)
+    def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
+        """Return counts and reports of each block, none of a log; ReportError as of `tally`."""
+        return [(self._layout.count(data), len(data))]
 
 
 class Layout(Protocol):
@@ -247,42 +228,110 @@ class Layout(Protocol):
         """Bytes per report."""
         ...
 
-    def count(self, reports: Reports, fingerprint: str) -> CountTally:
-        """Return the exact counts of a batch; errors as of `Randomizer.tally`."""
+    def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the exact counts of a batch; ReportError as of `Randomizer.tally`."""
         ...
 
 
-class Counted(ABC):
-    """A randomizer whose document, promise and tally follow from its fields and its layout."""
-
-    name: ClassVar[str]
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    to_document = randomizer_document
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of its canonical document, with all that derives from it."""
-        return randomizer_fingerprint(self)
-
-    @cached_property
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon, in the local model."""
-        return randomizer_guarantee(self)
+class HasChannel(Protocol):
+    """A randomizer, to a function that needs its channel."""
 
     @property
-    @abstractmethod
-    def layout(self) -> Layout:
-        """How a report is laid out, checked and counted."""
+    def name(self) -> str:
+        """Kebab-case name."""
+        ...
 
     @property
-    def report_width(self) -> int:
-        """Bytes per report."""
-        return self.layout.width
+    def collects(self) -> str:
+        """Counts, or a log."""
+        ...
 
-    def tally(self, reports: Reports) -> CountTally:
-        """Return the exact counts of a batch, entirely or not at all."""
-        return self.layout.count(reports, self.fingerprint)
+    @property
+    def channel(self) -> Channel:
+        """Distribution of a report for each value."""
+        ...
+
+
+def channel_for(
+    randomizer: HasChannel, observation: Observation, *, bins: int | None = None
+) -> ObservedChannel:
+    """Return what a decoder of an observation is given: the channel, or that of a log.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        One that collects a log has a `log_channel`.
+    observation : CountTally or TallyLog
+        Of this randomizer.
+    bins : int, optional
+        Other bins than those of the domain, where the randomizer has such channels.
+
+    Raises
+    ------
+    MismatchError
+        When the observation is a log, and the reports are counted.
+    ArgumentError
+        When bins are given, and it cannot be decoded at other bins than its domain's.
+    """
+    log = observation.kind == "log"
+    if bins is not None:
+        channel_at = getattr(randomizer, "_channel_at", None)
+        if channel_at is None or log:
+            raise ArgumentError(
+                "a log of reports has no other bins to be decoded at"
+                if log
+                else f"only a square wave can be decoded at other bins, not {randomizer.name}"
+            )
+        channel: ObservedChannel = channel_at(bins)
+        return channel
+    if not log:
+        return randomizer.channel
+    if randomizer.collects != "log":
+        raise MismatchError(f"the tally is a log of reports, and {randomizer.name} counts them")
+    log_channel: ObservedChannel = randomizer.log_channel  # type: ignore[attr-defined]
+    return log_channel
+
+
+def local_guarantee(epsilon: Fraction) -> Guarantee:
+    """Return the guarantee of a pure local randomizer."""
+    return Guarantee(epsilon, Fraction(0), "replace-one", "local")
+
+
+def randomizer_document(randomizer: Any) -> dict[str, Any]:
+    """Return the JSON form of a randomizer: the class and its fields."""
+    document: dict[str, Any] = {"class": randomizer.name}
+    for field in fields(randomizer):
+        if field.init:
+            value = getattr(randomizer, field.name)
+            if field.name == "domain":
+                value = value.to_document()
+            elif isinstance(value, Fraction):
+                value = epsilon_text(value)
+            document[field.name] = value
+    return document
+
+
+def derived_values(randomizer: Any) -> dict[str, Any]:
+    """Return what a survey document states beside the fields, to be compared when it is read.
+
+    A class that does not inherit from :class:`Randomizer` vouches for its thresholds by its
+    fingerprint.
+    """
+    derived: dict[str, Any] | None = getattr(randomizer, "_derived", None)
+    if derived is not None:
+        return derived
+    return {"fingerprint": randomizer.fingerprint, "report_width": randomizer.report_width}
+
+
+def thresholds_of(randomizer: Any) -> dict[str, int]:
+    """Return the integer thresholds by name; none of a class that does not inherit."""
+    thresholds: dict[str, int] = getattr(randomizer, "_thresholds", {})
+    return thresholds
+
+
+def hexadecimal(thresholds: dict[str, int]) -> dict[str, str]:
+    """Return thresholds as JSON carries them: hex text, because 64 bits overflow a double."""
+    return {name: f"{threshold:#018x}" for name, threshold in thresholds.items()}
 
 
 def check_domain(domain: Domain, who: str, most: int) -> None:
@@ -312,16 +361,16 @@ def check_symbol(value: int, size: int, *, what: str = "a symbol") -> None:
 
 
 def refuse_reports(
-    wrong: NDArray[np.bool_], must: str, *, fails: str = "does not", start: int = 0
+    invalid: NDArray[np.bool_], requirement: str, *, failure: str = "does not", start: int = 0
 ) -> None:
-    """Refuse a batch in which a report is wrong, by the position of the first that is.
+    """Refuse a batch with an invalid report, by the position of the first one.
 
     Parameters
     ----------
-    wrong : numpy.ndarray
+    invalid : numpy.ndarray
         bool [n].
-    must : str
-        What every report must do; `fails` says that one does not.
+    requirement : str
+        What every report must do; `failure` says that one does not.
     start : int
         Position of the first of these reports in the batch.
 
@@ -329,37 +378,40 @@ def refuse_reports(
     ------
     ReportError
     """
-    if wrong.any():
-        position = start + int(np.argmax(wrong))
+    if invalid.any():
+        position = start + int(np.argmax(invalid))
         raise ReportError(
-            f"every report must {must}, the one at position {position} {fails}; "
+            f"every report must {requirement}, the one at position {position} {failure}; "
             "the batch was not counted",
             position=position,
         )
 
 
 def fill_reports(
-    symbols: NDArray[np.int64], fill: Fill, *, width: int, fingerprint: str, rows: int = CHUNK
-) -> Reports:
+    points: NDArray[np.int64], fill: Fill, *, width: int, rows: int = CHUNK
+) -> NDArray[np.uint8]:
     """Return one report per person, made for some people at a time, so that memory stays small.
 
     Parameters
     ----------
-    symbols : numpy.ndarray
+    points : numpy.ndarray
         int64 [n], the input of everybody.
     fill : callable
         Writes the reports of some inputs, int64 [m], into uint8 [m, width].
     width : int
         Bytes per report.
-    fingerprint : str
-        Of the randomizer.
     rows : int
         People at a time.
+
+    Returns
+    -------
+    numpy.ndarray
+        uint8 [n, width].
     """
-    data = np.empty((symbols.size, width), dtype=np.uint8)
-    for start in range(0, symbols.size, rows):
-        fill(symbols[start : start + rows], data[start : start + rows])
-    return Reports(data, fingerprint)
+    data = np.empty((points.size, width), dtype=np.uint8)
+    for start in range(0, points.size, rows):
+        fill(points[start : start + rows], data[start : start + rows])
+    return data
 
 
 def check_batch(reports: Reports, *, width: int, fingerprint: str) -> NDArray[np.uint8]:

@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.linear.memoized import cached_property
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, scalar_below, uniform_below
-from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Fill, check_batch, fill_reports, refuse_reports
+from lapwing.protocol.randomizer import Fill, fill_reports, refuse_reports
 
 _LANES = 4096
 """Words worked on together: 32 KiB, which stay in a core's L1 cache."""
@@ -42,27 +41,26 @@ class BitReports:
     symbols: int
     members: int | None = None
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bytes per report."""
         return (self.symbols + 7) // 8
 
-    @property
+    @cached_property
     def last(self) -> int:
         """Mask of the bits of the last byte that stand for a symbol."""
         return 0xFF >> (8 * self.width - self.symbols)
 
-    def one(self, ones: Iterable[int]) -> bytes:
+    def report(self, ones: Iterable[int]) -> bytes:
         """Return the report in which these symbols are 1."""
         report = bytearray(self.width)
         for symbol in ones:
             report[symbol // 8] |= 1 << symbol % 8
         return bytes(report)
 
-    def make(self, symbols: NDArray[np.int64], fill: Fill, fingerprint: str) -> Reports:
+    def make(self, symbols: NDArray[np.int64], fill: Fill) -> NDArray[np.uint8]:
         """Return one report per person; see :func:`lapwing.protocol.randomizer.fill_reports`."""
-        rows = rows_at_once(self.width)
-        return fill_reports(symbols, fill, width=self.width, fingerprint=fingerprint, rows=rows)
+        return fill_reports(symbols, fill, width=self.width, rows=rows_at_once(self.width))
 
     def draw(self, source: RandomSource, *, threshold: int, count: int) -> NDArray[np.uint8]:
         """Return reports whose bits are 1 with probability threshold / 2^64: uint8 [n, width]."""
@@ -73,21 +71,20 @@ class BitReports:
 
     def impossible(self, data: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Return which reports have a spare bit set or another number of ones: bool [n]."""
-        wrong: NDArray[np.bool_] = np.zeros(len(data), dtype=bool)
+        invalid: NDArray[np.bool_] = np.zeros(len(data), dtype=bool)
         if self.last != 0xFF:  # else there is no spare bit, and a look at each row costs as much
-            wrong = (data[:, -1] & ~np.uint8(self.last)) != 0  # as counting it
+            invalid = (data[:, -1] & ~np.uint8(self.last)) != 0  # as counting it
         if self.members is not None:
-            wrong |= np.bitwise_count(data).sum(axis=1, dtype=np.int64) != self.members
-        return wrong
+            invalid |= np.bitwise_count(data).sum(axis=1, dtype=np.int64) != self.members
+        return invalid
 
-    def count(self, reports: Reports, fingerprint: str) -> CountTally:
-        """Return how often every bit is set in a batch; errors as of `Randomizer.tally`."""
-        data = check_batch(reports, width=self.width, fingerprint=fingerprint)
-        must = "leave its spare bits 0"
+    def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return how often every bit is set in a batch; ReportError as of `Randomizer.tally`."""
+        requirement = "leave its spare bits 0"
         if self.members is not None:
-            must = f"hold {self.members} symbols and no spare bits"
-        refuse_reports(self.impossible(data), must)
-        return CountTally([count_bits(data)[: self.symbols]], [len(reports)], fingerprint)
+            requirement = f"hold {self.members} symbols and no spare bits"
+        refuse_reports(self.impossible(data), requirement)
+        return count_bits(data)[: self.symbols]
 
 
 def rows_at_once(width: int) -> int:

@@ -1,40 +1,32 @@
-"""Groups: a public coin draws one of several randomizers, then the value is randomized in it.
+"""Mixtures: a public coin draws one of several randomizers, which then randomizes the value.
 
-The coin does not depend on the value, and each part is epsilon-private by itself, so the whole
-is. A report is the number of the group, then the part's report, padded to the widest.
+The coin does not depend on the value, and each component is epsilon-private on its own, so the
+whole is. A report is the number of the group, then the component's report, padded to the widest.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, ReportError
-from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.regridding import Coarsened, cell_of
-from lapwing.privacy.exact_numbers import exact_epsilon
-from lapwing.privacy.guarantee import Certificate, Guarantee
-from lapwing.privacy.sampling.randomness import RandomSource, source_of
+from lapwing.linear.operators.regridding import Coarsened
+from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.channel import Block, Channel
-from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.protocol.randomizer import (
+    Collected,
     Randomizer,
-    channel_of_counts,
-    check_batch,
     check_symbol,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
+    derived_values,
     refuse_reports,
+    thresholds_of,
 )
 
 COIN = 2**32
@@ -45,8 +37,8 @@ MOST_GROUPS = 255
 
 
 @dataclass(frozen=True)
-class Part:
-    """One group.
+class Component:
+    """A randomizer of a mixture, and the share of the people who use it.
 
     Parameters
     ----------
@@ -78,8 +70,8 @@ def whole_shares(shares: list[float]) -> list[int]:
 
 
 @dataclass(frozen=True)
-class Mixture(ABC):
-    """What the mixtures share; not used by itself. A concrete one says what its parts are.
+class Mixture(Randomizer[Collected]):
+    """What the mixtures share; not used by itself. A concrete one says what its components are.
 
     Parameters
     ----------
@@ -90,130 +82,108 @@ class Mixture(ABC):
     Privacy
     -------
     ``P(g, y | x) = share_g P_g(y | x)`` with shares that do not depend on x, so the ratio is that
-    of the part, and the worst ratio is the worst part's. Checked by :meth:`certificate` and by
-    the contract tests on the dense channel of the whole mixture.
+    of the component, and the worst ratio is the worst component's. Checked by :meth:`certificate`
+    and by the contract tests on the dense channel of the whole mixture.
     """
 
-    domain: Domain
-    epsilon: Fraction
-
-    name: ClassVar[str]
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-    channel_for = channel_of_counts
-    to_document = randomizer_document
-
     def __post_init__(self) -> None:
-        """Make epsilon exact and check the parts."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
-        parts = self.groups
-        if not 1 <= len(parts) <= MOST_GROUPS or sum(part.share for part in parts) != COIN:
+        """Make epsilon exact and check the components."""
+        super().__post_init__()
+        groups = self.groups
+        if not 1 <= len(groups) <= MOST_GROUPS or sum(group.share for group in groups) != COIN:
             raise ArgumentError(
-                f"there must be 1..{MOST_GROUPS} groups whose shares sum to 1, got {len(parts)}"
+                f"there must be 1..{MOST_GROUPS} groups whose shares sum to 1, got {len(groups)}"
             )
-        for part in parts:
-            if part.randomizer.domain.size > self.domain.size:
+        for group in groups:
+            if group.randomizer.domain.size > self.domain.size:
                 raise DomainError(
                     f"a group cannot have more cells than the domain's {self.domain.size} symbols"
                 )
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of its canonical document, with all that derives from it."""
-        return randomizer_fingerprint(self)
-
-    @cached_property
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon, in the local model."""
-        return randomizer_guarantee(self)
-
     @property
     @abstractmethod
-    def groups(self) -> tuple[Part, ...]:
-        """The parts, in the order of their numbers."""
+    def groups(self) -> tuple[Component, ...]:
+        """The component of each group of people, in the order of their numbers."""
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
+    def _derived(self) -> dict[str, Any]:
         return {
             "report_width": self.report_width,
             "groups": [
                 {
-                    "share": part.share,
-                    "randomizer": part.randomizer.name,
-                    "cells": part.randomizer.domain.size,
-                    "derived": part.randomizer.derived,
+                    "share": component.share,
+                    "randomizer": component.randomizer.name,
+                    "cells": component.randomizer.domain.size,
+                    "derived": derived_values(component.randomizer),
                 }
-                for part in self.groups
+                for component in self.groups
             ],
         }
 
     @property
-    def thresholds(self) -> dict[str, int]:
-        """The thresholds of every part, by group."""
+    def _thresholds(self) -> dict[str, int]:
+        """The thresholds of every component, by group."""
         return {
             f"{number}.{name}": threshold
-            for number, part in enumerate(self.groups)
-            for name, threshold in part.randomizer.thresholds.items()
+            for number, component in enumerate(self.groups)
+            for name, threshold in thresholds_of(component.randomizer).items()
         }
 
     def certificate(self) -> Certificate:
-        """Return the exact worst-case likelihood ratio: that of the worst part."""
-        return Certificate(
-            self.epsilon, max(part.randomizer.certificate().ratio for part in self.groups)
-        )
+        """Return the exact worst-case likelihood ratio: that of the worst component."""
+        ratios = [component.randomizer.certificate().ratio for component in self.groups]
+        return Certificate(self.epsilon, max(ratios))
 
-    @property
+    @cached_property
     def report_width(self) -> int:
-        """Bytes per report: one for the group, then the widest part's."""
-        return 1 + max(part.randomizer.report_width for part in self.groups)
+        """Bytes per report: one for the group, then the widest component's."""
+        return 1 + max(component.randomizer.report_width for component in self.groups)
 
     @cached_property
     def channel(self) -> Channel:
-        """The blocks of all parts, on the symbols of the domain."""
+        """The blocks of all components, on the symbols of the domain."""
         blocks = []
-        for part in self.groups:
-            for block in part.randomizer.channel.blocks:
+        for component in self.groups:
+            for block in component.randomizer.channel.blocks:
                 operator = block.operator
                 if operator.shape[1] != self.domain.size:
                     operator = Coarsened(operator, size=self.domain.size)
-                blocks.append(Block(operator, block.law, block.share * part.share / COIN))
+                blocks.append(Block(operator, block.law, block.share * component.share / COIN))
         return Channel(self.domain, blocks, self.fingerprint, self.guarantee)
 
     @cached_property
     def _limits(self) -> NDArray[np.uint64]:
         """Upper ends of the groups on the coin's scale: uint64 [groups]."""
-        return np.cumsum([part.share for part in self.groups], dtype=np.uint64)
+        return np.cumsum([component.share for component in self.groups], dtype=np.uint64)
 
-    def _cells(self, part: Part, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
-        return cell_of(self.domain.size, part.randomizer.domain.size)[symbols]
+    @cached_property
+    def _cell_numbers(self) -> tuple[int, ...]:
+        """How many cells each group has."""
+        return tuple(component.randomizer.domain.size for component in self.groups)
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value."""
-        return self.randomize_symbols(self.domain.index(values), rng=rng)
+    def _cells(self, group: int, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the cell of each symbol in a group: floor(symbol * cells / size)."""
+        cells, size = self._cell_numbers[group], self._points
+        return symbols if cells == size else symbols * cells // size
 
-    def randomize_symbols(
-        self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
-    ) -> Reports:
-        """Return one report per symbol of the domain."""
-        source = source_of(rng)
-        coins = source.words(symbols.size) >> np.uint64(32)
-        group = np.searchsorted(self._limits, coins, side="right")
-        data = np.zeros((symbols.size, self.report_width), dtype=np.uint8)
-        data[:, 0] = group
-        for number, part in enumerate(self.groups):
-            (members,) = np.nonzero(group == number)
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        coins = source.words(points.size) >> np.uint64(32)
+        groups = np.searchsorted(self._limits, coins, side="right")
+        data = np.zeros((points.size, self.report_width), dtype=np.uint8)
+        data[:, 0] = groups
+        for number, component in enumerate(self.groups):
+            (members,) = np.nonzero(groups == number)
             if members.size:
-                cells = self._cells(part, symbols[members])
-                reports = part.randomizer.randomize(cells, rng=source)
-                data[members, 1 : 1 + reports.width] = reports.data
-        return Reports(data, self.fingerprint)
+                cells = self._cells(number, points[members])
+                reports = component.randomizer._reports_of(cells, source)
+                data[members, 1 : 1 + reports.shape[1]] = reports
+        return data
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
 
         The high 32 bits of the first word choose the group: the first whose cumulated shares
-        exceed them. The part then takes its own words, for the cell ``value * cells // size``.
+        exceed them. The component then takes its own words, for the cell ``value * cells // size``.
 
         Parameters
         ----------
@@ -225,43 +195,18 @@ class Mixture(ABC):
         check_symbol(value, self.domain.size)
         coin = next(words) >> 32
         number = int(np.searchsorted(self._limits, np.uint64(coin), side="right"))
-        part = self.groups[number]
-        cell = int(self._cells(part, np.array([value]))[0])
-        report = bytes([number]) + part.randomizer.from_words(cell, words)
+        cell = int(self._cells(number, np.array([value]))[0])
+        report = bytes([number]) + self.groups[number].randomizer.from_words(cell, words)
         return report.ljust(self.report_width, b"\0")
 
-    def tally(self, reports: Reports) -> CountTally:
-        """Return the exact counts of a batch by group, entirely or not at all.
-
-        Raises
-        ------
-        MismatchError
-            When another randomizer made the reports.
-        ReportError
-            With the position of the first report of a group that does not exist, or that its
-            group cannot have sent.
-        """
-        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
-        parts = self._tallies(data)
-        counted = [part for part in parts if isinstance(part, CountTally)]
-        assert len(counted) == len(parts), "a group counts its reports"
-        return CountTally(
-            [counts for part in counted for counts in part.blocks],
-            [number for part in counted for number in part.reports],
-            self.fingerprint,
-        )
-
-    def _tallies(self, data: NDArray[np.uint8]) -> list[Tally]:
-        """Return the tally of each group's reports; ReportError as of :meth:`tally`."""
-        refuse_reports(
-            data[:, 0] >= len(self.groups),
-            f"be of a group in 0..{len(self.groups) - 1}",
-            fails="is not",
-        )
-        tallies: list[Tally] = []
-        for number, part in enumerate(self.groups):
-            (members,) = np.nonzero(data[:, 0] == number)
-            width = part.randomizer.report_width
+    def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
+        groups = data[:, 0]
+        requirement = f"be of a group in 0..{len(self.groups) - 1}"
+        refuse_reports(groups >= len(self.groups), requirement, failure="is not")
+        blocks = []
+        for number, component in enumerate(self.groups):
+            (members,) = np.nonzero(groups == number)
+            width = component.randomizer.report_width
             payload = data[members, 1:]
             padded = payload[:, width:].any(axis=1)
             if padded.any():
@@ -271,9 +216,8 @@ class Mixture(ABC):
                     "not; the batch was not counted",
                     position=position,
                 )
-            batch = Reports(np.ascontiguousarray(payload[:, :width]), part.randomizer.fingerprint)
             try:
-                tallies.append(part.randomizer.tally(batch))
+                blocks += component.randomizer._count(np.ascontiguousarray(payload[:, :width]))
             except ReportError as error:
                 position = int(members[error.position or 0])
                 raise ReportError(
@@ -281,4 +225,4 @@ class Mixture(ABC):
                     "the batch was not counted",
                     position=position,
                 ) from None
-        return tallies
+        return blocks

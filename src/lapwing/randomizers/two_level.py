@@ -1,4 +1,4 @@
-"""The one idea under many randomizers: two levels of probability.
+"""The two-level design under many randomizers, and reports that are one code.
 
 Every value has a *near set* of outputs; all near sets have the same size, and an output is
 ``e^epsilon`` times as likely inside the set of a value as outside. So a report is made by two
@@ -9,43 +9,135 @@ randomizer says where its near sets are and nothing about probabilities.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.errors import DomainError
-from lapwing.linear.arrays import Values
+from lapwing.errors import DomainError, PrivacyError
 from lapwing.linear.memoized import cached_property
-from lapwing.privacy.exact_numbers import exact_epsilon
+from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     bernoulli,
     scalar_below,
-    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
-from lapwing.randomizers.code_reports import CodeReports
-from lapwing.randomizers.near_and_far import check_near, near_certificate, near_threshold
+from lapwing.protocol.messages.reports import code_width, pack_codes, unpack_codes
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.randomizer import CHUNK, Randomizer, check_symbol, refuse_reports
 from lapwing.randomizers.window_counts import spread_evenly
+
+Encode = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 LARGEST_TABLE = 2**26
 """Most outputs that are counted one by one."""
 
 
 @dataclass(frozen=True)
-class TwoLevel(Counted):
+class CodeReports:
+    """Reports that are a code in ``0..outputs-1``, in as few whole bytes as hold it.
+
+    Parameters
+    ----------
+    outputs : int
+        Codes that can occur.
+    """
+
+    outputs: int
+
+    @cached_property
+    def width(self) -> int:
+        """Bytes per report."""
+        return code_width(self.outputs)
+
+    def report(self, code: int) -> bytes:
+        """Return the report of a code."""
+        return code.to_bytes(self.width, "little")
+
+    def make(self, points: NDArray[np.int64], encode: Encode) -> NDArray[np.uint8]:
+        """Return one report per person: uint8 [n, width].
+
+        Parameters
+        ----------
+        points : numpy.ndarray
+            int64 [n], the input of everybody.
+        encode : callable
+            Draws the codes of some inputs: int64 [m] to int64 [m], each in 0..outputs-1.
+        """
+        data = np.empty((points.size, self.width), dtype=np.uint8)
+        for start in range(0, points.size, CHUNK):
+            codes = encode(points[start : start + CHUNK])
+            data[start : start + CHUNK] = pack_codes(codes, width=self.width)
+        return data
+
+    def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return how often every code was reported; ReportError as of `Randomizer.tally`."""
+        counts = np.zeros(self.outputs, dtype=np.int64)
+        for codes in self._chunks(data):
+            counts += np.bincount(codes, minlength=self.outputs)
+        return counts
+
+    def read(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the codes of a batch, int64 [n]; ReportError as of `Randomizer.tally`."""
+        chunks = list(self._chunks(data))
+        return np.concatenate(chunks) if chunks else np.empty(0, dtype=np.int64)
+
+    def _chunks(self, data: NDArray[np.uint8]) -> Iterator[NDArray[np.int64]]:
+        for start in range(0, len(data), CHUNK):
+            codes = unpack_codes(data[start : start + CHUNK])
+            # The extremes first: they are cheaper than a mask.
+            if int(codes.max(initial=0)) >= self.outputs or int(codes.min(initial=0)) < 0:
+                invalid = (codes >= self.outputs) | (codes < 0)
+                requirement = f"be a code in 0..{self.outputs - 1}"
+                refuse_reports(invalid, requirement, failure="is not", start=start)
+            yield codes
+
+
+def near_threshold(randomizer: Any) -> int:
+    """T: a report is near its value with probability T / 2^64.
+
+    Notes
+    -----
+    The largest integer for which ``(T / near) / ((2^64 - T) / far)`` is at most a rational lower
+    bound of ``e^epsilon``.
+    """
+    odds = exponential_bounds(randomizer.epsilon)[0] * randomizer._near
+    return int(WORD * odds / (odds + randomizer._far))
+
+
+def near_certificate(randomizer: Any) -> Certificate:
+    """Return the exact worst-case likelihood ratio."""
+    threshold = randomizer._threshold
+    ratio = Fraction(threshold * randomizer._far, (WORD - threshold) * randomizer._near)
+    return Certificate(randomizer.epsilon, max(ratio, 1 / ratio))
+
+
+def check_near(randomizer: Any) -> None:
+    """Refuse a threshold with which near outputs are no more likely than far ones.
+
+    Raises
+    ------
+    PrivacyError
+    """
+    threshold = randomizer._threshold
+    if threshold * randomizer._far <= (WORD - threshold) * randomizer._near:
+        raise PrivacyError(
+            "epsilon is too small to be expressed by 64-bit thresholds on this domain; "
+            "reports would carry no information"
+        )
+
+
+@dataclass(frozen=True)
+class TwoLevel(Randomizer[CountTally]):
     """What the two-level randomizers share; not used by itself.
 
     Parameters
@@ -64,25 +156,19 @@ class TwoLevel(Counted):
     ratios, and with T + 1, which must fail.
     """
 
-    domain: Domain
-    epsilon: Fraction
-
-    name: ClassVar[str]
-
     def __post_init__(self) -> None:
         """Make epsilon exact and check that the sizes can carry it."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         if self.domain.size < 2:
             raise DomainError("a randomizer needs a domain of at least 2 symbols, got 1")
-        if self.near < 1 or self.outputs - self.near < 1:
+        if self._near < 1 or self._outputs - self._near < 1:
             raise DomainError(
-                f"near sets must leave some output out: got {self.near} of {self.outputs}; "
+                f"near sets must leave some output out: got {self._near} of {self._outputs}; "
                 "choose a smaller width"
             )
-        if self.outputs > LARGEST_TABLE:
+        if self._outputs > LARGEST_TABLE:
             raise DomainError(
-                f"at most {LARGEST_TABLE} outputs can be counted, got {self.outputs}; "
+                f"at most {LARGEST_TABLE} outputs can be counted, got {self._outputs}; "
                 "use fewer bins, or a hashing randomizer"
             )
         check_near(self)
@@ -90,47 +176,40 @@ class TwoLevel(Counted):
     # What a concrete randomizer says.
 
     @property
-    def points(self) -> int:
-        """Number of inputs of the randomizer; the domain's symbols, or a finer grid."""
-        return self.domain.size
-
-    @property
     @abstractmethod
-    def near(self) -> int:
+    def _near(self) -> int:
         """Size of a near set."""
 
     @property
     @abstractmethod
-    def outputs(self) -> int:
+    def _outputs(self) -> int:
         """Number of outputs."""
 
     @abstractmethod
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return output number `offset` of the near set of a point, or of its complement."""
 
     @abstractmethod
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Return counts of outputs when everybody is uniform in the near set of their point."""
 
     @abstractmethod
-    def operator(self, inside: float, outside: float) -> LinearOperator:
+    def _operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the matrix that is `inside` on near sets and `outside` elsewhere."""
-
-    def point_of(self, values: Values) -> NDArray[np.int64]:
-        """Return the input of each value: int64 [n]."""
-        return self.domain.index(values)
 
     # What follows from it.
 
-    @property
-    def far(self) -> int:
-        """Number of outputs that are not near a given value."""
-        return self.outputs - self.near
+    @cached_property
+    def _far(self) -> int:
+        """Number of outputs that are not near a value."""
+        return self._outputs - self._near
 
     @cached_property
-    def threshold(self) -> int:
+    def _threshold(self) -> int:
         """T: a report is near with probability T / 2^64."""
         return near_threshold(self)
 
@@ -139,63 +218,59 @@ class TwoLevel(Counted):
         return near_certificate(self)
 
     @property
-    def thresholds(self) -> dict[str, int]:
-        """The threshold by its name."""
-        return {"near": self.threshold}
+    def _thresholds(self) -> dict[str, int]:
+        return {"near": self._threshold}
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        return derived_values(self, points=self.points, near=self.near, outputs=self.outputs)
+    def _sizes(self) -> dict[str, Any]:
+        return {"points": self._points, "near": self._near, "outputs": self._outputs}
 
-    @property
-    def layout(self) -> CodeReports:
-        """How an output is packed, checked and counted."""
-        return CodeReports(self.outputs)
+    @cached_property
+    def _layout(self) -> CodeReports:
+        return CodeReports(self._outputs)
 
-    @property
-    def probabilities(self) -> tuple[float, float]:
+    @cached_property
+    def _probabilities(self) -> tuple[float, float]:
         """Probability of one near and of one far output, from T and not from epsilon."""
         return (
-            float(Fraction(self.threshold, WORD * self.near)),
-            float(Fraction(WORD - self.threshold, WORD * self.far)),
+            float(Fraction(self._threshold, WORD * self._near)),
+            float(Fraction(WORD - self._threshold, WORD * self._far)),
         )
 
     @cached_property
     def channel(self) -> Channel:
         """One multinomial block."""
-        inside, outside = self.probabilities
-        block = Block(self.operator(inside, outside), Multinomial(self._draw))
+        inside, outside = self._probabilities
+        block = Block(self._operator(inside, outside), Multinomial(self._draw))
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
 
     def _draw(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-        # The law is a mixture: uniform over all outputs with probability outputs * outside,
-        # else uniform over the near set. Both parts are drawn for all people at once.
-        _, outside = self.probabilities
-        anywhere = rng.binomial(people, outside * self.outputs)
-        counts = self.spread_near(people - anywhere, rng)
-        return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
+        # The distribution is a mixture: uniform over all outputs with probability
+        # outputs * outside, else uniform over the near set. Both are drawn for all people at once.
+        _, outside = self._probabilities
+        anywhere = rng.binomial(people, outside * self._outputs)
+        counts = self._spread_near(people - anywhere, rng)
+        return counts + spread_evenly(int(anywhere.sum()), self._outputs, rng)
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value."""
-        source = source_of(rng)
-        points = self.point_of(values)
-        sizes = np.array([self.far, self.near], dtype=np.uint64)
+    @cached_property
+    def _bounds(self) -> NDArray[np.uint64]:
+        """Numbers of far and of near outputs."""
+        return np.array([self._far, self._near], dtype=np.uint64)
 
-        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
-            near = bernoulli(source, threshold=self.threshold, count=part.size)
-            bounds = sizes[near.view(np.uint8)]
-            offset = uniform_below(source, bounds=bounds, count=part.size)
-            return self.locate(part, near, offset)
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        def encode(some: NDArray[np.int64]) -> NDArray[np.int64]:
+            near = bernoulli(source, threshold=self._threshold, count=some.size)
+            bounds = self._bounds[near.view(np.uint8)]
+            offset = uniform_below(source, bounds=bounds, count=some.size)
+            return self._locate(some, near, offset)
 
-        return self.layout.make(points, encode, self.fingerprint)
+        return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
 
         One word decides near (below T) or far;
         :func:`lapwing.privacy.sampling.randomness.scalar_below` draws the offset from the next.
-        This is what test vectors pin and what other languages port.
 
         Parameters
         ----------
@@ -204,8 +279,8 @@ class TwoLevel(Counted):
         words : iterator of int
             Each in 0..2^64-1.
         """
-        check_symbol(value, self.points, what="an input")
-        near = next(words) < self.threshold
-        offset = scalar_below(words, self.near if near else self.far)
-        code = self.locate(np.array([value]), np.array([near]), np.array([offset]))
-        return self.layout.one(int(code[0]))
+        check_symbol(value, self._points, what="an input")
+        near = next(words) < self._threshold
+        offset = scalar_below(words, self._near if near else self._far)
+        code = self._locate(np.array([value]), np.array([near]), np.array([offset]))
+        return self._layout.report(int(code[0]))

@@ -24,6 +24,7 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import CountTally, Tally
+from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.series import Errors, Series, SeriesWeek, laws_between
@@ -203,9 +204,9 @@ def read_week(week: WeekGiven, name: str) -> ReadWeek:
 
 def channel_and_counts(survey: Survey, tally: Tally) -> tuple[Channel, CountTally]:
     """Return how a survey's symbols became counts, and the counts: those of a log, too."""
-    channel: Any = survey.randomizer.channel_for(tally)
+    channel: Any = channel_for(survey.randomizer, tally)
     counts: CountTally = channel.counts(tally)
-    channel = survey.randomizer.channel_for(counts)
+    channel = channel_for(survey.randomizer, counts)
     return channel, counts
 
 

@@ -33,7 +33,7 @@ from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, OTHER
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
-from lapwing.protocol.randomizer import Randomizer
+from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
 from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
@@ -252,7 +252,7 @@ class Survey:
         self.check(tally)
         if bins is not None:
             check_whole("bins", bins, low=1, high=MAXIMUM_BINS, error=ArgumentError)
-        channel = self.randomizer.channel_for(tally, bins=bins)
+        channel = channel_for(self.randomizer, tally, bins=bins)
         chosen: AnyDecoder
         if decoder is not None:
             chosen = DECODERS.made(decoder)
@@ -266,7 +266,7 @@ class Survey:
             chosen = default_decoder(self.randomizer, tally.kind, size=bins)
         if chosen.reads != tally.kind:
             tally = channel.counts(tally)
-            channel = self.randomizer.channel_for(tally)
+            channel = channel_for(self.randomizer, tally)
         found = chosen.decode(channel, tally)
         require_answer(found, channel.domain, type(chosen).__name__)
         if self.answers == "fresh" or not isinstance(found, Distribution):
@@ -349,7 +349,7 @@ class Survey:
             **(segments if self.segments else {}),
             **({"answers": _REMEMBERED} if self.remembered else {}),
             "randomizer": self.randomizer.to_document(),
-            "derived": self.randomizer.derived,
+            "derived": derived_values(self.randomizer),
         }
 
     def to_document(self) -> dict[str, Any]:
@@ -384,7 +384,7 @@ class Survey:
                 segment_minimum=document.get("segment_minimum", MINIMUM),
                 remembered=document.get("answers") == _REMEMBERED,
             )
-            computed = randomizer.derived
+            computed = derived_values(randomizer)
         except FormatError:
             raise
         except LapwingError as error:

@@ -18,7 +18,12 @@ from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain_documents import build
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Randomizer, local_guarantee
+from lapwing.protocol.randomizer import (
+    Randomizer,
+    channel_for,
+    derived_values,
+    local_guarantee,
+)
 from lapwing.testing.claims import claim, claim_close, claim_refused
 from lapwing.testing.exact_law import exact_law, exact_ratio
 from lapwing.testing.report_law import LEVEL, REPORTS_PER_VALUE, report_tail
@@ -64,7 +69,7 @@ def check_randomizer(
 
 def inputs_of(randomizer: Any) -> int:
     """Return how many values a client tells apart: points of its grid, or symbols."""
-    return int(getattr(randomizer, "points", randomizer.domain.size))
+    return int(getattr(randomizer, "_points", randomizer.domain.size))
 
 
 def raw_value(randomizer: Any, point: int) -> Any:
@@ -126,7 +131,7 @@ def counted(randomizer: Any, reports: list[bytes]) -> CountTally:
     width = randomizer.report_width
     data = np.frombuffer(b"".join(reports), dtype=np.uint8).reshape(-1, width)
     tally = randomizer.tally(Reports(data, randomizer.fingerprint))
-    counts: CountTally = randomizer.channel_for(tally).counts(tally)
+    counts: CountTally = channel_for(randomizer, tally).counts(tally)
     return counts
 
 
@@ -170,7 +175,7 @@ def check_document(randomizer: Any) -> None:
     """Raise AssertionError unless it can be written, read back, compared, hashed and pickled."""
     document = json.loads(json.dumps(randomizer.to_document(), allow_nan=False))
     again = build(document, {randomizer.name: type(randomizer)}, name="the randomizer")
-    json.dumps(randomizer.derived, allow_nan=False)
+    json.dumps(derived_values(randomizer), allow_nan=False)
     try:
         pickled = pickle.loads(pickle.dumps(randomizer))
     except Exception as error:
@@ -180,7 +185,7 @@ def check_document(randomizer: Any) -> None:
     for same in (again, pickled):
         claim(same == randomizer and hash(same) == hash(randomizer), "a copy must be equal")
         claim(same.fingerprint == randomizer.fingerprint, "a copy must have the fingerprint")
-        claim(same.derived == randomizer.derived, "all must derive from the fields")
+        claim(derived_values(same) == derived_values(randomizer), "all must derive from the fields")
 
 
 def check_refusals(randomizer: Randomizer) -> None:

@@ -62,5 +62,5 @@ def test_every_randomizer_that_supports_symbols_may_be_filtered(make: type, meth
 def test_hashed_reports_of_people() -> None:
     hashing = LinearHashing(Categories(16), 3)
     log = hashing.tally(hashing.randomize(np.arange(16).repeat(500), rng=seeded(1)))
-    found = Wiener(method="permuted").decode(hashing.channel, hashing.counts(log))
+    found = Wiener(method="permuted").decode(hashing.channel, hashing.log_channel.counts(log))
     assert np.abs(found.mass - 1 / 16).max() < 0.02

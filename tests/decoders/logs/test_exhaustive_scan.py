@@ -53,8 +53,8 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 def test_tiles_find_what_one_transform_finds(small_tiles: int) -> None:
-    counts = HASHING.counts(LOG).blocks[0]
-    channel = HASHING.linear_channel
+    counts = HASHING.log_channel.counts(LOG).blocks[0]
+    channel = HASHING.log_channel
     least = channel.least_supports(LOG.total, values=2**BITS, expected_false=100)
     expected = np.flatnonzero(counts >= least)
     assert expected.size > 50, "chance alone lists about a hundred"
@@ -71,19 +71,19 @@ def test_tiles_find_what_one_transform_finds(small_tiles: int) -> None:
 
 def test_wide_numbers_give_the_same(small_tiles: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many reports that 32 bits do not hold their transform take 64."""
-    channel = HASHING.linear_channel
+    channel = HASHING.log_channel
     narrow = ExhaustiveScan(expected_false=100).decode(channel, LOG)
-    counts = HASHING.counts(LOG)
+    counts = HASHING.log_channel.counts(LOG)
     assert channel.whole_numbers(LOG.total) is np.int32
     assert channel.whole_numbers(2**28 - 1) is np.int32 and channel.whole_numbers(2**28) is np.int64
     monkeypatch.setattr(LinearChannel, "whole_numbers", lambda self, reports: np.int64)
     wide = ExhaustiveScan(expected_false=100).decode(channel, LOG)
     assert wide.to_document() == narrow.to_document()
-    assert HASHING.counts(LOG) == counts
+    assert HASHING.log_channel.counts(LOG) == counts
 
 
 def test_heavy_values_and_nothing_else(small_tiles: int) -> None:
-    found = ExhaustiveScan().decode(HASHING.linear_channel, LOG)
+    found = ExhaustiveScan().decode(HASHING.log_channel, LOG)
     assert set(found.values) == set(HEAVY)
     band = found.confidence_band(0.95)
     for value, low, high in zip(found.values, band.low, band.high, strict=True):
@@ -94,7 +94,7 @@ def test_heavy_values_and_nothing_else(small_tiles: int) -> None:
 
 def test_false_values_are_as_many_as_stated(small_tiles: int) -> None:
     """Nobody holds a listed value but by chance: a Poisson number with the mean that was asked."""
-    channel = HASHING.linear_channel
+    channel = HASHING.log_channel
     listed = []
     for seed in range(20):
         # Everybody holds one value; all others are held by nobody.
@@ -110,14 +110,14 @@ def test_a_domain_that_is_no_power_of_two(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(exhaustive_scan, "TILE_BITS", 5)
     hashing = LinearHashing(Categories(1000, missing="category"), 2)
     log = hashing.tally(hashing.randomize([999, None, 3] * 500, rng=seeded(1)))
-    found = ExhaustiveScan(expected_false=1000).decode(hashing.linear_channel, log)
+    found = ExhaustiveScan(expected_false=1000).decode(hashing.log_channel, log)
     # Nearly as many false ones as values: nearly all are listed, and none beyond the domain.
     assert len(found) > 900 and int(found.symbols.max()) <= 1000
     assert set(found.values[:3]) == {999, None, 3}
 
 
 def test_a_stopped_scan_goes_on(small_tiles: int, tmp_path: Path) -> None:
-    channel, state = HASHING.linear_channel, tmp_path / "scan.json"
+    channel, state = HASHING.log_channel, tmp_path / "scan.json"
     scan = ExhaustiveScan(expected_false=100)
 
     def stop(done: int, tiles: int) -> None:
@@ -147,7 +147,7 @@ def test_the_state_of_another_scan_is_refused(small_tiles: int, tmp_path: Path) 
     state = tmp_path / "scan.json"
     spring, autumn = Survey("spring", HASHING), Survey("autumn", HASHING)
     reports = HASHING.randomize([1, 2, 3], rng=seeded(1))
-    channel = HASHING.linear_channel
+    channel = HASHING.log_channel
     ExhaustiveScan().decode(channel, log_of(spring, reports), state=state)
     before = state.read_bytes()
     other = LinearHashing(Categories(2**BITS), 3)
@@ -160,13 +160,13 @@ def test_the_state_of_another_scan_is_refused(small_tiles: int, tmp_path: Path) 
             scan.decode(channel, log, state=state)
     with pytest.raises(MismatchError, match="another"):
         log = other.tally(other.randomize([1], rng=seeded(1)))
-        ExhaustiveScan().decode(other.linear_channel, log, state=state)
+        ExhaustiveScan().decode(other.log_channel, log, state=state)
     assert state.read_bytes() == before, "a refused state stays as it was"
 
 
 def test_a_damaged_state_is_refused(small_tiles: int, tmp_path: Path) -> None:
     state = tmp_path / "scan.json"
-    channel = HASHING.linear_channel
+    channel = HASHING.log_channel
     ExhaustiveScan().decode(channel, LOG, state=state)
     good = json.loads(state.read_text())
     changes: list[dict[str, Any]] = [
@@ -198,14 +198,14 @@ def test_illegal_numbers_of_false_values(wrong: Any) -> None:
 
 def test_foreign_logs_and_other_channels_are_refused() -> None:
     other = LinearHashing(Categories(2**BITS), 3)
-    counts = HASHING.counts(LOG)
+    counts = HASHING.log_channel.counts(LOG)
     for decoder in (ExhaustiveScan(), Candidates([1, 2])):
         with pytest.raises(MismatchError, match="decode it with the survey"):
-            decoder.decode(other.linear_channel, LOG)
+            decoder.decode(other.log_channel, LOG)
         with pytest.raises(UnsupportedChannelError):
             decoder.decode(mistaken(HASHING.channel), mistaken(counts))
         with pytest.raises(UnsupportedChannelError):
-            decoder.decode(HASHING.linear_channel, mistaken(counts))
+            decoder.decode(HASHING.log_channel, mistaken(counts))
 
 
 # Candidates
@@ -215,14 +215,14 @@ def test_foreign_logs_and_other_channels_are_refused() -> None:
 def test_candidates_are_scored_as_the_transform_does(number: int) -> None:
     """By counting their supports, or by the transform where the list is long."""
     values = [*HEAVY, *range(1000, 1000 + number)]
-    counts = HASHING.counts(LOG).blocks[0]
+    counts = HASHING.log_channel.counts(LOG).blocks[0]
     candidates = Candidates(values)
-    shares, deviations = candidates.scores(HASHING.linear_channel, LOG)
-    expected = HASHING.linear_channel.shares(counts[values], LOG.total)
+    shares, deviations = candidates.scores(HASHING.log_channel, LOG)
+    expected = HASHING.log_channel.shares(counts[values], LOG.total)
     np.testing.assert_array_equal(shares, expected)
     assert (deviations > 0).all()
-    found = candidates.decode(HASHING.linear_channel, LOG)
-    scan = ExhaustiveScan().decode(HASHING.linear_channel, LOG)
+    found = candidates.decode(HASHING.log_channel, LOG)
+    scan = ExhaustiveScan().decode(HASHING.log_channel, LOG)
     assert found.values == scan.values and set(found.values) == set(HEAVY)
     assert found.searched == len(values)
     assert found.threshold < scan.threshold, "a short list needs less"
@@ -232,9 +232,7 @@ def test_texts_are_found_in_the_analyst_s_words() -> None:
     hashing = LinearHashing(HashedStrings(40), 2)
     words = ["lapwing"] * 4000 + ["curlew"] * 3000 + [f"word {n}" for n in range(3000)]
     log = hashing.tally(hashing.randomize(words, rng=seeded(1)))
-    found = Candidates(["heron", "curlew", "lapwing", "Lapwing"]).decode(
-        hashing.linear_channel, log
-    )
+    found = Candidates(["heron", "curlew", "lapwing", "Lapwing"]).decode(hashing.log_channel, log)
     assert found.values == ["lapwing", "curlew"]
     assert found.shares == pytest.approx([0.4, 0.3], abs=0.05)
 
@@ -247,7 +245,7 @@ def test_bad_lists_are_refused_before_any_work() -> None:
         Candidates([])
     with pytest.raises(DomainError, match="must be a list"):
         Candidates("lapwing")
-    channel = HASHING.linear_channel
+    channel = HASHING.log_channel
     with pytest.raises(DomainError, match="position 1") as refused:
         Candidates([1, 2**BITS]).decode(channel, LOG)
     assert refused.value.position == 1 and str(2**BITS) not in str(refused.value)
@@ -255,7 +253,7 @@ def test_bad_lists_are_refused_before_any_work() -> None:
     short = LinearHashing(HashedStrings(2), 2)
     log = short.tally(short.randomize(["a"], rng=seeded(1)))
     with pytest.raises(ArgumentError, match="one value of the domain"):
-        Candidates([f"word {n}" for n in range(5)]).decode(short.linear_channel, log)
+        Candidates([f"word {n}" for n in range(5)]).decode(short.log_channel, log)
 
 
 # Through a survey

@@ -44,23 +44,23 @@ LOG = HASHING.tally(_reports(30_000, seed=1))
     [(40, (24, 32, 40)), (32, (24, 32)), (30, (24, 30)), (24, (24,)), (4, (4,))],
 )
 def test_default_lengths(bits: int, lengths: tuple[int, ...]) -> None:
-    assert default_prefixes(bits) == lengths == PrefixHashing(Categories(2**bits), 1).lengths
+    assert default_prefixes(bits) == lengths == PrefixHashing(Categories(2**bits), 1)._lengths
 
 
 def test_heavy_values_are_found_with_honest_intervals() -> None:
-    found = PrefixExtension().decode(HASHING.prefix_channel, LOG)
+    found = PrefixExtension().decode(HASHING.log_channel, LOG)
     assert found.values == list(HEAVY)
     band = found.confidence_band(0.95)
     for value, low, high in zip(found.values, band.low, band.high, strict=True):
         assert low < HEAVY[value] < high
     assert found.searched == 64 * 2**6 and found.reports == 30_000
     # Few kept prefixes are enough for heavy values, and compare fewer.
-    one = PrefixExtension(kept=2).decode(HASHING.prefix_channel, LOG)
+    one = PrefixExtension(kept=2).decode(HASHING.log_channel, LOG)
     assert one.values == list(HEAVY) and one.threshold < found.threshold
 
 
 def test_shares_are_those_of_the_last_group_alone() -> None:
-    channel = HASHING.prefix_channel
+    channel = HASHING.log_channel
     last = channel.split(LOG)[-1]
     supports = channel.parts[-1].supports(last, np.array(list(HEAVY)))
     found = PrefixExtension().decode(channel, LOG)
@@ -72,7 +72,7 @@ def test_errors_have_the_stated_deviation() -> None:
     errors = []
     for seed in range(60):
         found = PrefixExtension(kept=4).decode(
-            HASHING.prefix_channel, HASHING.tally(_reports(6000, seed=seed))
+            HASHING.log_channel, HASHING.tally(_reports(6000, seed=seed))
         )
         place = found.values.index(7)
         errors.append((found.shares[place] - 0.35) / found.deviations[place])
@@ -81,10 +81,10 @@ def test_errors_have_the_stated_deviation() -> None:
 
 
 def test_prefixes_of_values() -> None:
-    logs = HASHING.prefix_channel.split(LOG)
+    logs = HASHING.log_channel.split(LOG)
     assert sum(log.total for log in logs) == LOG.total
     assert all(abs(log.total - 10_000) < 600 for log in logs)
-    for part, log, bits in zip(HASHING.prefix_channel.parts, logs, (8, 14, 20), strict=True):
+    for part, log, bits in zip(HASHING.log_channel.parts, logs, (8, 14, 20), strict=True):
         counts = part.counts(log).blocks[0]
         heavy = {value >> (20 - bits) for value in HEAVY}
         assert set(np.argsort(-counts)[:2].tolist()) == heavy
@@ -105,20 +105,20 @@ def test_foreign_damaged_or_empty_logs_are_refused() -> None:
     other = PrefixHashing(Categories(2**20), 3, prefixes=(8, 14, 20))
     decoder = PrefixExtension()
     with pytest.raises(MismatchError, match="decode it with the survey"):
-        decoder.decode(other.prefix_channel, LOG)
+        decoder.decode(other.log_channel, LOG)
     beyond = TallyLog([np.array([3], dtype=np.uint64)], LOG.width, LOG.fingerprint)
     with pytest.raises(TallyError, match="group that does not exist"):
-        decoder.decode(HASHING.prefix_channel, beyond)
+        decoder.decode(HASHING.log_channel, beyond)
     one_group = TallyLog([np.array([0], dtype=np.uint64)], LOG.width, LOG.fingerprint)
     with pytest.raises(TallyError, match="at least one report"):
-        decoder.decode(HASHING.prefix_channel, one_group)
+        decoder.decode(HASHING.log_channel, one_group)
     linear = LinearHashing(Categories(2**20), 2)
     with pytest.raises(UnsupportedChannelError, match="prefix hashing"):
-        decoder.decode(mistaken(linear.linear_channel), LOG)
+        decoder.decode(mistaken(linear.log_channel), LOG)
     with pytest.raises(UnsupportedChannelError, match="linear hashing"):
-        ExhaustiveScan().decode(mistaken(HASHING.prefix_channel), LOG)
+        ExhaustiveScan().decode(mistaken(HASHING.log_channel), LOG)
     with pytest.raises(UnsupportedChannelError, match="from a log"):
-        decoder.decode(HASHING.prefix_channel, mistaken(HASHING.counts(LOG)))
+        decoder.decode(HASHING.log_channel, mistaken(HASHING.log_channel.counts(LOG)))
 
 
 def test_a_report_that_its_group_cannot_send_is_refused() -> None:
@@ -166,11 +166,11 @@ def test_every_decoder_of_a_log_lists_values_of_the_domain(
     linear, prefix = LinearHashing(domain, 4), PrefixHashing(domain, 4)
     log = linear.tally(linear.randomize(values, rng=seeded(1)))
     found = [
-        Candidates([heavy, domain.listed[5]]).decode(linear.linear_channel, log),
-        ExhaustiveScan().decode(linear.linear_channel, log),
+        Candidates([heavy, domain.listed[5]]).decode(linear.log_channel, log),
+        ExhaustiveScan().decode(linear.log_channel, log),
     ]
     log = prefix.tally(prefix.randomize(values, rng=seeded(2)))
-    found.append(PrefixExtension().decode(prefix.prefix_channel, log))
+    found.append(PrefixExtension().decode(prefix.log_channel, log))
     for one in found:
         assert one.values[0] == heavy and type(one.values[0]) is kind
         again = HeavyHitters.from_json(one.to_json())

@@ -36,7 +36,7 @@ def printed_terms(
     """Return y, B, the diagonal of D' and the factor of J (D' - I) p in e1, as printed."""
     e = math.exp(randomizer.design_epsilon)
     m, k = OUTPUTS, SYMBOLS
-    A = 2.0 * unpacked(randomizer.packed, m).T - 1
+    A = 2.0 * unpacked(randomizer._packed, m).T - 1
     d = np.array([1 / (n * e + m - n) for n in (A == 1).sum(axis=0)])
     if regime == "high":
         y = (e + 1) / (e - 1) * (math.sqrt(m) * rates - np.ones(m) / math.sqrt(m))

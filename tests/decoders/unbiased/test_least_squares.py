@@ -202,7 +202,7 @@ def test_a_channel_that_mixes_up_symbols_cannot_be_inverted() -> None:
         LeastSquares(simplex=False).decode(channel, tally)
     # A randomizer does not choose such a window: its length shares no divisor with the circle.
     wave = SquareWave(domain, 2, width=0.12)
-    assert math.gcd(wave.near, 9) == 1
+    assert math.gcd(wave._near, 9) == 1
     tally = simulate(wave, np.full(9, 1000), rng=7)
     assert LeastSquares(simplex=False).decode(wave.channel, tally).reports == 9000
 

@@ -21,14 +21,14 @@ def product(a: int, b: int, bits: int) -> int:
 
 
 def _members(randomizer: Any, report: bytes) -> tuple[int, list[int]]:
-    bits = randomizer.bits
+    bits = randomizer._bits
     row, b = divmod(int.from_bytes(report, "little"), 2**bits)
     symbols = range(randomizer.domain.size)
-    return 0, [x for x in symbols if product(row + 1, x, bits) ^ b < randomizer.members]
+    return 0, [x for x in symbols if product(row + 1, x, bits) ^ b < randomizer._members]
 
 
 def _wrong_codes(randomizer: Any) -> list[bytes]:
-    width, sets = randomizer.report_width, randomizer.elements * (randomizer.elements - 1)
+    width, sets = randomizer.report_width, randomizer._elements * (randomizer._elements - 1)
     codes = {sets, 256**width - 1}
     return [code.to_bytes(width, "little") for code in codes if sets <= code < 256**width]
 
@@ -40,7 +40,7 @@ ROWS = {
         loosen_near,
         _wrong_codes,
         _members,
-        near_sets=lambda randomizer: {"size": randomizer.members},
+        near_sets=lambda randomizer: {"size": randomizer._members},
     ),
     "affine-subset-selection, large sets": RandomizerRow(
         lambda domain, epsilon: AffineSubsetSelection(domain, epsilon, size=3),
@@ -48,6 +48,6 @@ ROWS = {
         loosen_near,
         _wrong_codes,
         _members,
-        near_sets=lambda randomizer: {"size": randomizer.members},
+        near_sets=lambda randomizer: {"size": randomizer._members},
     ),
 }

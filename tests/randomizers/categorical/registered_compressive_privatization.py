@@ -29,7 +29,7 @@ def _loosen_by_size(randomizer: Any) -> Any:
 
 
 def _near_sets(randomizer: Any) -> dict[str, Any]:
-    return {"weight": randomizer.near} if randomizer.matrix == "balanced" else {}
+    return {"weight": randomizer._near} if randomizer.matrix == "balanced" else {}
 
 
 ROWS = {

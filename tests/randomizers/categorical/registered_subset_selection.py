@@ -9,7 +9,7 @@ from tests.contracts.randomizer_rows import RandomizerRow, loosen_near, set_bits
 
 
 def _wrong_sets(randomizer: Any) -> list[bytes]:
-    width, size, members = randomizer.report_width, randomizer.domain.size, randomizer.members
+    width, size, members = randomizer.report_width, randomizer.domain.size, randomizer._members
     wrong = [0, 2 ** (members + 1) - 1, 2**size - 1 if members < size else 0]
     # As many bits as a set has, but one of them is spare.
     spare = [2 ** (members - 1) - 1 | 1 << bit for bit in range(size, 8 * width)]
@@ -23,7 +23,7 @@ ROWS = {
         loosen_near,
         _wrong_sets,
         set_bits,
-        near_sets=lambda randomizer: {"size": randomizer.members},
+        near_sets=lambda randomizer: {"size": randomizer._members},
     ),
     "subset-selection, large sets": RandomizerRow(
         lambda domain, epsilon: SubsetSelection(domain, epsilon, size=4),
@@ -31,6 +31,6 @@ ROWS = {
         loosen_near,
         _wrong_sets,
         set_bits,
-        near_sets=lambda randomizer: {"size": randomizer.members},
+        near_sets=lambda randomizer: {"size": randomizer._members},
     ),
 }

@@ -18,17 +18,17 @@ from tests.contracts.randomizer_rows import (
 
 def _loosen_second_round(randomizer: Any) -> Any:
     keep, again = randomizer._thresholds
-    return with_attributes(randomizer, _thresholds=(keep, again + 1))
+    return with_attributes(randomizer, _keep_and_repeat=(keep, again + 1))
 
 
 def _loosen_symmetric(randomizer: Any) -> Any:
-    own = randomizer.thresholds["own"] + 1
-    return with_attributes(randomizer, _thresholds=(own, WORD - own))
+    own = randomizer._thresholds["own"] + 1
+    return with_attributes(randomizer, _own_and_other=(own, WORD - own))
 
 
 def _loosen_optimized(randomizer: Any) -> Any:
-    own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
-    return with_attributes(randomizer, _thresholds=(own, other - 1))
+    own, other = randomizer._thresholds["own"], randomizer._thresholds["other"]
+    return with_attributes(randomizer, _own_and_other=(own, other - 1))
 
 
 ROWS = {

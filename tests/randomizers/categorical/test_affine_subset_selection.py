@@ -46,7 +46,7 @@ def test_the_channel_has_the_exact_covariances_also_where_elements_are_nobodys(
 ) -> None:
     randomizer = AffineSubsetSelection(Categories(symbols), 1, size=members)
     (block,) = randomizer.channel.blocks
-    held = _held(randomizer.family)[:, :symbols]
+    held = _held(randomizer._family)[:, :symbols]
     for value in (0, symbols - 1):
         chances = [Fraction(0)] * len(held)
         for report, chance in exact_law(randomizer, value).items():
@@ -62,7 +62,7 @@ def test_the_channel_has_the_exact_covariances_also_where_elements_are_nobodys(
 def test_where_all_elements_are_symbols_the_block_is_that_of_uniform_sets() -> None:
     affine = AffineSubsetSelection(Categories(256), 2)
     uniform = SubsetSelection(Categories(256), 2)
-    assert (affine.threshold, affine.members) == (uniform.threshold, uniform.members)
+    assert (affine._threshold, affine._members) == (uniform._threshold, uniform._members)
     mass = np.random.default_rng(1).dirichlet(np.ones(256))
     (one,), (other,) = affine.channel.blocks, uniform.channel.blocks
     np.testing.assert_array_equal(one.mean(mass), other.mean(mass))

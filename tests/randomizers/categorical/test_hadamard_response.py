@@ -29,19 +29,19 @@ from tests.false_alarms import DECODES, accepts, moments_tail
 def test_one_block_is_the_published_matrix() -> None:
     """Entry by entry: `inside` where column s + 1 of Sylvester's matrix is +1."""
     response = HadamardResponse(Categories(6), 1, blocks=1)
-    inside, outside = response.probabilities
+    inside, outside = response._probabilities
     expected = np.where(hadamard(8)[:, 1:7] > 0, inside, outside)
     np.testing.assert_allclose(dense(response.channel.blocks[0].operator), expected, rtol=1e-12)
 
 
 def test_near_sets_are_halves_of_blocks_that_share_quarters() -> None:
     response = HadamardResponse(Categories(23), 2, blocks=4)
-    assert (response.length, response.outputs) == (8, 32)
+    assert (response._length, response._outputs) == (8, 32)
     sets = []
     for symbol in range(23):
-        point = np.full(response.near, symbol)
-        near = response.locate(point, np.ones(4, dtype=bool), np.arange(4))
-        far = response.locate(np.full(28, symbol), np.zeros(28, dtype=bool), np.arange(28))
+        point = np.full(response._near, symbol)
+        near = response._locate(point, np.ones(4, dtype=bool), np.arange(4))
+        far = response._locate(np.full(28, symbol), np.zeros(28, dtype=bool), np.arange(28))
         assert set(near // 8) == {symbol % 4}
         assert sorted([*near, *far]) == list(range(32))
         sets.append(set(near.tolist()))

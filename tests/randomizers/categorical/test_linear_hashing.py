@@ -58,7 +58,7 @@ def test_every_matrix_keeps_the_promise_by_itself() -> None:
     """Given the seed, no report is more than e^epsilon as likely under another value."""
     hashing = LinearHashing(Categories(5), 1, hash_bits=2)
     laws = [exact_law(hashing, symbol) for symbol in range(5)]
-    seeds = 2**hashing.hash.seed_bits
+    seeds = 2**hashing._hash.seed_bits
     for law in laws:
         by_seed: dict[int, Fraction] = {}
         for report, chance in law.items():
@@ -71,14 +71,14 @@ def test_every_matrix_keeps_the_promise_by_itself() -> None:
 def test_counts_are_the_supports_and_supports_the_definition() -> None:
     hashing = LinearHashing(Categories(300), 2)
     log = hashing.tally(hashing.randomize(np.arange(2000) % 300, rng=seeded(1)))
-    counts = hashing.counts(log).blocks[0]
-    channel = hashing.linear_channel
+    counts = hashing.log_channel.counts(log).blocks[0]
+    channel = hashing.log_channel
     assert (channel.supports(log, np.arange(300)) == counts).all()
-    seeds = log.codes >> np.uint64(hashing.bits)
-    told = log.codes & np.uint64(hashing.outputs - 1)
+    seeds = log.codes >> np.uint64(hashing._bits)
+    told = log.codes & np.uint64(hashing._outputs - 1)
     for symbol in (0, 1, 17, 299):
-        hashed = hashing.hash.hashes(seeds, np.array(symbol))
-        assert counts[symbol] == int(((hashed ^ told) < hashing.near).sum())
+        hashed = hashing._hash.hashes(seeds, np.array(symbol))
+        assert counts[symbol] == int(((hashed ^ told) < hashing._near).sum())
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2, 4])
@@ -88,8 +88,8 @@ def test_supports_have_the_stated_probabilities(epsilon: float) -> None:
     people = 200_000
     held = 3333
     log = hashing.tally(hashing.randomize(np.full(people, held), rng=seeded(2)))
-    counts = hashing.counts(log).blocks[0]
-    inside, outside = hashing.linear_channel.inside, hashing.linear_channel.outside
+    counts = hashing.log_channel.counts(log).blocks[0]
+    inside, outside = hashing.log_channel.inside, hashing.log_channel.outside
     assert accepts(binomial_tail(counts[[held]], people, inside))
     others = np.delete(counts, held)[::40]
     assert accepts(binomial_tail(others, people, outside))
@@ -104,8 +104,8 @@ def test_any_decoder_takes_the_counts() -> None:
     symbols = np.random.default_rng(1).integers(0, 10, 100_000)
     log = hashing.tally(hashing.randomize(symbols, rng=seeded(3)))
     shares = np.bincount(symbols, minlength=50) / symbols.size
-    result = LeastSquares(simplex=False).decode(hashing.channel, hashing.counts(log))
-    reach = hashing.linear_channel.deviations(shares, symbols.size)
+    result = LeastSquares(simplex=False).decode(hashing.channel, hashing.log_channel.counts(log))
+    reach = hashing.log_channel.deviations(shares, symbols.size)
     assert (np.abs(result.mass - shares) < 6 * reach).all()
     # The variance that the note states, to 2 percent.
     best = 2 * math.exp(0.5) / math.expm1(1) / math.sqrt(symbols.size)
@@ -116,7 +116,7 @@ def test_least_supports_are_exactly_binomial() -> None:
     """The expected number of false values is at most what was asked, and one less is too many."""
     from scipy import stats
 
-    channel = LinearHashing(Categories(2**32), 2).linear_channel
+    channel = LinearHashing(Categories(2**32), 2).log_channel
     for reports, values, false in ((10**6, 2**32, 0.05), (1000, 2**40, 1e-6), (50, 10, 3.0)):
         least = channel.least_supports(reports, values=values, expected_false=false)
         tail = stats.binom.sf(least - 1, reports, channel.outside)
@@ -148,15 +148,15 @@ def test_a_domain_too_large_to_list_has_no_channel_of_counts() -> None:
         _ = hashing.channel
     log = hashing.tally(hashing.randomize([2**40 - 1, 0], rng=seeded(1)))
     with pytest.raises(UnsupportedChannelError, match="ExhaustiveScan"):
-        hashing.counts(log)
+        hashing.log_channel.counts(log)
 
 
 def test_impossible_logs_are_refused() -> None:
     hashing = LinearHashing(Categories(10), 1, hash_bits=2)
-    channel = hashing.linear_channel
+    channel = hashing.log_channel
     with pytest.raises(TallyError, match="no reports"):
         channel.check(TallyLog([], hashing.report_width, hashing.fingerprint))
     with pytest.raises(TallyError, match="damaged"):
         channel.check(TallyLog([np.array([255], dtype=np.uint64)], 1, hashing.fingerprint))
     with pytest.raises(UnsupportedChannelError, match="from a log"):
-        channel.check(mistaken(hashing.counts(hashing.tally(hashing.randomize([1])))))
+        channel.check(mistaken(hashing.log_channel.counts(hashing.tally(hashing.randomize([1])))))

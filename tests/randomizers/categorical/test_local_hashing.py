@@ -52,7 +52,7 @@ class _Seeded:
 def test_every_seed_keeps_the_promise_exactly(epsilon: float) -> None:
     hashing = LocalHashing(Categories(7), epsilon, size=5)
     loose = replace(hashing)
-    loose.__dict__["threshold"] = hashing.threshold + 1
+    loose.__dict__["_threshold"] = hashing._threshold + 1
     bound = exponential_bounds(hashing.epsilon)[0]
     for seed in (0, 1, 2**63 + 12345, WORD - 1):
         laws = [exact_law(mistaken(_Seeded(hashing, seed)), x) for x in range(7)]
@@ -69,14 +69,14 @@ def test_reports_are_the_own_hash_with_the_stated_probability() -> None:
     people, value = 200_000, 789
     data = hashing.randomize(np.full(people, value), rng=seeded(1)).data
     seeds = data[:, :8].copy().view("<u8").ravel()
-    near = Fraction(hashing.threshold, WORD)
+    near = Fraction(hashing._threshold, WORD)
     # The scalar path with these seeds says which value is the own one.
     own = [
         hashing.from_words(value, iter([0, 2**63, int(seed)]))[8] for seed in seeds[:3000].tolist()
     ]
     told = data[:3000, 8]
     assert accepts(binomial_tail(np.array([(told == own).sum()]), 3000, float(near)))
-    others = (told.astype(int) - np.array(own)) % hashing.values_of_a_hash
+    others = (told.astype(int) - np.array(own)) % hashing._hash_size
     assert accepts(binomial_tail(np.array([np.unique(seeds).size]), people, 1 - 1e-9))
     assert others[others > 0].min() == 1
     # Bits of seeds are fair.
@@ -88,13 +88,13 @@ def test_reports_are_the_own_hash_with_the_stated_probability() -> None:
 def test_bulk_reports_have_the_exact_law_given_their_seeds(epsilon: float) -> None:
     """The own hash with the stated probability, and every other value equally often."""
     hashing = LocalHashing(Categories(1000), epsilon)
-    size = hashing.values_of_a_hash
+    size = hashing._hash_size
     data = hashing.randomize(np.full(REPORTS_PER_VALUE, 789), rng=seeded(5)).data
     seeds, told = data[:, :8].copy().view("<u8").ravel(), data[:, 8]
     own = hashes(*factors_and_shifts(seeds), keys_of(np.full(seeds.size, 789)), size=size)
     for seed, hashed in zip(seeds[:200].tolist(), own[:200].tolist(), strict=True):
         assert hashing.from_words(789, iter([0, 2**63, seed]))[8] == hashed
-    near = hashing.threshold / WORD
+    near = hashing._threshold / WORD
 
     def tail(reports: np.ndarray) -> float:
         counts = np.bincount(own * size + reports, minlength=size * size).reshape(size, size)
@@ -111,12 +111,12 @@ def test_supports_have_probabilities_half_and_one_in_g(epsilon: float) -> None:
     hashing = LocalHashing(Categories(500), epsilon)
     people = 100_000
     counts = hashing.tally(hashing.randomize(np.full(people, 77), rng=seeded(2))).blocks[0]
-    inside, _ = hashing.probabilities
+    inside, _ = hashing._probabilities
     assert inside == pytest.approx(0.5, abs=0.05)
     assert accepts(binomial_tail(counts[[77]], people, inside))
     others = np.delete(counts, 77)
-    assert accepts(binomial_tail(others, people, 1 / hashing.values_of_a_hash))
-    assert not accepts(binomial_tail(others, people, 1.05 / hashing.values_of_a_hash))
+    assert accepts(binomial_tail(others, people, 1 / hashing._hash_size))
+    assert not accepts(binomial_tail(others, people, 1.05 / hashing._hash_size))
 
 
 def test_shares_are_unbiased_with_the_stated_variance() -> None:
@@ -126,7 +126,7 @@ def test_shares_are_unbiased_with_the_stated_variance() -> None:
     people[:4] = 10_000
     tally = simulate(hashing, people, rng=1)
     estimate = LeastSquares(simplex=False).decode(hashing.channel, tally)
-    size = hashing.values_of_a_hash
+    size = hashing._hash_size
     gain = math.expm1(1)
     variance = (gain + size) ** 2 / (gain**2 * (size - 1)) / people.sum()
     errors = estimate.mass - people / people.sum()
@@ -140,15 +140,15 @@ def test_scalar_and_bulk_paths_have_one_law() -> None:
     reports = b"".join(hashing.from_words(5, words) for _ in range(20_000))
     data = np.frombuffer(reports, dtype=np.uint8).reshape(-1, hashing.report_width)
     counts = hashing.tally(Reports(data.copy(), hashing.fingerprint)).blocks[0]
-    inside, _ = hashing.probabilities
+    inside, _ = hashing._probabilities
     assert accepts(binomial_tail(counts[[5]], 20_000, inside))
-    assert accepts(binomial_tail(np.delete(counts, 5), 20_000, 1 / hashing.values_of_a_hash))
+    assert accepts(binomial_tail(np.delete(counts, 5), 20_000, 1 / hashing._hash_size))
 
 
 def test_a_pool_is_a_block_channel() -> None:
     pool = LocalHashing(Categories(30), 1, hashes=8, size=4)
     matrix = dense(pool.channel.blocks[0].operator).reshape(8, 4, 30)
-    inside, outside = pool.probabilities
+    inside, outside = pool._probabilities
     assert set(np.unique(matrix)) == {inside, outside}
     # Each symbol is near one value of each hash.
     assert ((matrix == inside).sum(axis=1) == 1).all()
@@ -168,7 +168,7 @@ def test_support_counts_of_a_pool_keep_the_stated_error() -> None:
     errors = []
     for seed in range(600):
         pool = LocalHashing(Categories(20), 1, hashes=hashes, size=size, seed=seed)
-        inside, _ = pool.probabilities
+        inside, _ = pool._probabilities
         matrix = dense(pool.channel.blocks[0].operator)
         supported = ((matrix == inside) * (matrix @ shares)[:, None]).sum(axis=0)
         own = hashes * inside
@@ -192,7 +192,7 @@ def test_reports_of_another_pool_are_foreign() -> None:
 def test_impossible_reports_are_refused_with_their_position() -> None:
     hashing = LocalHashing(Categories(30), 1)
     data = hashing.randomize([1, 2, 3], rng=seeded(1)).data.copy()
-    data[1, 8] = hashing.values_of_a_hash
+    data[1, 8] = hashing._hash_size
     with pytest.raises(ReportError, match="position 1 ") as caught:
         hashing.tally(Reports(data, hashing.fingerprint))
     assert caught.value.position == 1

@@ -36,4 +36,4 @@ def test_order_does_not_matter() -> None:
     np.testing.assert_array_equal(
         dense(labels.channel.blocks[0].operator), dense(numbers.channel.blocks[0].operator)
     )
-    assert labels.threshold == numbers.threshold and labels.fingerprint != numbers.fingerprint
+    assert labels._threshold == numbers._threshold and labels.fingerprint != numbers.fingerprint

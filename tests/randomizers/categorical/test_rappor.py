@@ -41,7 +41,7 @@ SURVEY = "5" * 64
 def joint_law(randomizer: Rappor, value: int, reports: int) -> dict[tuple[int, ...], Fraction]:
     """Return the law of several reports of one device, by going through everything."""
     size = randomizer.domain.size
-    keep, again = (Fraction(T, WORD) for T in randomizer.thresholds.values())
+    keep, again = (Fraction(T, WORD) for T in randomizer._thresholds.values())
     codes = list(itertools.product((0, 1), repeat=size))
     law: dict[tuple[int, ...], Fraction] = {}
     for permanent in codes:
@@ -89,13 +89,13 @@ def test_promises_grow_to_the_lifetime_and_no_further(epsilon: Any, lifetime: An
 def test_a_permanent_threshold_past_its_limit_breaks_the_lifetime() -> None:
     randomizer = Rappor(Categories(3), 1)
     keep, again = randomizer._thresholds
-    randomizer.__dict__["_thresholds"] = (keep + 1, again)
+    randomizer.__dict__["_keep_and_repeat"] = (keep + 1, again)
     assert not randomizer.certificate_of().holds
 
 
 def test_one_report_has_the_law_of_unary_encoding() -> None:
     randomizer, plain = Rappor(Categories(5), 1), UnaryEncoding(Categories(5), 1)
-    assert float(randomizer.kept) == pytest.approx(plain.thresholds["own"] / WORD, rel=1e-15)
+    assert float(randomizer._bit_kept) == pytest.approx(plain._thresholds["own"] / WORD, rel=1e-15)
     data = randomizer.randomize([2] * 100_000, rng=seeded(1))
     shares = LeastSquares(simplex=False).decode(randomizer.channel, randomizer.tally(data)).mass
     np.testing.assert_allclose(shares, [0, 0, 1, 0, 0], atol=0.05)
@@ -117,7 +117,7 @@ def test_all_reports_of_a_device_show_one_permanent_round() -> None:
     # With 200 bits some were flipped in the permanent round, but for one device in 10^17.
     randomizer, device = Rappor(Categories(200), 2, lifetime=3), Memory()
     sent = bits([randomizer.report(4, device, survey=SURVEY) for _ in range(100)], 200)
-    again = randomizer.thresholds["instantaneous"] / WORD
+    again = randomizer._thresholds["instantaneous"] / WORD
     permanent = np.array(permanent_bits(randomizer, device, 4))
     assert accepts(binomial_tail((sent == permanent).sum(axis=0), 100, again))
     # As if it were drawn anew each time: what devices without a memory would send.
@@ -127,7 +127,7 @@ def test_all_reports_of_a_device_show_one_permanent_round() -> None:
 
 def test_permanent_rounds_have_their_law_over_devices() -> None:
     randomizer = Rappor(Categories(3), 1)
-    keep = randomizer.thresholds["permanent"] / WORD
+    keep = randomizer._thresholds["permanent"] / WORD
     found = np.zeros(8, dtype=np.int64)
     for _ in range(4000):
         one = permanent_bits(randomizer, Memory(), 1)
@@ -158,7 +158,7 @@ def test_rounds_of_other_values_surveys_and_devices_are_others() -> None:
 def test_a_change_of_value_is_not_covered_by_the_lifetime() -> None:
     """Why the promise is stated for a value that stays: a change shows in the permanent rounds."""
     randomizer = Rappor(Categories(20), 1)
-    keep = Fraction(randomizer.thresholds["permanent"], WORD)
+    keep = Fraction(randomizer._thresholds["permanent"], WORD)
     # Seen through enough reports, both rounds are known. A value that stays gives the same one
     # twice; one that changed gives it by chance, at best when each bit is the likelier one.
     staying_over_changing = 1 / keep**20

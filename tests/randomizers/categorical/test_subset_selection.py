@@ -46,13 +46,13 @@ def _sets_of(randomizer: SubsetSelection, value: int, people: int) -> np.ndarray
     """Return how often each set of the right size was sent, in lexicographic order."""
     reports = randomizer.randomize(np.full(people, value), rng=seeded(5)).data
     codes = np.bincount(reports[:, 0].astype(int), minlength=256)
-    sets = combinations(range(randomizer.domain.size), randomizer.members)
+    sets = combinations(range(randomizer.domain.size), randomizer._members)
     return np.array([codes[sum(1 << member for member in members)] for members in sets])
 
 
 def _law_of(randomizer: SubsetSelection, value: int) -> np.ndarray:
-    symbols, members = randomizer.domain.size, randomizer.members
-    own = randomizer.threshold / 2**64
+    symbols, members = randomizer.domain.size, randomizer._members
+    own = randomizer._threshold / 2**64
     inside = own / math.comb(symbols - 1, members - 1)
     outside = (1 - own) / math.comb(symbols - 1, members)
     sets = combinations(range(symbols), members)

@@ -24,7 +24,7 @@ both = pytest.mark.parametrize("protocol", [UnaryEncoding, OptimizedUnaryEncodin
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_symmetric_threshold_is_the_largest(epsilon: str) -> None:
     randomizer = UnaryEncoding(Categories(3), epsilon)
-    own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
+    own, other = randomizer._thresholds["own"], randomizer._thresholds["other"]
     assert own + other == WORD
     bound = exponential_bounds(Fraction(epsilon))[0]
     assert Fraction(own, other) ** 2 <= bound < Fraction(own + 1, other - 1) ** 2
@@ -38,7 +38,7 @@ def test_symmetric_threshold_is_the_largest(epsilon: str) -> None:
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_optimized_threshold_is_the_smallest(epsilon: str) -> None:
     randomizer = OptimizedUnaryEncoding(Categories(3), epsilon)
-    own, other = randomizer.thresholds["own"], randomizer.thresholds["other"]
+    own, other = randomizer._thresholds["own"], randomizer._thresholds["other"]
     assert own == WORD // 2
     bound = exponential_bounds(Fraction(epsilon))[0]
     assert Fraction(WORD - other, other) <= bound < Fraction(WORD - other + 1, other - 1)
@@ -70,7 +70,7 @@ def test_marginals_and_independence_of_pairs_of_bits(
     reports = randomizer.randomize(np.full(people, value), rng=seeded(size))
     table = np.unpackbits(reports.data, axis=1, bitorder="little")[:, :size].astype(np.float32)
     together = np.rint(table.T @ table).astype(np.int64)
-    own, other = (threshold / WORD for threshold in randomizer.thresholds.values())
+    own, other = (threshold / WORD for threshold in randomizer._thresholds.values())
     law = np.full(size, other)
     law[value] = own
     assert accepts(binomial_tail(np.diag(together), people, law)), "one bit"
@@ -90,7 +90,7 @@ def test_the_number_of_set_bits_is_binomial(protocol: type[UnaryEncoding]) -> No
     randomizer = protocol(Categories(size), 1)
     reports = randomizer.randomize(np.arange(people) % size, rng=seeded(5))
     ones = np.unpackbits(reports.data, axis=1).sum(axis=1, dtype=np.int64)
-    own, other = (threshold / WORD for threshold in randomizer.thresholds.values())
+    own, other = (threshold / WORD for threshold in randomizer._thresholds.values())
     mean = own + (size - 1) * other
     variance = own * (1 - own) + (size - 1) * other * (1 - other)
     assert abs(ones.mean() - mean) < 7.1 * math.sqrt(variance / people)
@@ -118,7 +118,7 @@ def test_bits_stand_where_the_format_says(protocol: type[UnaryEncoding], size: i
 @both
 def test_each_word_is_compared_with_its_own_threshold(protocol: type[UnaryEncoding]) -> None:
     randomizer = protocol(Categories(3), 1)
-    own, other = randomizer.thresholds.values()
+    own, other = randomizer._thresholds.values()
     below = randomizer.from_words(1, iter([other - 1, own - 1, other - 1]))
     at = randomizer.from_words(1, iter([other, own, other]))
     assert (below[0], at[0]) == (0b111, 0)
@@ -143,13 +143,13 @@ def test_many_rows_and_wide_rows(protocol: type[UnaryEncoding]) -> None:
     values = np.random.default_rng(1).integers(1000, size=70_000)
     reports = tall.randomize(values, rng=seeded(7))
     own = reports.data[np.arange(values.size), values >> 3] >> (values & 7).astype(np.uint8) & 1
-    share = tall.thresholds["own"] / WORD
+    share = tall._thresholds["own"] / WORD
     assert accepts(binomial_tail(np.array(own.sum()), values.size, share))
     assert tall.tally(reports).blocks[0].sum() == np.unpackbits(reports.data, axis=1).sum()
     wide = protocol(Categories(2**24), 24)
     report = wide.randomize(np.array([2**24 - 1]), rng=seeded(8))
     assert report.data.shape == (1, 2**21)
-    assert np.unpackbits(report.data).sum() < 20 + 3 * wide.thresholds["other"] * 2**24 / WORD
+    assert np.unpackbits(report.data).sum() < 20 + 3 * wide._thresholds["other"] * 2**24 / WORD
 
 
 @both
@@ -163,7 +163,7 @@ def test_an_epsilon_too_small_for_thresholds() -> None:
     """Of 2^64 words 1e-12 still moves millions; the check is for what could not be expressed."""
     for protocol in (UnaryEncoding, OptimizedUnaryEncoding):
         randomizer = protocol(Categories(2), "1e-12")
-        assert randomizer.thresholds["own"] > randomizer.thresholds["other"]
+        assert randomizer._thresholds["own"] > randomizer._thresholds["other"]
         with pytest.raises(PrivacyError):
             protocol(Categories(2), "1e-13")
 

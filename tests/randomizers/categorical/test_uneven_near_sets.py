@@ -91,7 +91,7 @@ def test_with_one_size_all_forms_are_the_two_level_design() -> None:
         published([1], 9, scaled_odds([1], 9, BOUND)),
     ):
         # A root is taken from below, which may cost one unit.
-        assert 0 <= response.threshold - thresholds[1] <= 1
+        assert 0 <= response._threshold - thresholds[1] <= 1
 
 
 @pytest.mark.parametrize("sizes", [[3, 5], [1, 8], [0, 4], [2, 9], [210, 297]])

@@ -11,7 +11,7 @@ from tests.contracts.randomizer_rows import CODES, GROUPS, RandomizerRow, loosen
 
 
 def _wrong_signed_sets(randomizer: Any) -> list[bytes]:
-    coordinates, members = randomizer.coordinates, randomizer.members
+    coordinates, members = randomizer._coordinates, randomizer._members
     plane = (coordinates + 7) // 8
     spare = [1 << bit for bit in range(coordinates, 8 * plane)]
     if members == coordinates:
@@ -27,12 +27,12 @@ def _wrong_signed_sets(randomizer: Any) -> list[bytes]:
 
 
 def _signed(randomizer: Any, report: bytes) -> tuple[int, list[int]]:
-    plane = (randomizer.coordinates + 7) // 8
+    plane = (randomizer._coordinates + 7) // 8
     minus = int.from_bytes(report[-plane:], "little")
     present = int.from_bytes(report[:plane], "little")
     if len(report) == plane:
-        present = 2**randomizer.coordinates - 1
-    held = [k for k in range(randomizer.coordinates) if present >> k & 1]
+        present = 2**randomizer._coordinates - 1
+    held = [k for k in range(randomizer._coordinates) if present >> k & 1]
     return 0, [2 * k + (minus >> k & 1) for k in held]
 
 
@@ -51,7 +51,7 @@ ROWS = {
         loosen_near,
         _wrong_signed_sets,
         _signed,
-        near_sets=lambda randomizer: {"size": randomizer.members},
+        near_sets=lambda randomizer: {"size": randomizer._members},
     ),
     "signed-subset-selection, two at a time": RandomizerRow(
         lambda domain, epsilon: SignedSubsetSelection(domain, epsilon, size=2),
@@ -59,6 +59,6 @@ ROWS = {
         loosen_near,
         _wrong_signed_sets,
         _signed,
-        near_sets=lambda randomizer: {"size": randomizer.members},
+        near_sets=lambda randomizer: {"size": randomizer._members},
     ),
 }

@@ -24,15 +24,15 @@ def _loosen_peak(wave: Any) -> Any:
 
     Outside points lose as much as the peak gains.
     """
-    table = list(wave.table)
+    table = list(wave._table)
     place = table.index(max(table))
     bound, outside = exponential_bounds(wave.epsilon)[0], WORD - sum(table)
-    table[place] += int((bound * outside / wave.far - table[place]) / (1 + bound / wave.far)) + 1
-    return with_attributes(wave, table=tuple(table))
+    table[place] += int((bound * outside / wave._far - table[place]) / (1 + bound / wave._far)) + 1
+    return with_attributes(wave, _table=tuple(table))
 
 
 def _near_sets(wave: Any) -> dict[str, Any]:
-    return {"width": (wave.half_window + 0.5) / wave.points}
+    return {"width": (wave._half_window + 0.5) / wave._points}
 
 
 ROWS = {

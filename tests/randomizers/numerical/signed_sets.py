@@ -22,7 +22,7 @@ def signed(coordinates: int, epsilon: float, size: int | None = None) -> SignedS
 
 def vector(randomizer: SignedSubsetSelection, report: bytes) -> tuple[int, ...]:
     """Read a report by hand: -1, 0 or +1 for each coordinate."""
-    d = randomizer.coordinates
+    d = randomizer._coordinates
     plane = (d + 7) // 8
     minus = [report[len(report) - plane + k // 8] >> k % 8 & 1 for k in range(d)]
     present = [1] * d if len(report) == plane else [report[k // 8] >> k % 8 & 1 for k in range(d)]
@@ -50,7 +50,7 @@ SMALL = [(d, m) for d in (1, 2, 3, 4) for m in range(1, d + 1)]
 def sent(randomizer: SignedSubsetSelection, values: np.ndarray, seed: int) -> NDArray[np.int8]:
     """Randomize values and read the reports in bulk: int8 [n, d], -1, 0 or +1."""
     data = randomizer.randomize(values, rng=seeded(seed)).data
-    d, plane = randomizer.coordinates, (randomizer.coordinates + 7) // 8
+    d, plane = randomizer._coordinates, (randomizer._coordinates + 7) // 8
     minus = np.unpackbits(data[:, -plane:], axis=1, bitorder="little")[:, :d].view(np.int8)
     if data.shape[1] == plane:
         return 1 - 2 * minus

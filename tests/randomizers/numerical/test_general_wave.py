@@ -61,8 +61,8 @@ each = pytest.mark.parametrize("name", list(WAVES))
 
 def _laws(wave: GeneralWave) -> list[list[Fraction]]:
     """Return the exact probabilities [points][outputs]."""
-    codes = [code.to_bytes(wave.report_width, "little") for code in range(wave.outputs)]
-    laws = [exact_law(wave, point) for point in range(wave.points)]
+    codes = [code.to_bytes(wave.report_width, "little") for code in range(wave._outputs)]
+    laws = [exact_law(wave, point) for point in range(wave._points)]
     assert all(law.keys() == set(codes) for law in laws)
     return [[law[code] for code in codes] for law in laws]
 
@@ -100,14 +100,14 @@ def test_every_shape_is_certified_at_every_epsilon(
             wave = GeneralWave(domain, epsilon, ratio=ratio, width=width)
             certificate = wave.certificate()
             assert certificate.holds and 0 <= certificate.loss < 1e-6
-            assert min(wave.table) > 0 and sum(wave.table) < WORD
+            assert min(wave._table) > 0 and sum(wave._table) < WORD
 
 
 @pytest.mark.parametrize("ratio", RATIOS)
 @pytest.mark.parametrize("bins", [3, 4, 6, 7])
 def test_the_widest_window_of_a_small_circle_leaves_a_point_out(bins: int, ratio: float) -> None:
     wave = GeneralWave(Interval(0, 24, bins=bins, circular=True), 1, ratio=ratio, width=0.5)
-    assert 2 * wave.half_window + 1 < bins
+    assert 2 * wave._half_window + 1 < bins
     laws = _laws(wave)
     assert wave.certificate().ratio == _worst(laws) <= exponential_bounds(wave.epsilon)[0]
     for place, law in enumerate(laws):
@@ -118,22 +118,22 @@ def test_the_widest_window_of_a_small_circle_leaves_a_point_out(bins: int, ratio
 @pytest.mark.parametrize("name", [name for name in WAVES if name != "wide triangle"])
 def test_an_entry_above_its_limit_fails(name: str) -> None:
     wave = WAVES[name]
-    table = list(wave.table)
+    table = list(wave._table)
     place = table.index(max(table))
     # The least number more with which the peak is above the bound times an outside point, which
     # loses as much.
     bound, outside = exponential_bounds(wave.epsilon)[0], WORD - sum(table)
-    table[place] += int((bound * outside / wave.far - table[place]) / (1 + bound / wave.far)) + 1
+    table[place] += int((bound * outside / wave._far - table[place]) / (1 + bound / wave._far)) + 1
     loose = replace(wave)
-    loose.__dict__["table"] = tuple(table)
+    loose.__dict__["_table"] = tuple(table)
     assert _worst(_laws(loose)) > bound
     assert loose.certificate().ratio == _worst(_laws(loose)) and not loose.certificate().holds
     with pytest.raises(PrivacyError, match="must not be used"):
         loose.certificate().check()
     assert loose.fingerprint != wave.fingerprint
     # A point outside the window that is too rare breaks the promise, too.
-    table = [entry + (WORD - sum(wave.table)) // (2 * len(wave.table)) for entry in wave.table]
-    loose.__dict__["table"] = tuple(table)
+    table = [entry + (WORD - sum(wave._table)) // (2 * len(wave._table)) for entry in wave._table]
+    loose.__dict__["_table"] = tuple(table)
     assert not loose.certificate().holds
 
 
@@ -142,11 +142,11 @@ def test_plainly_rounded_tables_would_break_the_promise() -> None:
     wave = GeneralWave(LINE, 2, shape=(1, 0, 0.5))
     bound = exponential_bounds(wave.epsilon)[0]
     weights = [bound, Fraction(1), 1 + (bound - 1) / 2]
-    total = wave.far + sum(weights)
+    total = wave._far + sum(weights)
     plain = [int(WORD * weight / total) for weight in weights]
     assert Fraction(max(plain), min(plain)) > bound
-    assert Fraction(max(wave.table), min(wave.table)) <= bound
-    assert max(abs(a - b) for a, b in zip(plain, wave.table, strict=True)) < 10
+    assert Fraction(max(wave._table), min(wave._table)) <= bound
+    assert max(abs(a - b) for a, b in zip(plain, wave._table, strict=True)) < 10
 
 
 # The shape.
@@ -173,7 +173,7 @@ def test_a_fine_grid_has_the_q_of_the_continuous_wave(ratio: float) -> None:
     for epsilon, b in ((1, 0.2561), (4, 0.0304), (0.5, 0.3582)):
         q = 1 / (1 + 2 * b + (np.exp(epsilon) - 1) * b * (1 + ratio))
         wave = GeneralWave(Interval(0, 1, bins=8192), epsilon, ratio=ratio, width=b)
-        inside, outside = wave.probabilities
+        inside, outside = wave._probabilities
         assert outside * 8192 == pytest.approx(q, rel=2e-3)
         assert inside.max() == pytest.approx(np.exp(epsilon) * outside, rel=1e-9)
         # What lies in the window, and what lies outside: length 1 of density q.
@@ -185,15 +185,15 @@ def test_a_fine_grid_has_the_q_of_the_continuous_wave(ratio: float) -> None:
 
 def test_heights_are_those_of_the_trapezoid() -> None:
     wave = GeneralWave(Interval(0, 1, bins=10), 1, ratio=0.5, width=0.35)
-    inside, outside = wave.probabilities
+    inside, outside = wave._probabilities
     heights = (inside / outside - 1) / (np.e - 1)
     # Bottom half-width 3.5 cells, top 1.75: (3.5 - |o|) / 1.75.
     np.testing.assert_allclose(heights, np.array([0.5, 1.5, 1.75, 1.75, 1.75, 1.5, 0.5]) / 1.75)
     triangle = GeneralWave(Interval(0, 1, bins=10), 1, ratio=0, width=0.25)
-    inside, outside = triangle.probabilities
+    inside, outside = triangle._probabilities
     np.testing.assert_allclose((inside / outside - 1) / (np.e - 1), [0.2, 0.6, 1, 0.6, 0.2])
     free = GeneralWave(LINE, 1, shape=(0.25, 1, 0.5, 0, 0.125))
-    inside, outside = free.probabilities
+    inside, outside = free._probabilities
     np.testing.assert_allclose((inside / outside - 1) / (np.e - 1), free.shape, atol=1e-12)
 
 
@@ -205,15 +205,15 @@ def test_separation_is_that_of_the_paper_and_largest_for_the_square() -> None:
         q = 1 / (1 + 2 * 0.2561 + (np.e - 1) * 0.2561 * (1 + ratio))
         assert 1 - (2 * 0.2561 + 1) * q == pytest.approx(expected, abs=5e-5)
         fine = GeneralWave(Interval(0, 1, bins=16384), 1, ratio=ratio, width=0.2561)
-        assert fine.separation == pytest.approx(expected, abs=1e-4)
+        assert fine._separation == pytest.approx(expected, abs=1e-4)
         # It is what it says: the distance of two reports' laws, per distance of the values.
         wave = GeneralWave(Interval(0, 1, bins=512), 1, ratio=ratio, width=0.2561)
         matrix = dense(wave.channel.blocks[0].operator)
-        place = points[: wave.outputs]
+        place = points[: wave._outputs]
         for first, second in ((0, 1), (100, 411), (0, 511)):
             laws = [Cumulative(place, place, np.maximum(matrix[:, i], 0)) for i in (first, second)]
             distance = wasserstein(laws[0], laws[1])
-            assert distance == pytest.approx(wave.separation * (second - first), rel=1e-9)
+            assert distance == pytest.approx(wave._separation * (second - first), rel=1e-9)
     assert list(printed.values()) == sorted(printed.values(), reverse=True)
 
 
@@ -224,7 +224,7 @@ def test_a_random_shape_separates_less_than_the_square() -> None:
         heights = rng.random(51)
         heights[rng.integers(51)] = 1.0
         wave = GeneralWave(Interval(0, 1, bins=100), 1, shape=tuple(heights.tolist()))
-        assert wave.certificate().holds and wave.separation < square.separation
+        assert wave.certificate().holds and wave._separation < square._separation
 
 
 # Reports.
@@ -235,7 +235,7 @@ def test_reports_have_the_exact_law(name: str) -> None:
     wave = WAVES[name]
     laws = np.array(_laws(wave), dtype=float)
     domain = wave.domain
-    for point in range(wave.points):
+    for point in range(wave._points):
         value = (domain.left[point] + domain.right[point]) / 2
         reports = wave.randomize(np.full(REPORTS_PER_VALUE, value), rng=seeded(point))
         counts = wave.tally(reports).blocks[0]
@@ -256,7 +256,7 @@ def test_scalar_path_on_real_words_has_the_same_law() -> None:
     wave = WAVES["lopsided"]
     words = iterate(seeded(3))
     codes = [int.from_bytes(wave.from_words(3, words), "little") for _ in range(20_000)]
-    counts = np.bincount(codes, minlength=wave.outputs)
+    counts = np.bincount(codes, minlength=wave._outputs)
     assert accepts(multinomial_tail(counts, np.array(_laws(wave)[3], dtype=float)))
     with pytest.raises(DomainError, match=r"in 0\.\.6"):
         wave.from_words(7, words)
@@ -265,7 +265,7 @@ def test_scalar_path_on_real_words_has_the_same_law() -> None:
 @each
 def test_simulation_has_the_joint_law_of_people(name: str) -> None:
     wave = WAVES[name]
-    people = np.random.default_rng(0).multinomial(PEOPLE, np.ones(wave.points) / wave.points)
+    people = np.random.default_rng(0).multinomial(PEOPLE, np.ones(wave._points) / wave._points)
     people[0] += people[2]
     people[2] = 0
     laws = np.array(_laws(wave), dtype=float)
@@ -294,9 +294,9 @@ def test_few_and_many_people_at_an_input_are_simulated_alike() -> None:
     """Both branches of the sampler, against each other's law on one wave."""
     wave = GeneralWave(Interval(0, 1, bins=30), 2, ratio=0.3, width=0.3)
     laws = dense(wave.channel.blocks[0].operator).T
-    for people in (np.full(30, wave.window - 5), np.full(30, 10 * wave.window)):
+    for people in (np.full(30, wave._window - 5), np.full(30, 10 * wave._window)):
         rng = np.random.default_rng(2)
-        total = np.zeros(wave.outputs, dtype=np.int64)
+        total = np.zeros(wave._outputs, dtype=np.int64)
         for _ in range(REPEATS):
             total += simulate(wave, people, rng=rng).blocks[0]
         mean = people @ laws
@@ -317,7 +317,7 @@ def test_impossible_and_foreign_reports_are_refused(name: str) -> None:
     wave = WAVES[name]
     good = wave.randomize(wave.domain.left[np.zeros(20, dtype=int)], rng=seeded(1))
     data = good.data.copy()
-    data[13] = wave.outputs
+    data[13] = wave._outputs
     with pytest.raises(ReportError, match="position 13 is not") as caught:
         wave.tally(Reports(data, wave.fingerprint))
     assert caught.value.position == 13
@@ -336,11 +336,11 @@ def test_documents_and_pickles(name: str) -> None:
     document = parse(canonical(wave.to_document()), name="a randomizer")
     again = build(document, {"general-wave": GeneralWave}, name="the randomizer")
     assert again == wave and again.fingerprint == wave.fingerprint and hash(again) == hash(wave)
-    simulate(wave, np.full(wave.points, 5), rng=1)
+    simulate(wave, np.full(wave._points, 5), rng=1)
     assert pickle.loads(pickle.dumps(wave)) == wave
-    published = wave.derived["thresholds"]
-    assert [int(limit, 16) for limit in published.values()] == list(wave.limits)
-    assert wave.derived["report_width"] == wave.report_width == 1
+    published = wave._derived["thresholds"]
+    assert [int(limit, 16) for limit in published.values()] == list(wave._limits)
+    assert wave._derived["report_width"] == wave.report_width == 1
 
 
 # Decoding.
@@ -409,4 +409,4 @@ def test_illegal_domains_are_refused() -> None:
 
 def test_the_smallest_epsilon_still_says_something_on_the_largest_domain() -> None:
     wave = GeneralWave(Integers(0, 2**24 - 1), "1e-12", ratio=0.5, width=0.0019)
-    assert max(wave.table) * wave.far > WORD - sum(wave.table)
+    assert max(wave._table) * wave._far > WORD - sum(wave._table)

@@ -53,11 +53,11 @@ def sign(row: int, cell: int) -> int:
 @pytest.mark.parametrize("cells", [2, 3, 6, 8])
 def test_exact_law_of_a_level(cells: int) -> None:
     randomizer = SignedHadamard(Categories(cells), 1)
-    rows = randomizer.outputs // 2
+    rows = randomizer._outputs // 2
     assert rows == {2: 1, 3: 2, 6: 4, 8: 4}[cells]
     place = [cell * 2 * rows // cells for cell in range(cells)]
-    near = Fraction(randomizer.threshold, WORD * rows)
-    far = Fraction(WORD - randomizer.threshold, WORD * rows)
+    near = Fraction(randomizer._threshold, WORD * rows)
+    far = Fraction(WORD - randomizer._threshold, WORD * rows)
     laws = [exact_law(randomizer, cell) for cell in range(cells)]
     for law, cell in zip(laws, place, strict=True):
         for row, bit in itertools.product(range(rows), (0, 1)):
@@ -73,7 +73,7 @@ def test_exact_law_of_a_level(cells: int) -> None:
 def test_certificate_fails_one_unit_past_the_threshold() -> None:
     randomizer = SignedHadamard(Categories(8), 1)
     assert randomizer.certificate().holds
-    randomizer.__dict__["threshold"] = randomizer.threshold + 1
+    randomizer.__dict__["_threshold"] = randomizer._threshold + 1
     assert not randomizer.certificate().holds
 
 

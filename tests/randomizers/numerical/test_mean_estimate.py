@@ -55,8 +55,8 @@ epsilons = pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2, 4, 8, 24])
 def _stands_for(randomizer: Any) -> np.ndarray:
     """Return what each output contributes to the mean: two reports of it alone."""
     values = []
-    for output in range(randomizer.outputs):
-        counts = np.zeros(randomizer.outputs, dtype=np.int64)
+    for output in range(randomizer._outputs):
+        counts = np.zeros(randomizer._outputs, dtype=np.int64)
         counts[output] = 2
         estimate = randomizer.mean(CountTally([counts], [2], randomizer.fingerprint))
         assert estimate.deviation == 0
@@ -91,7 +91,7 @@ def test_ratio_by_enumeration_is_the_certificates(kind: Any, epsilon: float) -> 
         table = np.array(
             [
                 [float(law.get(code.to_bytes(1, "little"), 0)) for law in laws]
-                for code in range(randomizer.outputs)
+                for code in range(randomizer._outputs)
             ]
         )
         np.testing.assert_allclose(dense(randomizer.channel.blocks[0].operator), table, atol=1e-15)
@@ -101,7 +101,7 @@ def test_ratio_by_enumeration_is_the_certificates(kind: Any, epsilon: float) -> 
 def test_a_threshold_one_higher_fails(kind: Any) -> None:
     for epsilon in (0.1, 1, 4):
         loose = kind(ELEVEN, epsilon)
-        loose.__dict__["threshold"] = kind(ELEVEN, epsilon).threshold + 1
+        loose.__dict__["_threshold"] = kind(ELEVEN, epsilon)._threshold + 1
         laws = [exact_law(loose, point) for point in range(11)]
         assert exact_ratio(laws) > exponential_bounds(loose.epsilon)[0]
         assert not loose.certificate().holds
@@ -112,14 +112,14 @@ def test_a_threshold_one_higher_fails(kind: Any) -> None:
 def test_thresholds_of_stochastic_rounding_rise_evenly() -> None:
     rounding = StochasticRounding(ELEVEN, 1)
     rows = [rounding.upper(point) for point in range(11)]
-    assert rows[0] == WORD - rounding.threshold and rows[-1] == rounding.threshold
+    assert rows[0] == WORD - rounding._threshold and rows[-1] == rounding._threshold
     assert (
         max(np.diff([Fraction(row) for row in rows]))
         - min(np.diff([Fraction(row) for row in rows]))
         <= 1
     )
-    published = {name: int(text, 16) for name, text in rounding.derived["thresholds"].items()}
-    assert published == rounding.thresholds
+    published = {name: int(text, 16) for name, text in rounding._derived["thresholds"].items()}
+    assert published == rounding._thresholds
 
 
 # No bias, and the variances.
@@ -189,7 +189,7 @@ def test_the_continuous_rescaling_is_biased_on_a_grid() -> None:
     matrix = dense(randomizer.channel.blocks[0].operator)
     c = math.exp(0.5)
     reach = (c + 1) / (c - 1)
-    printed = 5 + 5 * np.linspace(-reach, reach, randomizer.outputs)
+    printed = 5 + 5 * np.linspace(-reach, reach, randomizer._outputs)
     assert np.abs(matrix.T @ printed - np.arange(11)).max() > 0.2
 
 
@@ -197,8 +197,8 @@ def test_the_piecewise_window_is_the_mechanisms() -> None:
     """Width 2 / (c - 1) of a range of 2 (c + 1) / (c - 1), so 1 / (c + 1) of it."""
     randomizer = Piecewise(Integers(0, 10_000), 1)
     c = math.exp(0.5)
-    assert randomizer.near / randomizer.outputs == pytest.approx(1 / (c + 1), rel=1e-3)
-    assert Piecewise(Integers(0, 10), 24).near == 1
+    assert randomizer._near / randomizer._outputs == pytest.approx(1 / (c + 1), rel=1e-3)
+    assert Piecewise(Integers(0, 10), 24)._near == 1
 
 
 @kinds
@@ -227,11 +227,11 @@ def test_reports_have_the_exact_law_and_another_epsilon_is_told_apart(kind: Any)
         reports = randomizer.randomize(np.full(REPORTS_PER_VALUE, point), rng=seeded(point))
         counts = randomizer.tally(reports).blocks[0]
         law = exact_law(randomizer, point)
-        codes = [code.to_bytes(1, "little") for code in range(randomizer.outputs)]
+        codes = [code.to_bytes(1, "little") for code in range(randomizer._outputs)]
         assert accepts(
             multinomial_tail(counts, np.array([float(law.get(code, 0)) for code in codes]))
         )
-    assert other.outputs == randomizer.outputs
+    assert other._outputs == randomizer._outputs
     law = exact_law(other, 10)
     assert not accepts(
         multinomial_tail(counts, np.array([float(law.get(code, 0)) for code in codes]))
@@ -279,7 +279,7 @@ def test_documents_and_pickles(kind: Any) -> None:
     again = build(document, {kind.name: kind}, name="the randomizer")
     assert again == randomizer and again.fingerprint == randomizer.fingerprint
     assert pickle.loads(pickle.dumps(randomizer)) == randomizer  # and its channel was made
-    assert randomizer.derived["report_width"] == randomizer.report_width == 1
+    assert randomizer._derived["report_width"] == randomizer.report_width == 1
     assert randomizer.guarantee == randomizer.channel.guarantee
 
 

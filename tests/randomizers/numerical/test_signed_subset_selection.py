@@ -54,8 +54,8 @@ def test_every_set_has_the_law_of_equation_45(d: int, m: int) -> None:
     randomizer = signed(d, 1, m)
     everything = set(all_vectors(d, m))
     near = math.comb(d - 1, m - 1) * 2 ** (m - 1)
-    inside = Fraction(randomizer.threshold, WORD * near)
-    outside = Fraction(WORD - randomizer.threshold, WORD * (len(everything) - near))
+    inside = Fraction(randomizer._threshold, WORD * near)
+    outside = Fraction(WORD - randomizer._threshold, WORD * (len(everything) - near))
     for value in range(2 * d):
         coordinate, sign = value // 2, 1 - 2 * (value % 2)
         law = vectors_law(randomizer, value)
@@ -74,7 +74,7 @@ def test_worst_ratio_is_exact_and_one_more_unit_breaks_it(d: int, m: int, epsilo
     assert exact_ratio(laws) == certificate.ratio
     assert certificate.holds and certificate.loss < 1e-15
     loose = dataclasses.replace(randomizer)
-    loose.__dict__["threshold"] = randomizer.threshold + 1
+    loose.__dict__["_threshold"] = randomizer._threshold + 1
     assert not loose.certificate().holds
     assert exact_ratio([exact_law(loose, value) for value in range(2 * d)]) > certificate.bound
 
@@ -128,7 +128,7 @@ def test_closed_forms_equal_the_binomials_of_lemmas_2_and_3(epsilon: float) -> N
                 q /= omega
             found = closed_forms(d, m, epsilon)
             assert found == pytest.approx((omega / same, same * odds / omega, q), rel=1e-12)
-            law = signed(d, epsilon, m).law
+            law = signed(d, epsilon, m)._law
             assert (law.own, law.other) == pytest.approx((found.own, found.other), rel=1e-12)
             assert law.opposite == pytest.approx(found.own / odds, rel=1e-12)
 
@@ -140,8 +140,8 @@ def test_closed_forms_at_a_million_coordinates() -> None:
         assert all(map(math.isfinite, form))
         assert form.own * (1 + 1 / E) + 2 * (d - 1) * form.other == pytest.approx(m, rel=1e-12)
     randomizer = signed(d, 1)
-    assert randomizer.members == d and randomizer.certificate().holds
-    law = randomizer.law
+    assert randomizer._members == d and randomizer.certificate().holds
+    law = randomizer._law
     assert law.own + law.opposite <= 1 and law.present == 1
     # The smallest legal epsilon on the most coordinates still tells near from far.
     assert 1 < signed(d, 1e-12, 1).certificate().ratio < 1 + 2e-12
@@ -165,7 +165,7 @@ def test_the_variance_by_two_formulas_and_by_enumeration() -> None:
     q = closed_forms(4, 2, 1).other
     # Equation 117 prints q. The mean is zero, so the second moment is the variance.
     assert float(at_zero) == pytest.approx(2 * q, rel=1e-12)
-    gain = randomizer.law.gain
+    gain = randomizer._law.gain
     about_mean = sum(float(chance) * sum(e * e for e in y) for y, chance in law.items()) - gain**2
     assert about_mean / gain**2 == pytest.approx(summed_variance(4, 2, 1) - 1, rel=1e-12)
 
@@ -269,14 +269,14 @@ def test_one_member_is_randomized_response_on_the_signed_symbols() -> None:
     for d in (1, 2, 5):
         ours = signed(d, 1.5, 1)
         theirs = RandomizedResponse(Categories(2 * d), 1.5)
-        assert ours.threshold == theirs.threshold
+        assert ours._threshold == theirs._threshold
         assert ours.certificate().ratio == theirs.certificate().ratio
         one, two = dense(ours.channel.blocks[0].operator), dense(theirs.channel.blocks[0].operator)
         assert np.allclose(one, two, rtol=1e-14)
         mass = np.random.default_rng(d).dirichlet(np.ones(2 * d))
         multinomial = Multinomial().covariance(theirs.channel.blocks[0].operator, mass)
         assert np.allclose(ours.channel.blocks[0].covariance(mass).dense(), multinomial.dense())
-        rows = list(ours.law.likelihood_rows(PairSymmetric(d, own=1, opposite=0, other=0), 0, 0))
+        rows = list(ours._law.likelihood_rows(PairSymmetric(d, own=1, opposite=0, other=0), 0, 0))
         assert len(rows) == 1
 
 
@@ -341,7 +341,7 @@ def test_wrong_labels_and_arguments_are_refused() -> None:
     with pytest.raises(DomainError, match="symbol"):
         signed(4, 1).from_words(8, iter([0]))
     with pytest.raises(UnsupportedChannelError, match="columns that miss"):
-        signed(4, 1, 2).law.check(PairSymmetric(4, own=0.5, opposite=0.2, other=0.1))
+        signed(4, 1, 2)._law.check(PairSymmetric(4, own=0.5, opposite=0.2, other=0.1))
     with pytest.raises(UnsupportedChannelError, match="up to 4096"):
         big = signed(2**13, 2)
         big.channel.blocks[0].covariance(np.full(2**14, 2.0**-14))

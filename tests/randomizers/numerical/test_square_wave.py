@@ -102,7 +102,7 @@ def literal_law(points: int, half: int, epsilon: float) -> np.ndarray:
 def test_enumerated_law_of_ten_bins(epsilon: float) -> None:
     wave = SquareWave(Interval(0, 1, bins=10), epsilon)
     half = math.floor(mutual_information_width(epsilon) * 10)
-    assert (wave.half_window, wave.near, wave.outputs) == (half, 2 * half + 1, 10 + 2 * half)
+    assert (wave._half_window, wave._near, wave._outputs) == (half, 2 * half + 1, 10 + 2 * half)
     matrix = dense(wave.channel.blocks[0].operator)
     np.testing.assert_allclose(matrix, literal_law(10, half, epsilon), rtol=1e-12)
     ages = SquareWave(Integers(17, 26), epsilon)
@@ -130,7 +130,7 @@ def distance_to_the_continuous_wave(bins: int, epsilon: float) -> float:
     """Return the largest Wasserstein distance of the two laws of a report, over five values."""
     wave = SquareWave(Interval(0, 1, bins=bins), epsilon)
     matrix = dense(wave.channel.blocks[0].operator)
-    places = (np.arange(wave.outputs) - wave.half_window + 0.5) / bins
+    places = (np.arange(wave._outputs) - wave._half_window + 0.5) / bins
     return max(
         wasserstein(
             continuous_law((point + 0.5) / bins, mutual_information_width(epsilon), epsilon),
@@ -164,7 +164,7 @@ def test_randomize_before_or_after_the_bins_tends_to_the_same_channel() -> None:
         grid = bins * times
         wave = SquareWave(Interval(0, 1, bins=bins), epsilon, grid=grid, width=b)
         fine = dense(wave.channel.blocks[0].operator)
-        places = (np.arange(wave.outputs) - wave.half_window + 0.5) / grid
+        places = (np.arange(wave._outputs) - wave._half_window + 0.5) / grid
         cells = np.clip(((places + b) / (1 + 2 * b) * 12).astype(int), 0, 11)
         coarse = np.zeros((12, bins))
         np.add.at(coarse, cells, fine)
@@ -178,14 +178,14 @@ def test_randomize_before_or_after_the_bins_tends_to_the_same_channel() -> None:
 def test_windows_on_a_circle_are_centered_and_can_be_inverted(points: int) -> None:
     for epsilon in (0.5, 2, 5):
         wave = SquareWave(Interval(0, 24, bins=points, circular=True), epsilon)
-        assert wave.outputs == points and math.gcd(wave.near, points) == 1
-        assert wave.half_window <= mutual_information_width(epsilon, circular=True) * points
+        assert wave._outputs == points and math.gcd(wave._near, points) == 1
+        assert wave._half_window <= mutual_information_width(epsilon, circular=True) * points
         matrix = dense(wave.channel.blocks[0].operator)
-        inside, outside = wave.probabilities
+        inside, outside = wave._probabilities
         for value in range(points):
             for report in range(points):
                 distance = min((report - value) % points, (value - report) % points)
-                expected = inside if distance <= wave.half_window else outside
+                expected = inside if distance <= wave._half_window else outside
                 assert matrix[report, value] == pytest.approx(expected, rel=1e-10)
         assert np.linalg.cond(matrix) < 1e4
 
@@ -197,9 +197,9 @@ def test_a_fine_grid_is_decoded_at_any_divisor() -> None:
     wave = SquareWave(Interval(0, 1, bins=12), 2, grid=48, width=0.1)
     values = np.random.default_rng(2).beta(5, 2, size=100_000)
     tally = wave.tally(wave.randomize(values, rng=seeded(2)))
-    fine = dense(wave.channel_at(48).blocks[0].operator)
+    fine = dense(wave._channel_at(48).blocks[0].operator)
     for bins in (2, 3, 4, 6, 8, 12, 16, 24, 48):
-        channel = wave.channel_at(bins)
+        channel = wave._channel_at(bins)
         assert channel.domain.size == bins and channel.fingerprint == wave.fingerprint
         merged = fine.reshape(-1, bins, 48 // bins).mean(axis=2)
         np.testing.assert_allclose(dense(channel.blocks[0].operator), merged, rtol=1e-12)
@@ -207,17 +207,17 @@ def test_a_fine_grid_is_decoded_at_any_divisor() -> None:
         truth = np.histogram(values, bins=bins, range=(0, 1))[0] / values.size
         assert np.abs(np.cumsum(result.mass - truth)).max() < 0.05
     np.testing.assert_array_equal(
-        dense(wave.channel_at(12).blocks[0].operator), dense(wave.channel.blocks[0].operator)
+        dense(wave._channel_at(12).blocks[0].operator), dense(wave.channel.blocks[0].operator)
     )
     people = np.arange(1, 13) * 1000
-    sample = wave.channel_at(12).blocks[0].sample(people, np.random.default_rng(1))
+    sample = wave._channel_at(12).blocks[0].sample(people, np.random.default_rng(1))
     assert sample.sum() == people.sum()
 
 
 def test_values_go_to_the_grid_point_that_holds_them() -> None:
     wave = SquareWave(Interval(0, 1, bins=2, closed="left"), 20, grid=8, width=0.0)
-    assert wave.near == 1 and wave.points == 8
-    assert wave.point_of([0, 0.124, 0.125, 0.5, 0.99, 1.0]).tolist() == [0, 0, 1, 4, 7, 7]
+    assert wave._near == 1 and wave._points == 8
+    assert wave._points_of([0, 0.124, 0.125, 0.5, 0.99, 1.0]).tolist() == [0, 0, 1, 4, 7, 7]
     reports = wave.randomize([0.3, 0.9], rng=seeded(1))
     assert reports.data.ravel().tolist() == [2, 7]
 
@@ -239,13 +239,13 @@ def test_a_report_depends_on_the_grid_point_alone() -> None:
 def test_bins_that_do_not_divide_the_grid(bins: int) -> None:
     wave = SquareWave(Interval(0, 1, bins=12), 2, grid=48)
     with pytest.raises(ArgumentError, match="bins must divide the 48 points"):
-        wave.channel_at(bins)
+        wave._channel_at(bins)
 
 
 def test_domains_that_cannot_be_regrouped() -> None:
     for domain in (Interval(0, 1, bins=4, atoms=(0.1,)), Integers(0, 7)):
         with pytest.raises(ArgumentError, match="of a regular interval"):
-            SquareWave(domain, 1).channel_at(2)
+            SquareWave(domain, 1)._channel_at(2)
 
 
 @pytest.mark.parametrize(
@@ -272,9 +272,9 @@ def test_illegal_width(width: Any) -> None:
 def test_given_widths_and_their_ends() -> None:
     assert SquareWave(Interval(0, 1, bins=10), 1, width=0).near == 1
     widest = SquareWave(Interval(0, 1, bins=10), 1, width=1)
-    assert (widest.near, widest.outputs) == (21, 30) and widest.certificate().holds
+    assert (widest._near, widest._outputs) == (21, 30) and widest.certificate().holds
     around = SquareWave(Interval(0, 1, bins=10, circular=True), 1, width=1)
-    assert around.near == 9 and around.far == 1 and around.certificate().holds
+    assert around._near == 9 and around._far == 1 and around.certificate().holds
     assert SquareWave(Interval(0, 1, bins=10), 1, width=mistaken(np.float32(0.25))).width == 0.25
 
 
@@ -288,7 +288,7 @@ def test_separation_of_two_values() -> None:
     bins, b = 2000, mutual_information_width(1)
     wave = SquareWave(Interval(0, 1, bins=bins), 1)
     matrix = dense(wave.channel.blocks[0].operator)
-    places = np.arange(wave.outputs) / bins
+    places = np.arange(wave._outputs) / bins
     laws = [Cumulative(places, places, matrix[:, point]) for point in (400, 1600)]
     q = 1 / (2 * b * math.e + 1)
     assert wasserstein(*laws) / 0.6 == pytest.approx(1 - (2 * b + 1) * q, abs=1e-3)

@@ -131,7 +131,7 @@ def beta_of(randomizer: Any, epsilon: float) -> float:
     """Return beta of lemmas 2.1 and 4.1: how far a column's ones are from half, or e^-epsilon."""
     density = 0.5 if epsilon <= 1 else float(np.exp(-epsilon))
     ones = randomizer.channel.blocks[0].operator.ones
-    return float(np.abs(ones / (randomizer.outputs * density) - 1).max())
+    return float(np.abs(ones / (randomizer._outputs * density) - 1).max())
 
 
 def cell(

@@ -256,9 +256,9 @@ def _bits(symbols: int, outputs: int) -> dict[str, float]:
     )
     compressed = lw.CompressivePrivatization(domain, EPSILON, outputs=outputs)
     return {
-        "HR": math.log2(hadamard.outputs),
+        "HR": math.log2(hadamard._outputs),
         "log k": math.log2(symbols),
-        "CP": math.log2(compressed.outputs),
+        "CP": math.log2(compressed._outputs),
         "log m": math.log2(outputs),
     }
 

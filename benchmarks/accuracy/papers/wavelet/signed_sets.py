@@ -85,7 +85,7 @@ def _sets(coordinates: int, epsilon: Any, repeats: int, seed: int) -> dict[str, 
     exact = {
         "plain": plain_variance(coordinates, plain, epsilon),
         # Given the people: one less than about the population.
-        "signed": summed_variance(coordinates, signed.members, epsilon) - 1,
+        "signed": summed_variance(coordinates, signed._members, epsilon) - 1,
     }
     people = np.zeros(2 * coordinates, dtype=np.int64)
     people[0] = REPORTS
@@ -101,14 +101,14 @@ def _sets(coordinates: int, epsilon: Any, repeats: int, seed: int) -> dict[str, 
         counts = lw.simulate(signed, people, rng=rng).blocks[0]
         for name, difference in (
             ("plain", shares.mass[::2] - shares.mass[1::2]),
-            ("signed", signed.law.differences(counts, REPORTS)),
+            ("signed", signed._law.differences(counts, REPORTS)),
         ):
             squared = REPORTS * float(((difference - held) ** 2).sum())
             found[name].append(squared / exact[name])
     return {
         "coordinates": coordinates,
         "epsilon": epsilon,
-        "sizes": {"plain": plain, "signed": signed.members},
+        "sizes": {"plain": plain, "signed": signed._members},
         "exact": exact,
         "simulated": kept_figures({"variance": found})["variance"],
     }

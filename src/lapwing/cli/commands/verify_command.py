@@ -20,7 +20,7 @@ from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.privacy.shuffle_amplification import amplified
-from lapwing.protocol.randomizer import hexadecimal
+from lapwing.protocol.randomizer import hexadecimal, thresholds_of
 from lapwing.survey.privacy_statement import Asked, person_ledger, statement_markdown
 from lapwing.survey.privacy_statement import statement as in_words
 from lapwing.survey.survey import Survey
@@ -150,12 +150,12 @@ def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
         },
         "e^epsilon": decimal_text(certificate.bound, digits=_DIGITS),
         "loss": certificate.loss,
-        "thresholds": hexadecimal(randomizer.thresholds),
+        "thresholds": hexadecimal(thresholds_of(randomizer)),
         "bytes_per_report": randomizer.report_width,
     }
     fraction = str(certificate.ratio)
     rows = described(survey)
-    for name, threshold in randomizer.thresholds.items():
+    for name, threshold in thresholds_of(randomizer).items():
         share = percent(float(Fraction(threshold, WORD)))
         rows[f"threshold {name}"] = f"{threshold:#018x} / 2^64, probability {share}"
     if len(fraction) <= _SHORT:

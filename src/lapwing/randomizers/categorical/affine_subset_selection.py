@@ -10,28 +10,30 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     bernoulli,
     scalar_below,
-    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
-from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Counted, check_domain, check_symbol, derived_values
+from lapwing.protocol.randomizer import Randomizer, check_domain, check_symbol
 from lapwing.randomizers.categorical.affine_counts import AffineSets
 from lapwing.randomizers.categorical.subset_selection import optimal_size
-from lapwing.randomizers.code_reports import CodeReports
-from lapwing.randomizers.near_and_far import check_near, near_certificate, near_threshold
+from lapwing.randomizers.two_level import (
+    CodeReports,
+    check_near,
+    near_certificate,
+    near_threshold,
+)
 
 MOST_CELLS = 2**16
 """Most symbols."""
@@ -51,25 +53,23 @@ class AffineReports:
     symbols: int
     family: AffineSets
 
-    @property
+    @cached_property
     def codes(self) -> CodeReports:
         """How a code is packed."""
         return CodeReports(self.family.sets)
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bytes per report."""
         return self.codes.width
 
-    def count(self, reports: Reports, fingerprint: str) -> CountTally:
-        """Return the exact counts of a batch; errors as of `Randomizer.tally`."""
-        codes = self.codes.read(reports, fingerprint)
-        counts = self.family.count(codes)[: self.symbols]
-        return CountTally([counts], [len(reports)], fingerprint)
+    def count(self, data: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return in how many sets each symbol is; ReportError as of `Randomizer.tally`."""
+        return self.family.count(self.codes.read(data))[: self.symbols]
 
 
 @dataclass(frozen=True)
-class AffineSubsetSelection(Counted):
+class AffineSubsetSelection(Randomizer[CountTally]):
     """Send the name of a set of symbols, more likely one that holds the own symbol.
 
     Symbols are elements of the field of q = 2^k, the least that holds them all. The pair (a, b),
@@ -113,12 +113,10 @@ class AffineSubsetSelection(Counted):
     --------
     >>> from lapwing.protocol.domains.categories import Categories
     >>> sets = AffineSubsetSelection(Categories(256), 1)
-    >>> sets.members, sets.report_width, sets.certificate().holds
-    (69, 2, True)
+    >>> sets.report_width, sets.certificate().holds
+    (2, True)
     """
 
-    domain: Domain
-    epsilon: Fraction
     _: KW_ONLY
     size: int | None = None
 
@@ -129,59 +127,61 @@ class AffineSubsetSelection(Counted):
         ) -> None: ...
 
     name: ClassVar[str] = "affine-subset-selection"
+    decoder: ClassVar[str] = "mixture-prior"
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         check_domain(self.domain, "affine subset selection", MOST_CELLS)
         if self.size is not None:
-            check_whole_field(self, "size", low=1, high=self.elements - 1)
+            check_whole_field(self, "size", low=1, high=self._elements - 1)
         check_near(self)
 
-    @property
-    def bits(self) -> int:
+    @cached_property
+    def _bits(self) -> int:
         """k: bits of an element."""
         return (self.domain.size - 1).bit_length()
 
-    @property
-    def elements(self) -> int:
+    @cached_property
+    def _elements(self) -> int:
         """q: elements of the field, of which the first are the symbols."""
-        return 1 << self.bits
+        return 1 << self._bits
 
     @cached_property
-    def members(self) -> int:
+    def _members(self) -> int:
         """Elements in a set."""
-        return optimal_size(self.elements, self.epsilon) if self.size is None else self.size
+        return optimal_size(self._elements, self.epsilon) if self.size is None else self.size
 
     @property
-    def near(self) -> int:
+    def _near(self) -> int:
         """Sets that hold a given symbol, in units of which all others are `far`."""
-        return self.members
-
-    @property
-    def far(self) -> int:
-        """Sets that do not hold it."""
-        return self.elements - self.members
+        return self._members
 
     @cached_property
-    def threshold(self) -> int:
+    def _far(self) -> int:
+        """Sets that do not hold it."""
+        return self._elements - self._members
+
+    @cached_property
+    def _threshold(self) -> int:
         """T: a report is near with probability T / 2^64."""
         return near_threshold(self)
 
-    certificate = near_certificate
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        return near_certificate(self)
 
     @property
-    def thresholds(self) -> dict[str, int]:
-        """The threshold by its name."""
-        return {"own": self.threshold}
+    def _thresholds(self) -> dict[str, int]:
+        return {"own": self._threshold}
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        return derived_values(
-            self, points=self.domain.size, elements=self.elements, members=self.members
-        )
+    def _sizes(self) -> dict[str, Any]:
+        return {
+            "points": self.domain.size,
+            "elements": self._elements,
+            "members": self._members,
+        }
 
     @property
     def total_variation(self) -> Fraction:
@@ -189,50 +189,54 @@ class AffineSubsetSelection(Counted):
 
         It is the difference of the probabilities of a set that holds the one and not the other.
         """
-        own = Fraction(self.threshold, WORD)
-        return (own * self.far - (1 - own) * self.members) / (self.elements - 1)
+        own = Fraction(self._threshold, WORD)
+        return (own * self._far - (1 - own) * self._members) / (self._elements - 1)
 
-    @property
-    def family(self) -> AffineSets:
+    @cached_property
+    def _family(self) -> AffineSets:
         """The sets."""
-        return AffineSets(self.bits, self.members)
+        return AffineSets(self._bits, self._members)
 
-    @property
-    def layout(self) -> AffineReports:
-        """How a report is laid out, checked and counted."""
-        return AffineReports(self.domain.size, self.family)
+    @cached_property
+    def _layout(self) -> AffineReports:
+        return AffineReports(self.domain.size, self._family)
 
     @cached_property
     def channel(self) -> Channel:
         """One block of fixed-size subsets of the field, of which the symbols are counted."""
-        own = float(Fraction(self.threshold, WORD))
-        other = (self.members - own) / (self.elements - 1)
+        own = float(Fraction(self._threshold, WORD))
+        other = (self._members - own) / (self._elements - 1)
         operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
-        law = FixedSizeSubset(symbols=self.elements, members=self.members, own=own, draw=self._draw)
+        law = FixedSizeSubset(
+            symbols=self._elements, members=self._members, own=own, draw=self._draw
+        )
         return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
 
     def _draw(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         # Uniform over all sets with the chance of a far one for each, else over the near ones.
-        far = float(Fraction(WORD - self.threshold, WORD))
-        anywhere = rng.binomial(people, far * self.elements / self.far)
-        counts = self.family.draw(people - anywhere, rng)
-        counts += self.family.draw_anywhere(int(anywhere.sum()), rng)
+        far = float(Fraction(WORD - self._threshold, WORD))
+        anywhere = rng.binomial(people, far * self._elements / self._far)
+        counts = self._family.draw(people - anywhere, rng)
+        counts += self._family.draw_anywhere(int(anywhere.sum()), rng)
         return counts[: self.domain.size]
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value."""
-        source = source_of(rng)
-        sizes = np.array([self.far, self.members], dtype=np.uint64)
-        field, bits = self.family.field, self.bits
+    @cached_property
+    def _bounds(self) -> NDArray[np.uint64]:
+        """Numbers of elements outside and inside of a set."""
+        return np.array([self._far, self._members], dtype=np.uint64)
 
-        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
-            near = bernoulli(source, threshold=self.threshold, count=part.size)
-            place = uniform_below(source, bounds=sizes[near.view(np.uint8)], count=part.size)
-            place += np.where(near, 0, self.members)
-            row = uniform_below(source, bounds=self.elements - 1, count=part.size)
-            return row << bits | (place ^ field.products(row + 1, part))
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        field, bits = self._family.field, self._bits
 
-        return self.layout.codes.make(self.domain.index(values), encode, self.fingerprint)
+        def encode(symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+            near = bernoulli(source, threshold=self._threshold, count=symbols.size)
+            bounds = self._bounds[near.view(np.uint8)]
+            place = uniform_below(source, bounds=bounds, count=symbols.size)
+            place += np.where(near, 0, self._members)
+            row = uniform_below(source, bounds=self._elements - 1, count=symbols.size)
+            return row << bits | (place ^ field.products(row + 1, symbols))
+
+        return self._layout.codes.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -240,8 +244,7 @@ class AffineSubsetSelection(Counted):
         One word decides near (below T) or far. A number y is uniform below `members` if near, or
         `members` and a number below the rest; a is 1 and a number below q - 1. Then
         ``b = y + a x`` in the field, and the report is the code ``(a - 1) q + b``
-        (:func:`lapwing.privacy.sampling.randomness.scalar_below`). This is what test vectors pin
-        and what other languages port.
+        (:func:`lapwing.privacy.sampling.randomness.scalar_below`).
 
         Parameters
         ----------
@@ -251,9 +254,9 @@ class AffineSubsetSelection(Counted):
             Each in 0..2^64-1.
         """
         check_symbol(value, self.domain.size)
-        near = next(words) < self.threshold
-        place = scalar_below(words, self.members if near else self.far)
-        place += 0 if near else self.members
-        row = scalar_below(words, self.elements - 1)
-        b = place ^ self.family.field.product(row + 1, value)
-        return self.layout.codes.one(row << self.bits | b)
+        near = next(words) < self._threshold
+        place = scalar_below(words, self._members if near else self._far)
+        place += 0 if near else self._members
+        row = scalar_below(words, self._elements - 1)
+        b = place ^ self._family.field.product(row + 1, value)
+        return self._layout.codes.report(row << self._bits | b)

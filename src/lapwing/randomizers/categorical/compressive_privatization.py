@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
-from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.random_signs import (
     LARGEST_SEED,
@@ -31,12 +31,11 @@ from lapwing.privacy.exact_numbers import (
     least_epsilon,
 )
 from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, source_of, uniform_below
+from lapwing.privacy.sampling.randomness import RandomSource, scalar_below, uniform_below
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import check_symbol, derived_values, randomizer_document
+from lapwing.protocol.randomizer import check_symbol, randomizer_document
 from lapwing.randomizers.categorical.compressive_matrix import (
     best_weight,
     given_columns,
@@ -128,8 +127,8 @@ class CompressivePrivatization(TwoLevel):
     --------
     >>> from lapwing.protocol.domains.categories import Categories
     >>> compressed = CompressivePrivatization(Categories(10_000), "0.5", outputs=500)
-    >>> compressed.near, compressed.report_width, compressed.certificate().holds
-    (189, 2, True)
+    >>> compressed.report_width, compressed.certificate().holds
+    (2, True)
     >>> CompressivePrivatization(Categories(1000), 1, outputs=100, matrix="rademacher")
     Traceback (most recent call last):
     lapwing.errors.PrivacyError: near sets must be of one size to keep epsilon = 1, these have \
@@ -165,13 +164,14 @@ accept it by name with accept_epsilon="1.308846"
         ) -> None: ...
 
     name: ClassVar[str] = "compressive-privatization"
+    decoder: ClassVar[str] = "sparse-recovery"
 
     def __post_init__(self) -> None:
         """Check everything before a matrix is drawn, then what the matrix promises."""
         require_domain(self.domain)
-        given = exact_epsilon(self.epsilon)
-        object.__setattr__(self, "design_epsilon", given)
-        object.__setattr__(self, "epsilon", given)
+        design = exact_epsilon(self.epsilon)
+        object.__setattr__(self, "design_epsilon", design)
+        object.__setattr__(self, "epsilon", design)
         if self.accept_epsilon is not None:
             object.__setattr__(self, "accept_epsilon", exact_epsilon(self.accept_epsilon))
             object.__setattr__(self, "epsilon", self.accept_epsilon)
@@ -193,9 +193,9 @@ accept it by name with accept_epsilon="1.308846"
             )
         if self.matrix != "balanced":
             self._check_promise()
-        elif not 1 <= self.near < self.outputs:
+        elif not 1 <= self._near < self.outputs:
             raise ArgumentError(
-                f"weight must be in 1..{self.outputs - 1}, the outputs less one, got {self.near}"
+                f"weight must be in 1..{self.outputs - 1}, the outputs less one, got {self._near}"
             )
 
     def _check_numbers(self) -> None:
@@ -256,7 +256,7 @@ accept it by name with accept_epsilon="1.308846"
             )
 
     def _check_promise(self) -> None:
-        least, most = self.balance
+        least, most = self._balance
         if self.accept_epsilon is None and (least == most or self.uneven != "refuse"):
             if all(near <= far for near, far in self._chances.values()):
                 raise PrivacyError(
@@ -265,7 +265,7 @@ accept it by name with accept_epsilon="1.308846"
                 )
             self.certificate().check()
             return
-        true = self.true_epsilon
+        true = self._true_epsilon
         if self.accept_epsilon is None:
             raise PrivacyError(
                 "near sets must be of one size to keep epsilon = "
@@ -283,7 +283,7 @@ accept it by name with accept_epsilon="1.308846"
     # The matrix.
 
     @cached_property
-    def packed(self) -> NDArray[np.uint8]:
+    def _packed(self) -> NDArray[np.uint8]:
         """The near set of every symbol as bits: uint8 [k, ceil(m / 8)]."""
         if isinstance(self.matrix, str):
             return self._drawn(0, self.domain.size)
@@ -293,56 +293,56 @@ accept it by name with accept_epsilon="1.308846"
     def _drawn(self, first: int, columns: int) -> NDArray[np.uint8]:
         ones, threshold = None, 2**31
         if self.matrix == "balanced":
-            ones = self.near
+            ones = self._near
         elif self.matrix == "medium":
-            threshold = self.entry_threshold
+            threshold = self._entry_threshold
         return random_columns(
             self.seed, columns, self.outputs, ones=ones, threshold=threshold, first=first
         )
 
     @property
-    def entry_threshold(self) -> int:
+    def _entry_threshold(self) -> int:
         """Of a "medium" matrix: each entry is one with probability this / 2^32."""
         return int(2**32 / exponential_bounds(self.design_epsilon)[0])
 
     def _columns(self, points: NDArray[np.int64]) -> NDArray[np.uint8]:
         """Return the near sets of some symbols; a device asks for one."""
-        if isinstance(self.matrix, str) and "packed" not in self.__dict__ and points.size <= _FEW:
+        if isinstance(self.matrix, str) and "_packed" not in self.__dict__ and points.size <= _FEW:
             return np.vstack([self._drawn(int(point), 1) for point in points])
-        return self.packed[points]
+        return self._packed[points]
 
-    @property
-    def balance(self) -> tuple[int, int]:
+    @cached_property
+    def _balance(self) -> tuple[int, int]:
         """Outputs in the smallest and in the largest near set."""
         if self.matrix == "balanced":
-            return self.near, self.near
-        sizes = ones_per_column(self.packed)
+            return self._near, self._near
+        sizes = ones_per_column(self._packed)
         return int(sizes.min()), int(sizes.max())
 
     @property
-    def true_epsilon(self) -> Fraction:
+    def _true_epsilon(self) -> Fraction:
         """The least epsilon, in millionths, that the worst ratio is proved to keep."""
         return least_epsilon(self.certificate().ratio)
 
-    def coherence(self) -> float:
+    def _coherence(self) -> float:
         """Return the largest correlation of two near sets, in [0, 1]; O(m k^2).
 
         Near 1 two symbols cannot be told apart, however many people report.
         """
-        return coherence(self.packed, self.outputs)
+        return coherence(self._packed, self.outputs)
 
     # Thresholds, by the size of the near set.
 
-    @property
-    def near(self) -> int:
+    @cached_property
+    def _near(self) -> int:
         """Size of a near set; only where all have one size."""
         if self.matrix == "balanced":
             if self.weight is not None:
                 return self.weight
             return best_weight(self.outputs, self.design_epsilon)
-        least, most = self.balance
+        least, most = self._balance
         if least != most:
-            raise ArgumentError(f"these near sets have {least}..{most} outputs; see `balance`")
+            raise ArgumentError(f"these near sets have {least}..{most} outputs; ")
         return least
 
     @cached_property
@@ -350,8 +350,8 @@ accept it by name with accept_epsilon="1.308846"
         """T for every size of near sets that occurs."""
         bound = exponential_bounds(self.design_epsilon)[0]
         if self.matrix == "balanced":
-            return published([self.near], self.outputs, bound)
-        sizes = ones_per_column(self.packed)
+            return published([self._near], self.outputs, bound)
+        sizes = ones_per_column(self._packed)
         if self.uneven == "banded":
             return banded(sizes, self.outputs, bound)
         if self.uneven == "scaled" and sizes.max() > 0:
@@ -363,24 +363,31 @@ accept it by name with accept_epsilon="1.308846"
         return probabilities(self._by_size, self.outputs)
 
     @property
-    def thresholds(self) -> dict[str, int]:
+    def _thresholds(self) -> dict[str, int]:
         """T for every size of near sets, by the size."""
         return {str(size): threshold for size, threshold in self._by_size.items()}
 
-    @property
-    def threshold(self) -> int:
+    @cached_property
+    def _threshold(self) -> int:
         """T of near sets of one size."""
-        return self._by_size[self.near]
+        return self._by_size[self._near]
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        found = derived_values(self, points=self.points, outputs=self.outputs)
+    def _outputs(self) -> int:
+        return self.outputs
+
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        return {"points": self._points, "outputs": self.outputs}
+
+    @property
+    def _derived(self) -> dict[str, Any]:
+        derived = super()._derived
         if self.matrix == "balanced":
-            found["weight"] = self.near
+            derived["weight"] = self._near
         if self.matrix == "medium":
-            found["entry_threshold"] = self.entry_threshold
-        return found
+            derived["entry_threshold"] = self._entry_threshold
+        return derived
 
     # The promise.
 
@@ -391,33 +398,36 @@ accept it by name with accept_epsilon="1.308846"
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
         if self.matrix == "balanced":
-            near, far = self._chances[self.near]
+            near, far = self._chances[self._near]
             return Certificate(self.epsilon, max(near / far, far / near))
-        return Certificate(self.epsilon, worst_ratio(self.packed, self.outputs, self._by_size))
+        return Certificate(self.epsilon, worst_ratio(self._packed, self.outputs, self._by_size))
 
     # The channel and its law.
 
     @cached_property
-    def _sizes(self) -> NDArray[np.int64]:
-        return ones_per_column(self.packed)
+    def _near_sizes(self) -> NDArray[np.int64]:
+        return ones_per_column(self._packed)
 
     @cached_property
     def channel(self) -> Channel:
         """One multinomial block."""
-        block = Block(self.operator(*self._chances_of_symbols), Multinomial(self._draw))
+        block = Block(self._operator(*self._chances_of_symbols), Multinomial(self._draw))
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
 
-    def operator(self, inside: float | Vector, outside: float | Vector) -> LinearOperator:
+    def _operator(self, inside: float | Vector, outside: float | Vector) -> LinearOperator:
         """Return the matrix that is `inside` on near sets, of every symbol its own, or one."""
-        near, far = (np.full(self.domain.size, part, np.float64) for part in (inside, outside))
-        return SignColumns(self.packed, self.outputs, inside=near, outside=far)
+        near, far = (np.full(self.domain.size, level, np.float64) for level in (inside, outside))
+        return SignColumns(self._packed, self.outputs, inside=near, outside=far)
 
     @property
     def _chances_of_symbols(self) -> tuple[Vector, Vector]:
         """Probability of one near and one far output of every symbol."""
         inside, outside = np.empty(self.domain.size), np.empty(self.domain.size)
         for size, (near, far) in self._chances.items():
-            inside[self._sizes == size], outside[self._sizes == size] = float(near), float(far)
+            inside[self._near_sizes == size], outside[self._near_sizes == size] = (
+                float(near),
+                float(far),
+            )
         return inside, outside
 
     def _draw(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -425,25 +435,27 @@ accept it by name with accept_epsilon="1.308846"
         # number, else uniform over the near set.
         _, outside = self._chances_of_symbols
         anywhere = rng.binomial(people, np.minimum(outside * self.outputs, 1.0))
-        counts = self.spread_near(people - anywhere, rng)
+        counts = self._spread_near(people - anywhere, rng)
         return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
 
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Return counts of outputs when everybody is uniform in the near set of their symbol."""
         counts = np.zeros(self.outputs, dtype=np.int64)
-        for size in np.unique(self._sizes[people > 0]).tolist():
-            (held,) = np.nonzero((people > 0) & (self._sizes == size))
+        for size in np.unique(self._near_sizes[people > 0]).tolist():
+            (symbols,) = np.nonzero((people > 0) & (self._near_sizes == size))
             step = max(1, _AT_ONCE // size)
-            for start in range(0, held.size, step):
-                part = held[start : start + step]
-                _, rows = np.nonzero(unpacked(self.packed[part], self.outputs))
-                drawn = rng.multinomial(people[part], np.full(size, 1 / size))
+            for start in range(0, symbols.size, step):
+                chunk = symbols[start : start + step]
+                _, rows = np.nonzero(unpacked(self._packed[chunk], self.outputs))
+                drawn = rng.multinomial(people[chunk], np.full(size, 1 / size))
                 counts += np.bincount(rows, drawn.ravel(), self.outputs).astype(np.int64)
         return counts
 
     # Reports.
 
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return output `offset`, in increasing order, of a near set or of its complement."""
@@ -454,23 +466,20 @@ accept it by name with accept_epsilon="1.308846"
         codes: NDArray[np.int64] = order[place, start + offset]
         return codes
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value; as :meth:`TwoLevel.randomize`, with a T for each size."""
-        source = source_of(rng)
-        points = self.point_of(values)
-
-        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
-            values_held, place = np.unique(part, return_inverse=True)
-            sizes = ones_per_column(self._columns(values_held))
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        # As of all two-level randomizers, with a T for each size.
+        def encode(some: NDArray[np.int64]) -> NDArray[np.int64]:
+            symbols, place = np.unique(some, return_inverse=True)
+            sizes = ones_per_column(self._columns(symbols))
             limits = [self._by_size[size] for size in sizes.tolist()]
             # T may be 2^64, which 64 bits cannot hold: compare with the last word below it.
             last = np.array([max(limit - 1, 0) for limit in limits], dtype=np.uint64)
             ever = np.array([limit > 0 for limit in limits])
-            near = (source.words(part.size) <= last[place]) & ever[place]
+            near = (source.words(some.size) <= last[place]) & ever[place]
             bounds = np.where(near, sizes[place], self.outputs - sizes[place]).astype(np.uint64)
-            return self.locate(part, near, uniform_below(source, bounds=bounds, count=part.size))
+            return self._locate(some, near, uniform_below(source, bounds=bounds, count=some.size))
 
-        return self.layout.make(points, encode, self.fingerprint)
+        return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -478,9 +487,9 @@ accept it by name with accept_epsilon="1.308846"
         One word decides near (below the T of its size) or far; the next draws the offset. The
         column is computed from the seed and the symbol alone.
         """
-        check_symbol(value, self.points, what="an input")
+        check_symbol(value, self._points, what="an input")
         size = int(ones_per_column(self._columns(np.array([value])))[0])
         near = next(words) < self._by_size[size]
         offset = scalar_below(words, size if near else self.outputs - size)
-        code = self.locate(np.array([value]), np.array([near]), np.array([offset]))
-        return self.layout.one(int(code[0]))
+        code = self._locate(np.array([value]), np.array([near]), np.array([offset]))
+        return self._layout.report(int(code[0]))

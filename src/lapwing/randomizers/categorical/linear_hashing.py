@@ -12,38 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.toeplitz_hash import ToeplitzHash
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
-from lapwing.privacy.guarantee import Guarantee
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     bernoulli,
     scalar_below,
-    source_of,
     uniform_below,
 )
-from lapwing.protocol.channels.channel import Channel, ObservedChannel
+from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import LinearChannel, hashed_channel
 from lapwing.protocol.domains.categories import MAXIMUM_CATEGORIES
-from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.observation import Observation
-from lapwing.protocol.messages.reports import Reports, unpack_codes
-from lapwing.protocol.messages.tally import CountTally, TallyLog
-from lapwing.protocol.randomizer import (
-    channel_of_log,
-    check_batch,
-    check_symbol,
-    derived_values,
-    randomizer_document,
-    randomizer_fingerprint,
-    randomizer_guarantee,
-    refuse_reports,
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.reports import unpack_codes
+from lapwing.protocol.messages.tally import TallyLog
+from lapwing.protocol.randomizer import Randomizer, check_symbol, refuse_reports
+from lapwing.randomizers.two_level import (
+    CodeReports,
+    check_near,
+    near_certificate,
+    near_threshold,
 )
-from lapwing.randomizers.code_reports import CodeReports
-from lapwing.randomizers.near_and_far import check_near, near_certificate, near_threshold
 
 MOST_HASH_BITS = 8
 
@@ -86,7 +78,7 @@ def enough_hash_bits(epsilon: Fraction | float) -> int:
 
 
 @dataclass(frozen=True)
-class LinearHashing:
+class LinearHashing(Randomizer[TallyLog]):
     """Report a public random matrix, and a point near the matrix times the own value.
 
     A value is the binary number of its symbol. A uniformly random binary Toeplitz matrix maps it
@@ -131,12 +123,10 @@ class LinearHashing:
     --------
     >>> from lapwing.protocol.domains.categories import Categories
     >>> hashing = LinearHashing(Categories(2**32), 2)
-    >>> hashing.bits, hashing.near, hashing.report_width, hashing.certificate().holds
-    (3, 1, 5, True)
+    >>> hashing.report_width, hashing.certificate().holds
+    (5, True)
     """
 
-    domain: Domain
-    epsilon: Fraction
     _: KW_ONLY
     hash_bits: int | None = None
 
@@ -147,13 +137,13 @@ class LinearHashing:
         ) -> None: ...
 
     name: ClassVar[str] = "linear-hashing"
-    simulation: ClassVar[Literal["exact", "users"]] = "users"
-    to_document = randomizer_document
+    decoder: ClassVar[str] = "mixture-prior"
+    collects: ClassVar[Literal["counts", "log"]] = "log"
+    _simulation: ClassVar[Literal["exact", "users"]] = "users"
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         if self.domain.ordered:
             raise DomainError(
                 "linear hashing is for labels without an order: sums over neighboring numbers "
@@ -171,51 +161,42 @@ class LinearHashing:
         check_near(self)
 
     @cached_property
-    def bits(self) -> int:
+    def _bits(self) -> int:
         """l: the bits of a hash that were given or chosen."""
         return self.hash_bits or enough_hash_bits(self.epsilon)
 
     @cached_property
-    def hash(self) -> ToeplitzHash:
+    def _hash(self) -> ToeplitzHash:
         """The family of hashes."""
-        return ToeplitzHash((self.domain.size - 1).bit_length(), self.bits)
+        return ToeplitzHash((self.domain.size - 1).bit_length(), self._bits)
 
     @cached_property
-    def near(self) -> int:
+    def _near(self) -> int:
         """Points near a hash, given the matrix."""
-        return least_variance_near(self.bits, self.epsilon)
+        return least_variance_near(self._bits, self.epsilon)
 
     @cached_property
-    def fingerprint(self) -> str:
-        """SHA-256 of its canonical document, with all that derives from it."""
-        return randomizer_fingerprint(self)
-
-    @cached_property
-    def guarantee(self) -> Guarantee:
-        """Pure epsilon, in the local model."""
-        return randomizer_guarantee(self)
-
-    @property
-    def outputs(self) -> int:
+    def _outputs(self) -> int:
         """Points, given the matrix."""
-        return int(2**self.bits)
-
-    @property
-    def far(self) -> int:
-        """Points that are not, given the matrix."""
-        return self.outputs - self.near
+        return int(2**self._bits)
 
     @cached_property
-    def threshold(self) -> int:
+    def _far(self) -> int:
+        """Points that are not, given the matrix."""
+        return self._outputs - self._near
+
+    @cached_property
+    def _threshold(self) -> int:
         """T: a report is near with probability T / 2^64."""
         return near_threshold(self)
 
-    certificate = near_certificate
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        return near_certificate(self)
 
     @property
-    def thresholds(self) -> dict[str, int]:
-        """The threshold by its name."""
-        return {"near": self.threshold}
+    def _thresholds(self) -> dict[str, int]:
+        return {"near": self._threshold}
 
     @property
     def total_variation(self) -> Fraction:
@@ -224,34 +205,31 @@ class LinearHashing:
         Their hashes differ by a uniformly random number, so their near sets share
         ``near^2 / 2^l`` points on average over the matrices.
         """
-        gap = Fraction(self.threshold, WORD * self.near)
-        gap -= Fraction(WORD - self.threshold, WORD * self.far)
-        return gap * self.near * self.far / self.outputs
-
-    @property
-    def report_width(self) -> int:
-        """Bytes per report: the seed of the matrix and the point."""
-        return self.layout.width
-
-    @property
-    def layout(self) -> CodeReports:
-        """How seed and point are packed, as one number."""
-        return CodeReports(1 << (self.hash.seed_bits + self.bits))
-
-    @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        sizes = derived_values(self, points=self.domain.size, near=self.near, outputs=self.outputs)
-        return sizes | {"key_bits": self.hash.key_bits, "hash_bits": self.bits}
+        gap = Fraction(self._threshold, WORD * self._near)
+        gap -= Fraction(WORD - self._threshold, WORD * self._far)
+        return gap * self._near * self._far / self._outputs
 
     @cached_property
-    def linear_channel(self) -> LinearChannel:
+    def _layout(self) -> CodeReports:
+        """How seed and point are packed, as one number."""
+        return CodeReports(1 << (self._hash.seed_bits + self._bits))
+
+    @property
+    def _sizes(self) -> dict[str, Any]:
+        return {"points": self.domain.size, "near": self._near, "outputs": self._outputs}
+
+    @property
+    def _derived(self) -> dict[str, Any]:
+        return super()._derived | {"key_bits": self._hash.key_bits, "hash_bits": self._bits}
+
+    @cached_property
+    def log_channel(self) -> LinearChannel:
         """What a decoder of the log knows."""
         return LinearChannel(
             self.domain,
-            self.hash,
-            self.near,
-            Fraction(self.threshold, WORD),
+            self._hash,
+            self._near,
+            Fraction(self._threshold, WORD),
             self.fingerprint,
             self.guarantee,
         )
@@ -263,38 +241,30 @@ class LinearHashing:
         Raises
         ------
         UnsupportedChannelError
-            Above 2^24 values; decode the log with :attr:`linear_channel`.
+            Above 2^24 values; decode the log with :attr:`log_channel`.
         """
-        known = self.linear_channel
+        log_channel = self.log_channel
         return hashed_channel(
             self.domain,
-            inside=known.inside,
-            outside=known.outside,
+            inside=log_channel.inside,
+            outside=log_channel.outside,
             fingerprint=self.fingerprint,
             guarantee=self.guarantee,
         )
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value; as every randomizer."""
-        return self.randomize_symbols(self.domain.index(values), rng=rng)
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        shift = np.uint64(64 - self._hash.seed_bits)
+        sizes = np.array([self._far, self._near], dtype=np.uint64)
 
-    def randomize_symbols(
-        self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
-    ) -> Reports:
-        """Return one report per symbol of the domain: what a simulation of people needs."""
-        source = source_of(rng)
-        shift = np.uint64(64 - self.hash.seed_bits)
-        sizes = np.array([self.far, self.near], dtype=np.uint64)
+        def encode(symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+            seeds = source.words(symbols.size) >> shift
+            near = bernoulli(source, threshold=self._threshold, count=symbols.size)
+            offset = uniform_below(source, bounds=sizes[near.view(np.uint8)], count=symbols.size)
+            offset += np.where(near, 0, self._near)
+            point = offset.view(np.uint64) ^ self._hash.hashes(seeds, symbols)
+            return ((seeds << np.uint64(self._bits)) | point).view(np.int64)
 
-        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
-            seeds = source.words(part.size) >> shift
-            near = bernoulli(source, threshold=self.threshold, count=part.size)
-            offset = uniform_below(source, bounds=sizes[near.view(np.uint8)], count=part.size)
-            offset += np.where(near, 0, self.near)
-            point = offset.view(np.uint64) ^ self.hash.hashes(seeds, part)
-            return ((seeds << np.uint64(self.bits)) | point).view(np.int64)
-
-        return self.layout.make(symbols, encode, self.fingerprint)
+        return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -311,36 +281,18 @@ class LinearHashing:
             Each in 0..2^64-1.
         """
         check_symbol(value, self.domain.size)
-        near = next(words) < self.threshold
-        offset = scalar_below(words, self.near if near else self.far)
-        offset += 0 if near else self.near
-        seed = scalar_below(words, 2**self.hash.seed_bits)
-        hashed = sum(((seed >> row & value).bit_count() & 1) << row for row in range(self.bits))
-        return self.layout.one(seed << self.bits | (offset ^ hashed))
+        near = next(words) < self._threshold
+        offset = scalar_below(words, self._near if near else self._far)
+        offset += 0 if near else self._near
+        seed = scalar_below(words, 2**self._hash.seed_bits)
+        hashed = sum(((seed >> row & value).bit_count() & 1) << row for row in range(self._bits))
+        return self._layout.report(seed << self._bits | (offset ^ hashed))
 
-    def tally(self, reports: Reports) -> TallyLog:
-        """Return the log of a batch, entirely or not at all."""
-        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
+    def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
         codes = unpack_codes(data).view(np.uint64)
         refuse_reports(
-            codes >> np.uint64(self.hash.seed_bits + self.bits) != 0,
-            f"hold a seed of {self.hash.seed_bits} bits",
-            fails="has a longer one",
+            codes >> np.uint64(self._hash.seed_bits + self._bits) != 0,
+            f"hold a seed of {self._hash.seed_bits} bits",
+            failure="has a longer one",
         )
-        return TallyLog([codes], self.report_width, self.fingerprint)
-
-    def counts(self, log: TallyLog) -> CountTally:
-        """Return how many reports of a log support each value: what any decoder takes.
-
-        Raises
-        ------
-        MismatchError
-            When another randomizer made the log.
-        UnsupportedChannelError
-            Above 2^24 values.
-        """
-        return self.linear_channel.counts(log)
-
-    def channel_for(self, observation: Observation, *, bins: int | None = None) -> ObservedChannel:
-        """Return what a decoder of a log, or of its counts, is given."""
-        return channel_of_log(self, self.linear_channel, observation, bins=bins)
+        return []

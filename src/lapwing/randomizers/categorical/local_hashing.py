@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.multiply_shift import (
     PooledHashes,
@@ -27,17 +26,14 @@ from lapwing.privacy.sampling.randomness import (
     RandomSource,
     bernoulli,
     scalar_below,
-    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.hashed_channel import hashed_channel
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.reports import Reports, pack_codes, unpack_codes
-from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.messages.reports import pack_codes, unpack_codes
 from lapwing.protocol.randomizer import (
     CHUNK,
-    check_batch,
     check_symbol,
     fill_reports,
     refuse_reports,
@@ -113,11 +109,10 @@ class LocalHashing(TwoLevel):
     --------
     >>> from lapwing.protocol.domains.categories import Categories
     >>> hashing = LocalHashing(Categories(1024), 1)
-    >>> hashing.values_of_a_hash, hashing.report_width, hashing.simulation
-    (4, 9, 'users')
-    >>> pool = LocalHashing(Categories(1024), 1, hashes=500)
-    >>> pool.outputs, pool.report_width, pool.simulation
-    (2000, 2, 'exact')
+    >>> hashing.report_width, hashing.certificate().holds
+    (9, True)
+    >>> LocalHashing(Categories(1024), 1, hashes=500).report_width
+    2
     """
 
     _: KW_ONLY
@@ -163,43 +158,47 @@ class LocalHashing(TwoLevel):
             raise ArgumentError("a seed names a pool; give hashes, or leave the seed out")
         super().__post_init__()
 
-    if not TYPE_CHECKING:  # to a protocol, what its other classes have: one for the whole class
+    if not TYPE_CHECKING:  # to a type checker they are class variables, as everywhere else
 
         @property
-        def simulation(self) -> str:
+        def decoder(self) -> str:
+            """Name of the default decoder: the mixture prior cannot read the channel of a pool."""
+            return "mixture-prior" if self.hashes is None else "least-squares"
+
+        @property
+        def _simulation(self) -> str:
             """Exact with a pool; without one everybody is randomized."""
             return "users" if self.hashes is None else "exact"
 
     @cached_property
-    def values_of_a_hash(self) -> int:
+    def _hash_size(self) -> int:
         """g: the size that was given or chosen."""
         return self.size or least_variance_size(self.epsilon)
 
-    @property
-    def near(self) -> int:
+    @cached_property
+    def _near(self) -> int:
         """One value of a hash; of a pool, one of each."""
         return self.hashes or 1
 
-    @property
-    def outputs(self) -> int:
+    @cached_property
+    def _outputs(self) -> int:
         """Values of a hash; of a pool, of each."""
-        return self.near * self.values_of_a_hash
+        return self._near * self._hash_size
 
-    @property
+    @cached_property
     def report_width(self) -> int:
         """Bytes per report."""
-        return super().report_width + (_SEED_BYTES if self.hashes is None else 0)
+        return self._layout.width + (_SEED_BYTES if self.hashes is None else 0)
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
+    def _derived(self) -> dict[str, Any]:
         pool = {} if self.hashes is None else {"hashes": self.hashes, "seed": self.seed}
-        return super().derived | {"hashed_values": self.values_of_a_hash} | pool
+        return super()._derived | {"hashed_values": self._hash_size} | pool
 
     @cached_property
     def _pool(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Factor and shift of every hash of the pool."""
-        numbers = np.arange(self.near, dtype=np.uint64)
+        numbers = np.arange(self._near, dtype=np.uint64)
         return factors_and_shifts((np.uint64(self.seed) << np.uint64(32)) | numbers)
 
     @cached_property
@@ -208,39 +207,41 @@ class LocalHashing(TwoLevel):
 
     # With a pool: a two-level randomizer like any other.
 
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the value of hash `offset` for a symbol, or another value of a hash."""
-        others = self.values_of_a_hash - 1
+        others = self._hash_size - 1
         number = np.where(near, offset, offset // others)
         factors, shifts = self._pool
-        own = hashes(factors[number], shifts[number], keys_of(point), size=self.values_of_a_hash)
+        own = hashes(factors[number], shifts[number], keys_of(point), size=self._hash_size)
         other = offset % others
         other += other >= own
-        code: NDArray[np.int64] = number * self.values_of_a_hash + np.where(near, own, other)
+        code: NDArray[np.int64] = number * self._hash_size + np.where(near, own, other)
         return code
 
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Return counts of outputs when everybody draws a hash and tells its value."""
         factors, shifts = self._pool
-        counts = np.zeros(self.outputs, dtype=np.int64)
-        start = np.arange(self.near) * self.values_of_a_hash
-        even = np.full(self.near, 1 / self.near)
+        counts = np.zeros(self._outputs, dtype=np.int64)
+        start = np.arange(self._near) * self._hash_size
+        even = np.full(self._near, 1 / self._near)
         for symbol in np.flatnonzero(people):
             key = self._keys[symbol]
             drawn = rng.multinomial(people[symbol], even)
-            counts[start + hashes(factors, shifts, key, size=self.values_of_a_hash)] += drawn
+            counts[start + hashes(factors, shifts, key, size=self._hash_size)] += drawn
         return counts
 
-    def operator(self, inside: float, outside: float) -> LinearOperator:
+    def _operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the matrix that is `inside` at the values of a symbol's hashes."""
         factors, shifts = self._pool
         return PooledHashes(
             factors,
             shifts,
             self._keys,
-            size=self.values_of_a_hash,
+            size=self._hash_size,
             inside=inside,
             outside=outside,
         )
@@ -252,43 +253,35 @@ class LocalHashing(TwoLevel):
         """One block: of the pool's outputs, or a bit per symbol, whether a report supports it."""
         if self.hashes is not None:
             return super().channel
-        inside, _ = self.probabilities
+        inside, _ = self._probabilities
         return hashed_channel(
             self.domain,
             inside=inside,
-            outside=1 / self.values_of_a_hash,
+            outside=1 / self._hash_size,
             fingerprint=self.fingerprint,
             guarantee=self.guarantee,
         )
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value; see :meth:`TwoLevel.randomize`."""
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
         if self.hashes is not None:
-            return super().randomize(values, rng=rng)
-        return self.randomize_symbols(self.point_of(values), rng=rng)
+            return super()._reports_of(points, source)
+        size = self._hash_size
 
-    def randomize_symbols(
-        self, symbols: NDArray[np.int64], *, rng: RandomSource | None = None
-    ) -> Reports:
-        """Return one report with a fresh seed per symbol: what a simulation of people needs."""
-        source = source_of(rng)
-        size = self.values_of_a_hash
-
-        def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            seeds = source.words(part.size)
-            own = hashes(*factors_and_shifts(seeds), keys_of(part), size=size)
-            near = bernoulli(source, threshold=self.threshold, count=part.size)
-            other = uniform_below(source, bounds=size - 1, count=part.size)
+        def fill(symbols: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
+            seeds = source.words(symbols.size)
+            own = hashes(*factors_and_shifts(seeds), keys_of(symbols), size=size)
+            near = bernoulli(source, threshold=self._threshold, count=symbols.size)
+            other = uniform_below(source, bounds=size - 1, count=symbols.size)
             other += other >= own
             rows[:, :_SEED_BYTES] = pack_codes(seeds.view(np.int64), width=_SEED_BYTES)
-            rows[:, _SEED_BYTES:] = pack_codes(np.where(near, own, other), width=self.layout.width)
+            rows[:, _SEED_BYTES:] = pack_codes(np.where(near, own, other), width=self._layout.width)
 
-        return fill_reports(symbols, fill, width=self.report_width, fingerprint=self.fingerprint)
+        return fill_reports(points, fill, width=self.report_width)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
 
-        With a pool: see :meth:`TwoLevel.from_words`; the offset chooses the hash, and, far, the
+        With a pool: see :class:`TwoLevel`; the offset chooses the hash, and, far, the
         value. Without one: a word decides near (below T) or far; near, one more word is used for a
         number below 1, far, for a number below g - 1; the last word is the seed.
 
@@ -301,44 +294,33 @@ class LocalHashing(TwoLevel):
         """
         if self.hashes is not None:
             return super().from_words(value, words)
-        check_symbol(value, self.points, what="an input")
-        near = next(words) < self.threshold
-        offset = scalar_below(words, 1 if near else self.values_of_a_hash - 1)
+        check_symbol(value, self._points, what="an input")
+        near = next(words) < self._threshold
+        offset = scalar_below(words, 1 if near else self._hash_size - 1)
         seed = next(words)
         own = int(
             hashes(
                 *factors_and_shifts(np.array([seed], dtype=np.uint64)),
                 keys_of(np.array([value])),
-                size=self.values_of_a_hash,
+                size=self._hash_size,
             )[0]
         )
-        told = own if near else offset + (offset >= own)
-        return seed.to_bytes(_SEED_BYTES, "little") + self.layout.one(told)
+        answer = own if near else offset + (offset >= own)
+        return seed.to_bytes(_SEED_BYTES, "little") + self._layout.report(answer)
 
-    def tally(self, reports: Reports) -> CountTally:
-        """Return the exact counts of a batch, entirely or not at all.
-
-        Raises
-        ------
-        MismatchError
-            When another randomizer made the reports: another pool, too.
-        ReportError
-            With the position of the first report that cannot occur.
-        """
+    def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
         if self.hashes is not None:
-            return super().tally(reports)
+            return super()._count(data)
         from lapwing.linear.operators.hash_kernels import hashed_supports
 
-        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
-        told = unpack_codes(data[:, _SEED_BYTES:])
-        refuse_reports(
-            told >= self.values_of_a_hash, f"hold a value in 0..{self.values_of_a_hash - 1}"
-        )
+        answers = unpack_codes(data[:, _SEED_BYTES:])
+        size = self._hash_size
+        refuse_reports(answers >= size, f"hold a value in 0..{size - 1}")
         seeds = np.ascontiguousarray(data[:, :_SEED_BYTES]).view("<u8").ravel().astype(np.uint64)
         counts = np.zeros(self.domain.size, dtype=np.int64)
         for start in range(0, seeds.size, CHUNK):
-            part = slice(start, start + CHUNK)
-            first, width = intervals(told[part], size=self.values_of_a_hash)
-            factors, shifts = factors_and_shifts(seeds[part])
+            chunk = slice(start, start + CHUNK)
+            first, width = intervals(answers[chunk], size=size)
+            factors, shifts = factors_and_shifts(seeds[chunk])
             hashed_supports(factors, shifts, first, width, self._keys, counts)
-        return CountTally([counts], [len(reports)], self.fingerprint)
+        return [(counts, len(data))]

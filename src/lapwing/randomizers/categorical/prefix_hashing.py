@@ -13,16 +13,12 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.hadamard import is_power_of_two
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.protocol.channels.channel import ObservedChannel
 from lapwing.protocol.channels.prefix_channel import PrefixChannel
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.observation import Observation
-from lapwing.protocol.messages.reports import Reports, unpack_codes
-from lapwing.protocol.messages.tally import CountTally, TallyLog
-from lapwing.protocol.randomizer import channel_of_log, check_batch
+from lapwing.protocol.messages.tally import TallyLog
 from lapwing.randomizers.categorical.linear_hashing import LinearHashing
-from lapwing.randomizers.mixture import Mixture, Part, whole_shares
+from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 
 FIRST_BITS = 24
 STEP_BITS = 8
@@ -34,7 +30,7 @@ def default_prefixes(key_bits: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class PrefixHashing(Mixture):
+class PrefixHashing(Mixture[TallyLog]):
     """Report a prefix of the value, of a length that a public coin draws, by linear hashing.
 
     A server finds the heavy prefixes of the first length among all, extends each by the next bits,
@@ -74,8 +70,8 @@ class PrefixHashing(Mixture):
     Examples
     --------
     >>> hashing = PrefixHashing(Categories(2**40), 2)
-    >>> hashing.lengths, hashing.report_width, hashing.certificate().holds
-    ((24, 32, 40), 7, True)
+    >>> len(hashing.groups), hashing.report_width, hashing.certificate().holds
+    (3, 7, True)
     """
 
     _: KW_ONLY
@@ -94,7 +90,9 @@ class PrefixHashing(Mixture):
         ) -> None: ...
 
     name: ClassVar[str] = "prefix-hashing"
-    simulation: ClassVar[Literal["exact", "users"]] = "users"
+    decoder: ClassVar[str] = "prefix-extension"
+    collects: ClassVar[Literal["counts", "log"]] = "log"
+    _simulation: ClassVar[Literal["exact", "users"]] = "users"
 
     def __post_init__(self) -> None:
         """Check the lengths, then what all mixtures check."""
@@ -106,63 +104,51 @@ class PrefixHashing(Mixture):
                 f"or HashedStrings(L), without a missing category; got {size}"
             )
         if self.prefixes is not None:
-            given = self.prefixes
-            plain = isinstance(given, Sequence) and not isinstance(given, str | bytes)
-            plain = plain and all(type(bits) is int for bits in given) and len(given) > 0
-            if not plain or [*given] != sorted({*given}) or not 1 <= given[0] <= FIRST_BITS:
+            lengths = self.prefixes
+            plain = isinstance(lengths, Sequence) and not isinstance(lengths, str | bytes)
+            plain = plain and all(type(bits) is int for bits in lengths) and len(lengths) > 0
+            if not plain or [*lengths] != sorted({*lengths}) or not 1 <= lengths[0] <= FIRST_BITS:
                 raise ArgumentError(
                     "prefixes must be increasing lengths in bits, the first in "
-                    f"1..{FIRST_BITS}, got {given!r}"
+                    f"1..{FIRST_BITS}, got {lengths!r}"
                 )
-            if given[-1] != self.key_bits:
+            if lengths[-1] != self._key_bits:
                 raise ArgumentError(
-                    f"the last prefix must be the whole value of {self.key_bits} bits, got "
-                    f"{given[-1]}"
+                    f"the last prefix must be the whole value of {self._key_bits} bits, got "
+                    f"{lengths[-1]}"
                 )
-            object.__setattr__(self, "prefixes", tuple(given))
+            object.__setattr__(self, "prefixes", tuple(lengths))
         super().__post_init__()
 
-    @property
-    def key_bits(self) -> int:
+    @cached_property
+    def _key_bits(self) -> int:
         """L: bits of a value."""
         return (self.domain.size - 1).bit_length()
 
-    @property
-    def lengths(self) -> tuple[int, ...]:
+    @cached_property
+    def _lengths(self) -> tuple[int, ...]:
         """The lengths that were given or chosen."""
-        return default_prefixes(self.key_bits) if self.prefixes is None else tuple(self.prefixes)
+        return default_prefixes(self._key_bits) if self.prefixes is None else tuple(self.prefixes)
 
     @cached_property
-    def groups(self) -> tuple[Part, ...]:
+    def groups(self) -> tuple[Component, ...]:
         """Linear hashing of each length, with equal shares."""
-        shares = whole_shares([1 / len(self.lengths)] * len(self.lengths))
+        shares = whole_shares([1 / len(self._lengths)] * len(self._lengths))
         return tuple(
-            Part(LinearHashing(Categories(2**bits), self.epsilon, hash_bits=self.hash_bits), share)
-            for bits, share in zip(self.lengths, shares, strict=True)
+            Component(
+                LinearHashing(Categories(2**bits), self.epsilon, hash_bits=self.hash_bits), share
+            )
+            for bits, share in zip(self._lengths, shares, strict=True)
         )
 
-    def _cells(self, part: Part, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _cells(self, group: int, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
         # As for all mixtures floor(symbol * cells / size), here without a table of the domain.
-        drop = self.key_bits - (part.randomizer.domain.size - 1).bit_length()
+        drop = self._key_bits - self._lengths[group]
         prefixes: NDArray[np.int64] = symbols >> drop
         return prefixes
 
     @cached_property
-    def prefix_channel(self) -> PrefixChannel:
+    def log_channel(self) -> PrefixChannel:
         """What a decoder of the log knows."""
-        parts = [part.randomizer.linear_channel for part in self.groups]  # type: ignore[attr-defined]
-        return PrefixChannel(self.domain, tuple(parts), self.fingerprint, self.guarantee)
-
-    def tally(self, reports: Reports) -> TallyLog:  # type: ignore[override]
-        """Return the log of a batch, entirely or not at all; errors as of all mixtures."""
-        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
-        self._tallies(data)  # refuses what a group cannot have sent
-        return TallyLog([unpack_codes(data).view(np.uint64)], self.report_width, self.fingerprint)
-
-    def counts(self, log: TallyLog) -> CountTally:
-        """Return how many reports of each group support each prefix; errors as of LinearHashing."""
-        return self.prefix_channel.counts(log)
-
-    def channel_for(self, observation: Observation, *, bins: int | None = None) -> ObservedChannel:
-        """Return what a decoder of a log, or of its counts, is given."""
-        return channel_of_log(self, self.prefix_channel, observation, bins=bins)
+        channels = [group.randomizer.log_channel for group in self.groups]  # type: ignore[attr-defined]
+        return PrefixChannel(self.domain, tuple(channels), self.fingerprint, self.guarantee)

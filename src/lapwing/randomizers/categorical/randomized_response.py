@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.sampling.randomness import WORD
@@ -56,32 +57,35 @@ class RandomizedResponse(TwoLevel):
         def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "randomized-response"
+    decoder: ClassVar[str] = "mixture-prior"
 
-    @property
-    def near(self) -> int:
+    @cached_property
+    def _near(self) -> int:
         """One: the value itself."""
         return 1
 
-    @property
-    def outputs(self) -> int:
+    @cached_property
+    def _outputs(self) -> int:
         """As many as symbols."""
         return self.domain.size
 
     @property
     def total_variation(self) -> Fraction:
         """Total variation distance of the reports of two values, the same for every two."""
-        return Fraction(self.threshold, WORD) - Fraction(WORD - self.threshold, WORD * self.far)
+        return Fraction(self._threshold, WORD) - Fraction(WORD - self._threshold, WORD * self._far)
 
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the value, or output `offset` of all the others."""
         return np.where(near, point, offset + (offset >= point))
 
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Return the people: everybody is at their own symbol."""
         return people
 
-    def operator(self, inside: float, outside: float) -> LinearOperator:
+    def _operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the matrix with `inside` on the diagonal."""
         return CompoundSymmetric(self.domain.size, diagonal=inside, off_diagonal=outside)

@@ -26,13 +26,13 @@ from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, iterate, source_of
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
-from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
-    Counted,
+    Randomizer,
     check_domain,
     check_symbol,
-    derived_values,
     local_guarantee,
 )
 from lapwing.randomizers.bit_reports import BitReports, write_bits
@@ -46,7 +46,7 @@ MOST_EXACT = 256
 
 
 @dataclass(frozen=True)
-class Rappor(Counted):
+class Rappor(Randomizer[CountTally]):
     """Ask the same people again and again, at a cost that does not grow without end.
 
     A device flips every bit of its value's unary code once and for ever (the permanent round), and
@@ -111,8 +111,6 @@ class Rappor(Counted):
     1
     """
 
-    domain: Domain
-    epsilon: Fraction
     _: KW_ONLY
     lifetime: Fraction | None = None
 
@@ -123,6 +121,14 @@ class Rappor(Counted):
         ) -> None: ...
 
     name: ClassVar[str] = "rappor"
+
+    if not TYPE_CHECKING:  # to a type checker it is a class variable, as everywhere else
+
+        @property
+        def decoder(self) -> str:
+            """Name of the decoder that a survey uses by default."""
+            return "least-squares" if self.domain.ordered else "mixture-prior"
+
     unshufflable: ClassVar[str] = (
         "its permanent round is drawn once for all reports of a person, so what shuffling adds to "
         "several rounds does not add up"
@@ -130,8 +136,7 @@ class Rappor(Counted):
 
     def __post_init__(self) -> None:
         """Make both promises exact and check the sizes."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         if self.lifetime is not None:
             object.__setattr__(self, "lifetime", exact_epsilon(self.lifetime))
             if self.lifetime <= self.epsilon:
@@ -141,7 +146,7 @@ class Rappor(Counted):
                     "report use UnaryEncoding"
                 )
         check_domain(self.domain, "RAPPOR", LARGEST_REPORT)
-        keep, again = self._thresholds
+        keep, again = self._keep_and_repeat
         if 2 * keep <= WORD or 2 * again <= WORD or again >= WORD:
             raise PrivacyError(
                 "epsilon is too small, or too near to lifetime, to be expressed by 64-bit "
@@ -151,13 +156,13 @@ class Rappor(Counted):
     # Thresholds and promises.
 
     @property
-    def total(self) -> Fraction:
+    def _total(self) -> Fraction:
         """Epsilon of any number of reports of one value."""
         return 2 * self.epsilon if self.lifetime is None else self.lifetime
 
     @cached_property
-    def _thresholds(self) -> tuple[int, int]:
-        root = square_root_below(exponential_bounds(self.total)[0])
+    def _keep_and_repeat(self) -> tuple[int, int]:
+        root = square_root_below(exponential_bounds(self._total)[0])
         keep = int(WORD * root / (root + 1))
         once = square_root_below(exponential_bounds(self.epsilon)[0])
         # One report keeps a bit with probability (lost + Q (keep - lost) / 2^64) / 2^64.
@@ -166,30 +171,29 @@ class Rappor(Counted):
         return keep, again
 
     @property
-    def thresholds(self) -> dict[str, int]:
+    def _thresholds(self) -> dict[str, int]:
         """The thresholds with which either round keeps a bit."""
-        keep, again = self._thresholds
+        keep, again = self._keep_and_repeat
         return {"permanent": keep, "instantaneous": again}
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        return derived_values(self, bits=self.domain.size)
+    def _sizes(self) -> dict[str, Any]:
+        return {"bits": self.domain.size}
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         """Of one report: pure epsilon, in the local model; and beside it that of a lifetime."""
-        return replace(local_guarantee(self.epsilon), lifetime=self.total)
+        return replace(local_guarantee(self.epsilon), lifetime=self._total)
 
-    @property
-    def kept(self) -> Fraction:
+    @cached_property
+    def _bit_kept(self) -> Fraction:
         """Probability that one report shows a bit as it is."""
-        keep, again = self._thresholds
+        keep, again = self._keep_and_repeat
         return Fraction(keep * again + (WORD - keep) * (WORD - again), WORD**2)
 
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio of one report."""
-        return Certificate(self.epsilon, (self.kept / (1 - self.kept)) ** 2)
+        return Certificate(self.epsilon, (self._bit_kept / (1 - self._bit_kept)) ** 2)
 
     def certificate_of(self, reports: int | None = None) -> Certificate:
         """Return the exact worst ratio of several reports of one device and value, in any order.
@@ -206,14 +210,14 @@ class Rappor(Counted):
         value's bit and n zeros of the other's, and both have the ratio ``(K Q^n + L R^n) / (L Q^n +
         K R^n)`` with L and R the rest to 2^64 of K and Q.
         """
-        keep, again = self._thresholds
+        keep, again = self._keep_and_repeat
         lost, changed = WORD - keep, WORD - again
         if reports is None:
-            return Certificate(self.total, Fraction(keep, lost) ** 2)
+            return Certificate(self._total, Fraction(keep, lost) ** 2)
         reports = check_whole("reports", reports, low=1, high=MOST_EXACT)
         same, other = again**reports, changed**reports
         one = Fraction(keep * same + lost * other, lost * same + keep * other)
-        return Certificate(min(reports * self.epsilon, self.total), one**2)
+        return Certificate(min(reports * self.epsilon, self._total), one**2)
 
     def epsilon_of(self, reports: int | None = None) -> Fraction:
         """Return an epsilon that so many reports are proved to keep.
@@ -251,15 +255,14 @@ class Rappor(Counted):
         more = self.epsilon_of(after + reports) - before
         return local_guarantee(more) if more > 0 else None
 
-    @property
-    def layout(self) -> BitReports:
-        """How a report is laid out, checked and counted."""
+    @cached_property
+    def _layout(self) -> BitReports:
         return BitReports(self.domain.size)
 
     @cached_property
     def channel(self) -> Channel:
         """One block of bits: the law of one instantaneous round."""
-        kept = float(self.kept)
+        kept = float(self._bit_kept)
         operator = CompoundSymmetric(self.domain.size, diagonal=kept, off_diagonal=1 - kept)
         block = Block(operator, ProductOfBits())
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
@@ -292,18 +295,18 @@ class Rappor(Counted):
             raise ArgumentError("survey must be the fingerprint of the survey that asks")
         symbol = int(self.domain.index([value])[0])
         permanent = self._permanent(symbol, memory.words(survey, self.fingerprint, symbol))
-        made = self._instantaneous(permanent, iterate(source_of(rng)))
-        data = np.frombuffer(made, dtype=np.uint8).reshape(1, -1).copy()
+        report = self._instantaneous(permanent, iterate(source_of(rng)))
+        data = np.frombuffer(report, dtype=np.uint8).reshape(1, -1).copy()
         return Reports(data, self.fingerprint)
 
     def _permanent(self, symbol: int, words: Iterator[int]) -> list[bool]:
-        keep = self._thresholds[0]
+        keep = self._keep_and_repeat[0]
         own = [next(words) < keep for _ in range(self.domain.size)]
         return [kept == (other == symbol) for other, kept in enumerate(own)]
 
     def _instantaneous(self, permanent: list[bool], words: Iterator[int]) -> bytes:
-        again = self._thresholds[1]
-        return self.layout.one(
+        again = self._keep_and_repeat[1]
+        return self._layout.report(
             symbol for symbol, bit in enumerate(permanent) if (next(words) < again) == bit
         )
 
@@ -322,14 +325,15 @@ class Rappor(Counted):
         For simulation, and for surveys that ask once. A device that will be asked again uses
         :meth:`report`.
         """
-        source = source_of(rng)
-        symbols = self.domain.index(values)
-        keep, again = self._thresholds
+        return super().randomize(values, rng=rng)
 
-        def fill(held: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            rows[:] = self.layout.draw(source, threshold=WORD - keep, count=held.size)
-            write_bits(rows, held, bernoulli(source, threshold=keep, count=held.size))
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        keep, again = self._keep_and_repeat
+
+        def fill(symbols: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
+            rows[:] = self._layout.draw(source, threshold=WORD - keep, count=symbols.size)
+            write_bits(rows, symbols, bernoulli(source, threshold=keep, count=symbols.size))
             # Keeping a bit with probability Q is changing it with the rest, whatever it is.
-            rows ^= self.layout.draw(source, threshold=WORD - again, count=held.size)
+            rows ^= self._layout.draw(source, threshold=WORD - again, count=symbols.size)
 
-        return self.layout.make(symbols, fill, self.fingerprint)
+        return self._layout.make(points, fill)

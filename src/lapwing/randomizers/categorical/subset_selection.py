@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field, exact_epsilon
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
+from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import FixedSizeSubset
-from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import Counted, check_domain, check_symbol, derived_values
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.randomizer import Randomizer, check_domain, check_symbol
 from lapwing.randomizers.bit_reports import BitReports, drawn_in_order, random_sets
-from lapwing.randomizers.near_and_far import check_near, near_certificate, near_threshold
+from lapwing.randomizers.two_level import check_near, near_certificate, near_threshold
 
 LARGEST_REPORT = 2**20
 """Most symbols."""
@@ -57,7 +57,7 @@ def optimal_size(symbols: int, epsilon: Fraction | float) -> int:
 
 
 @dataclass(frozen=True)
-class SubsetSelection(Counted):
+class SubsetSelection(Randomizer[CountTally]):
     """Send a uniformly random set of `size` symbols, with or without the own one.
 
     Parameters
@@ -93,12 +93,10 @@ class SubsetSelection(Counted):
     --------
     >>> from lapwing.protocol.domains.categories import Categories
     >>> sets = SubsetSelection(Categories(8), 1)
-    >>> sets.members, sets.certificate().holds
-    (2, True)
+    >>> sets.report_width, sets.certificate().holds
+    (1, True)
     """
 
-    domain: Domain
-    epsilon: Fraction
     _: KW_ONLY
     size: int | None = None
 
@@ -109,47 +107,47 @@ class SubsetSelection(Counted):
         ) -> None: ...
 
     name: ClassVar[str] = "subset-selection"
+    decoder: ClassVar[str] = "mixture-prior"
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         check_domain(self.domain, "subset selection", LARGEST_REPORT)
         if self.size is not None:
             check_whole_field(self, "size", low=1, high=self.domain.size - 1)
         check_near(self)
 
-    @property
-    def members(self) -> int:
+    @cached_property
+    def _members(self) -> int:
         """Symbols in a set."""
         return optimal_size(self.domain.size, self.epsilon) if self.size is None else self.size
 
     @property
-    def near(self) -> int:
+    def _near(self) -> int:
         """Sets that hold a given symbol, in units of which all others are `far`."""
-        return self.members
-
-    @property
-    def far(self) -> int:
-        """Sets that do not hold it."""
-        return self.domain.size - self.members
+        return self._members
 
     @cached_property
-    def threshold(self) -> int:
+    def _far(self) -> int:
+        """Sets that do not hold it."""
+        return self.domain.size - self._members
+
+    @cached_property
+    def _threshold(self) -> int:
         """T: a report is near with probability T / 2^64."""
         return near_threshold(self)
 
-    certificate = near_certificate
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        return near_certificate(self)
 
     @property
-    def thresholds(self) -> dict[str, int]:
-        """The threshold by its name."""
-        return {"own": self.threshold}
+    def _thresholds(self) -> dict[str, int]:
+        return {"own": self._threshold}
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        return derived_values(self, bits=self.domain.size, members=self.members)
+    def _sizes(self) -> dict[str, Any]:
+        return {"bits": self.domain.size, "members": self._members}
 
     @property
     def total_variation(self) -> Fraction:
@@ -157,48 +155,38 @@ class SubsetSelection(Counted):
 
         It is the difference of the probabilities of a set that holds the one and not the other.
         """
-        own = Fraction(self.threshold, WORD)
+        own = Fraction(self._threshold, WORD)
         others = self.domain.size - 1
-        return (own * (self.domain.size - self.members) - (1 - own) * self.members) / others
+        return (own * (self.domain.size - self._members) - (1 - own) * self._members) / others
 
-    @property
-    def layout(self) -> BitReports:
-        """How a report is laid out, checked and counted."""
-        return BitReports(self.domain.size, self.members)
+    @cached_property
+    def _layout(self) -> BitReports:
+        return BitReports(self.domain.size, self._members)
 
     @cached_property
     def channel(self) -> Channel:
         """One block of fixed-size subsets."""
-        own = float(Fraction(self.threshold, WORD))
-        other = (self.members - own) / (self.domain.size - 1)
+        own = float(Fraction(self._threshold, WORD))
+        other = (self._members - own) / (self.domain.size - 1)
         operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
-        law = FixedSizeSubset(symbols=self.domain.size, members=self.members, own=own)
+        law = FixedSizeSubset(symbols=self.domain.size, members=self._members, own=own)
         return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value.
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        items, members = self._points, self._members
 
-        Notes
-        -----
-        See :func:`lapwing.randomizers.bit_reports.random_sets`: the set is exactly uniform.
-        """
-        source = source_of(rng)
-        symbols = self.domain.index(values)
+        def fill(symbols: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
+            own = bernoulli(source, threshold=self._threshold, count=symbols.size)
+            rows[:] = random_sets(source, symbols, own, items=items, members=members)
 
-        def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            own = bernoulli(source, threshold=self.threshold, count=part.size)
-            items, members = self.domain.size, self.members
-            rows[:] = random_sets(source, part, own, items=items, members=members)
-
-        return self.layout.make(symbols, fill, self.fingerprint)
+        return self._layout.make(points, fill)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
 
         One word decides whether the own symbol is in (below T). Then every other symbol s, in
         order, is in when a uniform number below the number of others not yet seen is below the
-        number of places left (:func:`lapwing.privacy.sampling.randomness.scalar_below`). This is
-        what test vectors pin and what other languages port.
+        number of places left (:func:`lapwing.privacy.sampling.randomness.scalar_below`).
 
         Parameters
         ----------
@@ -208,8 +196,8 @@ class SubsetSelection(Counted):
             Each in 0..2^64-1.
         """
         check_symbol(value, self.domain.size)
-        held = next(words) < self.threshold
+        near = next(words) < self._threshold
         others = drawn_in_order(
-            words, self.domain.size, own=value, places=self.members - held, kinds=1
+            words, self.domain.size, own=value, places=self._members - near, kinds=1
         )
-        return self.layout.one([value] * held + [symbol for symbol, _ in others])
+        return self._layout.report([value] * near + [symbol for symbol, _ in others])

@@ -11,22 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import PrivacyError
-from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.privacy.exact_numbers import (
     ExactNumber,
-    exact_epsilon,
     exponential_bounds,
     square_root_below,
 )
 from lapwing.privacy.guarantee import Certificate
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli, source_of
+from lapwing.privacy.sampling.randomness import WORD, RandomSource, bernoulli
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import ProductOfBits
-from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import Counted, check_domain, check_symbol, derived_values
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.randomizer import Randomizer, check_domain, check_symbol
 from lapwing.randomizers.bit_reports import BitReports, write_bits
 
 LARGEST_REPORT = 2**24
@@ -34,7 +32,7 @@ LARGEST_REPORT = 2**24
 
 
 @dataclass(frozen=True)
-class UnaryEncoding(Counted):
+class UnaryEncoding(Randomizer[CountTally]):
     """Send a bit per symbol: the own one is 1 with probability p, every other with q = 1 - p.
 
     With symmetric flips this is the one-round (basic) RAPPOR.
@@ -72,21 +70,18 @@ class UnaryEncoding(Counted):
     (1, True)
     """
 
-    domain: Domain
-    epsilon: Fraction
-
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
         def __init__(self, domain: Domain, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "unary-encoding"
+    decoder: ClassVar[str] = "mixture-prior"
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         check_domain(self.domain, "unary encoding", LARGEST_REPORT)
-        own, other = self._thresholds
+        own, other = self._own_and_other
         if own <= other:
             raise PrivacyError(
                 "epsilon is too small to be expressed by 64-bit thresholds; "
@@ -94,25 +89,23 @@ class UnaryEncoding(Counted):
             )
 
     @cached_property
-    def _thresholds(self) -> tuple[int, int]:
+    def _own_and_other(self) -> tuple[int, int]:
         root = square_root_below(exponential_bounds(self.epsilon)[0])
         own = int(WORD * root / (root + 1))
         return own, WORD - own
 
     @property
-    def thresholds(self) -> dict[str, int]:
-        """The thresholds of the own bit and of every other bit."""
-        own, other = self._thresholds
+    def _thresholds(self) -> dict[str, int]:
+        own, other = self._own_and_other
         return {"own": own, "other": other}
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        return derived_values(self, bits=self.domain.size)
+    def _sizes(self) -> dict[str, Any]:
+        return {"bits": self.domain.size}
 
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
-        own, other = self._thresholds
+        own, other = self._own_and_other
         return Certificate(self.epsilon, Fraction(own * (WORD - other), other * (WORD - own)))
 
     @property
@@ -121,45 +114,37 @@ class UnaryEncoding(Counted):
 
         Reports with the one bit set and the other not are p (1 - q) against q (1 - p).
         """
-        own, other = self._thresholds
+        own, other = self._own_and_other
         return Fraction(own - other, WORD)
 
-    @property
-    def layout(self) -> BitReports:
-        """How a report is laid out, checked and counted."""
+    @cached_property
+    def _layout(self) -> BitReports:
         return BitReports(self.domain.size)
 
     @cached_property
     def channel(self) -> Channel:
         """One block of bits."""
-        own, other = (float(Fraction(threshold, WORD)) for threshold in self._thresholds)
+        own, other = (float(Fraction(threshold, WORD)) for threshold in self._own_and_other)
         operator = CompoundSymmetric(self.domain.size, diagonal=own, off_diagonal=other)
         block = Block(operator, ProductOfBits())
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value.
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        # All bits are drawn with probability q, 64 at a time, then the own bit of every person is
+        # overwritten by one drawn with probability p.
+        own, other = self._own_and_other
 
-        Notes
-        -----
-        All bits are drawn with probability q, 64 at a time, then the own bit of every person is
-        overwritten by one drawn with probability p.
-        """
-        source = source_of(rng)
-        symbols = self.domain.index(values)
-        own, other = self._thresholds
+        def fill(symbols: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
+            rows[:] = self._layout.draw(source, threshold=other, count=symbols.size)
+            write_bits(rows, symbols, bernoulli(source, threshold=own, count=symbols.size))
 
-        def fill(chosen: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            rows[:] = self.layout.draw(source, threshold=other, count=chosen.size)
-            write_bits(rows, chosen, bernoulli(source, threshold=own, count=chosen.size))
-
-        return self.layout.make(symbols, fill, self.fingerprint)
+        return self._layout.make(points, fill)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
 
         Bit s is 1 when word s is below the threshold of the own bit (s is the value) or of the
-        others. This is what test vectors pin and what other languages port.
+        others.
 
         Parameters
         ----------
@@ -169,8 +154,8 @@ class UnaryEncoding(Counted):
             Each in 0..2^64-1; as many as there are symbols are taken.
         """
         check_symbol(value, self.domain.size)
-        own, other = self._thresholds
-        return self.layout.one(
+        own, other = self._own_and_other
+        return self._layout.report(
             symbol
             for symbol in range(self.domain.size)
             if next(words) < (own if symbol == value else other)
@@ -209,7 +194,7 @@ class OptimizedUnaryEncoding(UnaryEncoding):
     name: ClassVar[str] = "optimized-unary-encoding"
 
     @cached_property
-    def _thresholds(self) -> tuple[int, int]:
+    def _own_and_other(self) -> tuple[int, int]:
         bound = exponential_bounds(self.epsilon)[0]
         # The smallest q with (1 - q) / q <= bound is 1 / (1 + bound), rounded up.
         return WORD // 2, -int(-WORD // (bound + 1))

@@ -16,28 +16,25 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.circulant import Circulant
 from lapwing.linear.operators.toeplitz import SlidingTable
-from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon, exponential_bounds
+from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     scalar_below,
-    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
-from lapwing.randomizers.code_reports import CodeReports
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.protocol.randomizer import Randomizer, check_symbol
 from lapwing.randomizers.numerical.square_wave import half_window
+from lapwing.randomizers.two_level import CodeReports
 from lapwing.randomizers.window_counts import spread_evenly
 
 LARGEST_WINDOW = 2**16
@@ -48,7 +45,7 @@ _PEOPLE_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
-class GeneralWave(Counted):
+class GeneralWave(Randomizer[CountTally]):
     """Put the value on a grid, then report a point of a longer grid by a public table.
 
     The table holds an integer for every offset from the value, from the left to the right end of
@@ -107,12 +104,11 @@ class GeneralWave(Counted):
     Examples
     --------
     >>> triangle = GeneralWave(Interval(0, 1, bins=10), 1, ratio=0)
-    >>> triangle.window, triangle.outputs, triangle.certificate().holds
-    (5, 14, True)
+    >>> triangle.report_width, triangle.certificate().holds
+    (1, True)
     """
 
     domain: Interval | Integers
-    epsilon: Fraction
     _: KW_ONLY
     shape: Literal["trapezoid"] | Sequence[float] = "trapezoid"
     ratio: float | None = None
@@ -131,11 +127,11 @@ class GeneralWave(Counted):
         ) -> None: ...
 
     name: ClassVar[str] = "general-wave"
+    decoder: ClassVar[str] = "spectral-prior"
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the shape and the sizes."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError(
                 "a wave needs an Interval or Integers of at least 2 symbols; labels have no order"
@@ -155,19 +151,14 @@ class GeneralWave(Counted):
                     "ratio and width describe a trapezoid; a list of heights has its own"
                 )
             object.__setattr__(self, "shape", _heights(self.shape))
-        if self.window > LARGEST_WINDOW or self.far < 1:
+        if self._window > LARGEST_WINDOW or self._far < 1:
             raise DomainError(
                 f"the window must have at most {LARGEST_WINDOW} points and leave some output out: "
-                f"got {self.window} of {self.outputs}; choose a smaller width or fewer bins"
+                f"got {self._window} of {self._outputs}; choose a smaller width or fewer bins"
             )
 
-    @property
-    def points(self) -> int:
-        """Number of inputs: the symbols of the domain."""
-        return self.domain.size
-
     @cached_property
-    def half_window(self) -> int:
+    def _half_window(self) -> int:
         """Points of the window on either side of its center."""
         if self.shape != "trapezoid":
             return len(self.shape) // 2
@@ -175,40 +166,40 @@ class GeneralWave(Counted):
         # positive (the mean of two Fejer kernels of neighboring order); other trapezoids have
         # exact zeros by accident only.
         return half_window(
-            self.points,
+            self._points,
             self.epsilon,
             self.width,
             circular=self.domain.circular,
             coprime=self.ratio == 1,
         )
 
-    @property
-    def window(self) -> int:
+    @cached_property
+    def _window(self) -> int:
         """Points of the window."""
-        return 2 * self.half_window + 1
-
-    @property
-    def outputs(self) -> int:
-        """Points of the output grid."""
-        return self.points if self.domain.circular else self.points + 2 * self.half_window
-
-    @property
-    def far(self) -> int:
-        """Outputs outside the window of a given value."""
-        return self.outputs - self.window
+        return 2 * self._half_window + 1
 
     @cached_property
-    def table(self) -> tuple[int, ...]:
+    def _outputs(self) -> int:
+        """Points of the output grid."""
+        return self._points if self.domain.circular else self._points + 2 * self._half_window
+
+    @cached_property
+    def _far(self) -> int:
+        """Outputs outside the window of a given value."""
+        return self._outputs - self._window
+
+    @cached_property
+    def _table(self) -> tuple[int, ...]:
         """Probability of every offset of the window, times 2^64: integers [window]."""
         heights, unit = self._heights
         bound = exponential_bounds(self.epsilon)[0]
         # An outside point has weight 1, height t the weight 1 + (bound - 1) t; all in integers.
         base = bound.denominator * unit
         slope = bound.numerator - bound.denominator
-        total = base * self.outputs + slope * sum(heights)
+        total = base * self._outputs + slope * sum(heights)
         table = [WORD * (base + slope * height) // total for height in heights]
         # Rounding down raised the outside points and may have lowered the smallest entry.
-        least = min(Fraction(WORD - sum(table), self.far), Fraction(min(table)))
+        least = min(Fraction(WORD - sum(table), self._far), Fraction(min(table)))
         most = int(bound * least)
         return tuple(min(entry, most) for entry in table)
 
@@ -219,7 +210,7 @@ class GeneralWave(Counted):
             exact = [Fraction(str(height)) for height in self.shape]
             unit = math.lcm(*(height.denominator for height in exact))
             return [int(height * unit) for height in exact], unit
-        half, window = self.half_window, self.window
+        half, window = self._half_window, self._window
         ratio = Fraction(str(self.ratio))
         if ratio == 1:
             return [1] * window, 1
@@ -229,32 +220,31 @@ class GeneralWave(Counted):
         return [min(height, unit) for height in slopes], unit
 
     @cached_property
-    def limits(self) -> tuple[int, ...]:
+    def _limits(self) -> tuple[int, ...]:
         """Cumulative sums of the table: a word below the first such limit gives its offset."""
-        return tuple(accumulate(self.table))
+        return tuple(accumulate(self._table))
 
     @cached_property
-    def _limits(self) -> NDArray[np.uint64]:
-        return np.array(self.limits, dtype=np.uint64)
+    def _limit_words(self) -> NDArray[np.uint64]:
+        return np.array(self._limits, dtype=np.uint64)
 
     @property
-    def thresholds(self) -> dict[str, int]:
+    def _thresholds(self) -> dict[str, int]:
         """The limits by the number of their offset."""
-        return {str(offset): limit for offset, limit in enumerate(self.limits)}
+        return {str(offset): limit for offset, limit in enumerate(self._limits)}
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        return derived_values(self, points=self.points, window=self.window, outputs=self.outputs)
+    def _sizes(self) -> dict[str, Any]:
+        return {"points": self._points, "window": self._window, "outputs": self._outputs}
 
     def certificate(self) -> Certificate:
         """Return the exact worst-case likelihood ratio."""
         from scipy.ndimage import maximum_filter1d, minimum_filter1d
 
         # Probabilities times 2^64 * far, and the order of the different ones.
-        far = self.far
-        exact = [entry * far for entry in self.table]
-        outside = WORD - sum(self.table)
+        far = self._far
+        exact = [entry * far for entry in self._table]
+        outside = WORD - sum(self._table)
         levels = sorted({*exact, outside})
         rank = {level: number for number, level in enumerate(levels)}
         ranks = np.array([rank[level] for level in exact])
@@ -262,10 +252,10 @@ class GeneralWave(Counted):
             # Every output is at every offset from some value.
             return Certificate(self.epsilon, Fraction(levels[-1], levels[0]))
         # Output y is at the offsets y - points + 1 .. y from the values.
-        seen = np.pad(ranks, self.points - 1, constant_values=rank[outside])
-        shift = -(self.points // 2)
-        most = maximum_filter1d(seen, self.points, origin=shift)[: self.outputs]
-        least = minimum_filter1d(seen, self.points, origin=shift)[: self.outputs]
+        seen = np.pad(ranks, self._points - 1, constant_values=rank[outside])
+        shift = -(self._points // 2)
+        most = maximum_filter1d(seen, self._points, origin=shift)[: self._outputs]
+        least = minimum_filter1d(seen, self._points, origin=shift)[: self._outputs]
         high = low = 1
         for above, below in np.unique(np.column_stack([most, least]), axis=0).tolist():
             # Compared by products of whole numbers: as fractions they would take seconds.
@@ -273,84 +263,79 @@ class GeneralWave(Counted):
                 high, low = levels[above], levels[below]
         return Certificate(self.epsilon, Fraction(high, low))
 
-    @property
-    def layout(self) -> CodeReports:
-        """How an output is packed, checked and counted."""
-        return CodeReports(self.outputs)
+    @cached_property
+    def _layout(self) -> CodeReports:
+        return CodeReports(self._outputs)
 
-    @property
-    def probabilities(self) -> tuple[NDArray[np.float64], float]:
+    @cached_property
+    def _probabilities(self) -> tuple[NDArray[np.float64], float]:
         """Probabilities of the offsets, float64 [window], and of one outside point."""
-        inside = np.array([float(Fraction(entry, WORD)) for entry in self.table])
-        return inside, float(Fraction(WORD - sum(self.table), WORD * self.far))
+        inside = np.array([float(Fraction(entry, WORD)) for entry in self._table])
+        return inside, float(Fraction(WORD - sum(self._table), WORD * self._far))
 
     @property
-    def separation(self) -> float:
+    def _separation(self) -> float:
         """Wasserstein distance of the reports of two values, per distance of the values.
 
         What the wave holds above its floor: all of it moves with the value. On a circle this is
         its mass only, because mass may move either way round.
         """
-        return float(1 - Fraction(self.outputs * (WORD - sum(self.table)), WORD * self.far))
+        return float(1 - Fraction(self._outputs * (WORD - sum(self._table)), WORD * self._far))
 
     @cached_property
     def channel(self) -> Channel:
         """One multinomial block."""
-        inside, outside = self.probabilities
+        inside, outside = self._probabilities
         operator: LinearOperator
         if self.domain.circular:
-            kernel = np.full(self.points, outside)
-            kernel[np.arange(-self.half_window, self.half_window + 1)] = inside
+            kernel = np.full(self._points, outside)
+            kernel[np.arange(-self._half_window, self._half_window + 1)] = inside
             operator = Circulant(kernel)
         else:
-            operator = SlidingTable(self.points, table=inside, outside=outside)
+            operator = SlidingTable(self._points, table=inside, outside=outside)
         block = Block(operator, Multinomial(self._draw))
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
 
     def _draw(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
         # The law is a mixture: uniform over all outputs with probability outputs * outside, else
         # by what the table holds above that floor.
-        inside, outside = self.probabilities
-        anywhere = rng.binomial(people, min(outside * self.outputs, 1.0))
+        inside, outside = self._probabilities
+        anywhere = rng.binomial(people, min(outside * self._outputs, 1.0))
         raised = np.maximum(inside - outside, 0.0)
         if self.domain.circular:
-            starts = np.roll(people - anywhere, -self.half_window)
+            starts = np.roll(people - anywhere, -self._half_window)
             line = _spread(starts, raised / raised.sum(), rng)
-            counts = line[: self.points].copy()
-            counts[: self.window - 1] += line[self.points :]
+            counts = line[: self._points].copy()
+            counts[: self._window - 1] += line[self._points :]
         else:
             counts = _spread(people - anywhere, raised / raised.sum(), rng)
-        return counts + spread_evenly(int(anywhere.sum()), self.outputs, rng)
+        return counts + spread_evenly(int(anywhere.sum()), self._outputs, rng)
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value."""
-        source = source_of(rng)
-        points = self.domain.index(values)
-
-        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
-            slot = np.searchsorted(self._limits, source.words(part.size), side="right")
-            outside = slot == self.window
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        def encode(some: NDArray[np.int64]) -> NDArray[np.int64]:
+            slot = np.searchsorted(self._limit_words, source.words(some.size), side="right")
+            outside = slot == self._window
             count = int(outside.sum())
-            slot[outside] = uniform_below(source, bounds=self.far, count=count)
-            return self._locate(part, outside, slot)
+            slot[outside] = uniform_below(source, bounds=self._far, count=count)
+            return self._locate(some, outside, slot)
 
-        return self.layout.make(points, encode, self.fingerprint)
+        return self._layout.make(points, encode)
 
     def _locate(
         self, point: NDArray[np.int64], outside: NDArray[np.bool_], slot: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return point `slot` of the window of an input, or of what the window leaves out."""
         if self.domain.circular:
-            half = self.half_window
-            return (point + np.where(outside, slot + half + 1, slot - half)) % self.points
-        return np.where(outside, slot + self.window * (slot >= point), point + slot)
+            half = self._half_window
+            return (point + np.where(outside, slot + half + 1, slot - half)) % self._points
+        return np.where(outside, slot + self._window * (slot >= point), point + slot)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
 
         The first limit above the first word gives the offset in the window; a word that is below
         none means outside, and :func:`lapwing.privacy.sampling.randomness.scalar_below` draws from
-        the next which point. This is what test vectors pin and what other languages port.
+        the next which point.
 
         Parameters
         ----------
@@ -359,13 +344,13 @@ class GeneralWave(Counted):
         words : iterator of int
             Each in 0..2^64-1.
         """
-        check_symbol(value, self.points, what="an input")
-        slot = bisect_right(self.limits, next(words))
-        outside = slot == self.window
+        check_symbol(value, self._points, what="an input")
+        slot = bisect_right(self._limits, next(words))
+        outside = slot == self._window
         if outside:
-            slot = scalar_below(words, self.far)
+            slot = scalar_below(words, self._far)
         code = self._locate(np.array([value]), np.array([outside]), np.array([slot]))
-        return self.layout.one(int(code[0]))
+        return self._layout.report(int(code[0]))
 
 
 def _unit(number: Any, *, name: str) -> float:

@@ -15,7 +15,8 @@ from lapwing.linear.operators.hadamard import HadamardAgreement, hadamard_parity
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.randomizers.mixture import Mixture, Part, whole_shares
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 from lapwing.randomizers.two_level import LARGEST_TABLE, TwoLevel
 
 
@@ -86,21 +87,21 @@ class SignedHadamard(TwoLevel):
 
     name: ClassVar[str] = "signed-hadamard"
 
-    @property
-    def outputs(self) -> int:
+    @cached_property
+    def _outputs(self) -> int:
         """Two per row: output ``2 row + b``, b = 1 for the sign -1."""
         return int(2 ** (self.domain.size - 1).bit_length())
 
-    @property
-    def near(self) -> int:
+    @cached_property
+    def _near(self) -> int:
         """Half of the outputs: one sign in every row."""
-        return self.outputs // 2
+        return self._outputs // 2
 
     @cached_property
     def _place(self) -> NDArray[np.int64]:
-        return np.arange(self.domain.size, dtype=np.int64) * self.outputs // self.domain.size
+        return np.arange(self.domain.size, dtype=np.int64) * self._outputs // self.domain.size
 
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return row `offset` with the sign that the matrix gives there, or with the other."""
@@ -108,19 +109,21 @@ class SignedHadamard(TwoLevel):
         sign = hadamard_parity(offset, cell >> 1) ^ (cell & 1) ^ ~near.astype(np.bool_)
         return 2 * offset + sign
 
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Return counts of outputs when everybody is uniform in the near set of their cell."""
-        cells = np.zeros(self.outputs, dtype=np.int64)
+        cells = np.zeros(self._outputs, dtype=np.int64)
         cells[self._place] = people
         return spread_over_rows(cells, rng)
 
-    def operator(self, inside: float, outside: float) -> LinearOperator:
+    def _operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the matrix that is `inside` where the signs agree."""
-        return HadamardAgreement(self.near, inside=inside, outside=outside, place=self._place)
+        return HadamardAgreement(self._near, inside=inside, outside=outside, place=self._place)
 
 
 @dataclass(frozen=True)
-class HaarHadamard(Mixture):
+class HaarHadamard(Mixture[CountTally]):
     """Report the own Haar coefficient at one level, drawn uniformly by a public coin, in one bit.
 
     At level j the domain is cut into ``2^j`` cells, and a person's coefficient is that of their
@@ -182,12 +185,12 @@ class HaarHadamard(Mixture):
         super().__post_init__()
 
     @cached_property
-    def groups(self) -> tuple[Part, ...]:
+    def groups(self) -> tuple[Component, ...]:
         """The levels 0, 1, ...: part j has the ``2^(j + 1)`` half-cells of level j."""
         levels = (self.domain.size - 1).bit_length()
         shares = whole_shares([1 / levels] * levels)
         return tuple(
-            Part(
+            Component(
                 SignedHadamard(Categories(min(2 ** (level + 1), self.domain.size)), self.epsilon),
                 share,
             )

@@ -10,7 +10,8 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.randomizers.mixture import Mixture, Part, whole_shares
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 from lapwing.randomizers.numerical.binning import least_variance_randomizer
 
 
@@ -31,7 +32,7 @@ def level_sizes(size: int, branching: int) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Hierarchical(Mixture):
+class Hierarchical(Mixture[CountTally]):
     """Report the own node at one level of a tree, the level drawn uniformly by a public coin.
 
     Symbol s lies in node ``s * nodes // size`` of each level. Level l below the root has
@@ -77,7 +78,7 @@ class Hierarchical(Mixture):
     --------
     >>> from lapwing.protocol.domains.interval import Interval
     >>> tree = Hierarchical(Interval(0, 1, bins=64), 1)
-    >>> [part.randomizer.name for part in tree.groups]
+    >>> [group.randomizer.name for group in tree.groups]
     ['randomized-response', 'optimized-unary-encoding', 'optimized-unary-encoding']
     >>> tree.certificate().holds
     True
@@ -91,6 +92,7 @@ class Hierarchical(Mixture):
         def __init__(self, domain: Domain, epsilon: ExactNumber, *, branching: int = 4) -> None: ...
 
     name: ClassVar[str] = "hierarchical"
+    decoder: ClassVar[str] = "tree-consistency"
 
     def __post_init__(self) -> None:
         """Check the tree, then what all mixtures check."""
@@ -101,11 +103,11 @@ class Hierarchical(Mixture):
         super().__post_init__()
 
     @cached_property
-    def groups(self) -> tuple[Part, ...]:
+    def groups(self) -> tuple[Component, ...]:
         """The levels, from the one below the root to the symbols."""
         sizes = level_sizes(self.domain.size, self.branching)
         shares = whole_shares([1 / len(sizes)] * len(sizes))
         return tuple(
-            Part(least_variance_randomizer(Categories(cells), self.epsilon), share)
+            Component(least_variance_randomizer(Categories(cells), self.epsilon), share)
             for cells, share in zip(sizes, shares, strict=True)
         )

@@ -19,6 +19,7 @@ from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.categorical.affine_subset_selection import (
     MOST_CELLS,
@@ -26,7 +27,7 @@ from lapwing.randomizers.categorical.affine_subset_selection import (
 )
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
-from lapwing.randomizers.mixture import Mixture, Part, whole_shares
+from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 from lapwing.randomizers.numerical.square_wave import SquareWave, mutual_information_width
 
 Wave = tuple[str, float, float]
@@ -114,7 +115,7 @@ def ladder(epsilon: float) -> tuple[Wave, ...]:
 
 
 @dataclass(frozen=True)
-class MultiscaleWave(Mixture):
+class MultiscaleWave(Mixture[CountTally]):
     """A mixture of square waves and subset selections, drawn by a public coin.
 
     Parameters
@@ -162,6 +163,7 @@ class MultiscaleWave(Mixture):
         ) -> None: ...
 
     name: ClassVar[str] = "multiscale-wave"
+    decoder: ClassVar[str] = "spectral-prior"
 
     def __post_init__(self) -> None:
         """Check the parts, then what all mixtures check."""
@@ -178,13 +180,13 @@ class MultiscaleWave(Mixture):
         super().__post_init__()
 
     @cached_property
-    def groups(self) -> tuple[Part, ...]:
+    def groups(self) -> tuple[Component, ...]:
         """The parts, in the order of their numbers."""
         table = self.parts or ()
         total = math.fsum(share for _, _, share in table)
         shares = whole_shares([share / total for _, _, share in table])
         return tuple(
-            Part(self._randomizer(kind, scale), share)
+            Component(self._randomizer(kind, scale), share)
             for (kind, scale, _), share in zip(table, shares, strict=True)
         )
 

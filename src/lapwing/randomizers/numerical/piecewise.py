@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.linear.arrays import Vector
+from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.domains.domain import require_domain
@@ -77,6 +78,7 @@ class Piecewise(TwoLevel):
         def __init__(self, domain: Interval | Integers, epsilon: ExactNumber) -> None: ...
 
     name: ClassVar[str] = "piecewise"
+    decoder: ClassVar[str] = "spectral-prior"
 
     def __post_init__(self) -> None:
         """Check the grid, then what all two-level randomizers check."""
@@ -84,29 +86,31 @@ class Piecewise(TwoLevel):
         grid_points(self.domain)
         super().__post_init__()
 
-    @property
-    def near(self) -> int:
+    @cached_property
+    def _near(self) -> int:
         """Points of the window: ``(points - 1) / e^(epsilon/2)``, rounded, at least 1."""
-        return max(1, round((self.points - 1) * math.exp(-self.epsilon / 2)))
+        return max(1, round((self._points - 1) * math.exp(-self.epsilon / 2)))
 
-    @property
-    def outputs(self) -> int:
+    @cached_property
+    def _outputs(self) -> int:
         """Points of the output grid."""
-        return self.points + self.near - 1
+        return self._points + self._near - 1
 
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return point `offset` of the window of a point, or of what the window leaves out."""
-        return np.where(near, point + offset, offset + self.near * (offset >= point))
+        return np.where(near, point + offset, offset + self._near * (offset >= point))
 
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Return counts of outputs when everybody is uniform in the window of their point."""
-        return spread_in_windows(people, width=self.near, points=self.outputs, rng=rng)
+        return spread_in_windows(people, width=self._near, points=self._outputs, rng=rng)
 
-    def operator(self, inside: float, outside: float) -> LinearOperator:
+    def _operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the sliding window."""
-        return SlidingWindow(self.points, width=self.near, inside=inside, outside=outside)
+        return SlidingWindow(self._points, width=self._near, inside=inside, outside=outside)
 
     def mean(self, tally: CountTally) -> MeanEstimate:
         """Return the unbiased mean of the values behind a tally.
@@ -125,8 +129,8 @@ class Piecewise(TwoLevel):
         the window has.
         """
         first, step = grid_points(self.domain)
-        inside, outside = self.probabilities
-        shrink = self.near * (inside - outside)
-        offset = np.arange(self.outputs, dtype=np.float64) - (self.outputs - 1) / 2
-        values: Vector = first + step * ((self.points - 1) / 2 + offset / shrink)
+        inside, outside = self._probabilities
+        shrink = self._near * (inside - outside)
+        offset = np.arange(self._outputs, dtype=np.float64) - (self._outputs - 1) / 2
+        values: Vector = first + step * ((self._points - 1) / 2 + offset / shrink)
         return mean_of(own_counts(tally, self.fingerprint), values)

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
-from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.privacy.exact_numbers import (
@@ -26,24 +25,21 @@ from lapwing.privacy.exact_numbers import (
     exact_epsilon,
     exponential_bounds,
 )
+from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (
     WORD,
     RandomSource,
     bernoulli,
     scalar_below,
-    source_of,
     uniform_below,
 )
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
-from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import (
-    Counted,
-    check_batch,
+    Randomizer,
     check_symbol,
-    derived_values,
     fill_reports,
     refuse_reports,
 )
@@ -55,7 +51,7 @@ from lapwing.randomizers.bit_reports import (
     rows_at_once,
     write_bits,
 )
-from lapwing.randomizers.near_and_far import near_certificate, near_threshold
+from lapwing.randomizers.two_level import near_certificate, near_threshold
 
 MOST_COORDINATES = 2**20
 
@@ -162,7 +158,7 @@ def summed_variance(coordinates: int, members: int, epsilon: Fraction | float) -
 
 
 @dataclass(frozen=True)
-class SignedSubsetSelection(Counted):
+class SignedSubsetSelection(Randomizer[CountTally]):
     """Send a set of `size` coordinates with signs, uniform but for the own coordinate.
 
     Parameters
@@ -210,12 +206,10 @@ class SignedSubsetSelection(Counted):
     --------
     >>> from lapwing.protocol.domains.integers import Integers
     >>> signs = SignedSubsetSelection(Integers(0, 7), 2)
-    >>> signs.coordinates, signs.members, signs.certificate().holds
-    (4, 1, True)
+    >>> signs.report_width, signs.certificate().holds
+    (2, True)
     """
 
-    domain: Domain
-    epsilon: Fraction
     _: KW_ONLY
     size: int | None = None
 
@@ -229,127 +223,115 @@ class SignedSubsetSelection(Counted):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the sizes."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         if self.domain.size % 2 or not 2 <= self.domain.size <= 2 * MOST_COORDINATES:
             raise DomainError(
                 "signed subset selection needs an even number of symbols in "
                 f"2..{2 * MOST_COORDINATES}, two for each coordinate, got {self.domain.size}"
             )
         if self.size is not None:
-            check_whole_field(self, "size", low=1, high=self.coordinates)
+            check_whole_field(self, "size", low=1, high=self._coordinates)
 
-    @property
-    def coordinates(self) -> int:
+    @cached_property
+    def _coordinates(self) -> int:
         """d: half the symbols."""
         return self.domain.size // 2
 
     @cached_property
-    def members(self) -> int:
+    def _members(self) -> int:
         """m: coordinates in a set."""
-        return optimal_members(self.coordinates, self.epsilon) if self.size is None else self.size
+        return optimal_members(self._coordinates, self.epsilon) if self.size is None else self.size
 
     @property
-    def near(self) -> int:
+    def _near(self) -> int:
         """Sets with the own coordinate under the own sign, in units of which others are `far`."""
-        return self.members
-
-    @property
-    def far(self) -> int:
-        """Sets that are not near."""
-        return 2 * self.coordinates - self.members
-
-    @property
-    def _all_in(self) -> bool:
-        return self.members == self.coordinates
+        return self._members
 
     @cached_property
-    def threshold(self) -> int:
+    def _far(self) -> int:
+        """Sets that are not near."""
+        return 2 * self._coordinates - self._members
+
+    @cached_property
+    def _all_in(self) -> bool:
+        return self._members == self._coordinates
+
+    @cached_property
+    def _threshold(self) -> int:
         """T: a report is near with probability T / 2^64."""
         return near_threshold(self)
 
-    certificate = near_certificate
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        return near_certificate(self)
 
     @property
-    def thresholds(self) -> dict[str, int]:
-        """The threshold by its name."""
-        return {"own": self.threshold}
+    def _thresholds(self) -> dict[str, int]:
+        return {"own": self._threshold}
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        return derived_values(self, coordinates=self.coordinates, members=self.members)
+    def _sizes(self) -> dict[str, Any]:
+        return {"coordinates": self._coordinates, "members": self._members}
 
-    @property
-    def layout(self) -> BitReports:
+    @cached_property
+    def _layout(self) -> BitReports:
         """How either plane, of presence and of signs, is laid out; and what presence must be."""
-        return BitReports(self.coordinates, self.members)
+        return BitReports(self._coordinates, self._members)
 
-    @property
+    @cached_property
     def _plane(self) -> int:
         """Bytes that hold a bit per coordinate."""
-        return self.layout.width
+        return self._layout.width
 
-    @property
+    @cached_property
     def report_width(self) -> int:
         """Bytes per report: the plane of presence, unless all are present, and that of signs."""
         return self._plane if self._all_in else 2 * self._plane
 
     @cached_property
-    def law(self) -> SignedSubset:
+    def _law(self) -> SignedSubset:
         """The law of its reports, from T and not from epsilon."""
-        own = Fraction(self.threshold, WORD)
-        opposite = (1 - own) * self.members / self.far
-        return SignedSubset(self.coordinates, self.members, float(own), float(opposite))
+        own = Fraction(self._threshold, WORD)
+        opposite = (1 - own) * self._members / self._far
+        return SignedSubset(self._coordinates, self._members, float(own), float(opposite))
 
     @cached_property
     def channel(self) -> Channel:
         """One block of signed subsets."""
-        law = self.law
+        law = self._law
         operator = PairSymmetric(
-            self.coordinates, own=law.own, opposite=law.opposite, other=law.other
+            self._coordinates, own=law.own, opposite=law.opposite, other=law.other
         )
         return Channel(self.domain, [Block(operator, law)], self.fingerprint, self.guarantee)
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value.
-
-        Notes
-        -----
-        Fair signs for all, then a set of coordinates
-        (:func:`lapwing.randomizers.bit_reports.random_sets`).
-        """
-        source = source_of(rng)
-        symbols = self.domain.index(values)
-
-        def fill(part: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
-            self._fill(source, part, rows)
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        def fill(symbols: NDArray[np.int64], rows: NDArray[np.uint8]) -> None:
+            self._fill(source, symbols, rows)
 
         width = self.report_width
-        rows = rows_at_once(width)
-        return fill_reports(symbols, fill, width=width, fingerprint=self.fingerprint, rows=rows)
+        return fill_reports(points, fill, width=width, rows=rows_at_once(width))
 
     def _fill(
-        self, source: RandomSource, symbols: NDArray[np.int64], part: NDArray[np.uint8]
+        self, source: RandomSource, symbols: NDArray[np.int64], rows: NDArray[np.uint8]
     ) -> None:
-        near = bernoulli(source, threshold=self.threshold, count=symbols.size)
+        near = bernoulli(source, threshold=self._threshold, count=symbols.size)
         coordinate, minus = symbols >> 1, (symbols & 1).astype(np.bool_)
-        signs = self.layout.draw(source, threshold=WORD // 2, count=symbols.size)
+        signs = self._layout.draw(source, threshold=WORD // 2, count=symbols.size)
         # Fair signs on all; the own one is then set, to the other sign when it is in but not near.
         write_bits(signs, coordinate, minus == near)
         if self._all_in:
-            part[:] = signs
+            rows[:] = signs
             return
-        kind = uniform_below(source, bounds=self.far, count=symbols.size)
+        kind = uniform_below(source, bounds=self._far, count=symbols.size)
         present = random_sets(
             source,
             coordinate,
-            near | (kind < self.members),
-            items=self.coordinates,
-            members=self.members,
+            near | (kind < self._members),
+            items=self._coordinates,
+            members=self._members,
         )
-        part[:, : self._plane] = present
-        np.bitwise_and(signs, present, out=part[:, self._plane :])
+        rows[:, : self._plane] = present
+        np.bitwise_and(signs, present, out=rows[:, self._plane :])
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one symbol.
@@ -359,7 +341,6 @@ class SignedSubsetSelection(Counted):
         Then every other coordinate, in order, draws a uniform number below twice the number of
         others not yet seen: it is in when that is below twice the number of places left, and its
         sign is minus when it is odd (:func:`lapwing.privacy.sampling.randomness.scalar_below`).
-        This is what test vectors pin and what other languages port.
 
         Parameters
         ----------
@@ -371,32 +352,30 @@ class SignedSubsetSelection(Counted):
         check_symbol(value, self.domain.size)
         own, negative = divmod(value, 2)
         signed = []
-        if next(words) < self.threshold:
+        if next(words) < self._threshold:
             signed = [(own, negative)]
-        elif scalar_below(words, self.far) < self.members:
+        elif scalar_below(words, self._far) < self._members:
             signed = [(own, 1 - negative)]
-        places = self.members - len(signed)
-        signed += drawn_in_order(words, self.coordinates, own=own, places=places, kinds=2)
-        minus = self.layout.one(coordinate for coordinate, sign in signed if sign)
+        places = self._members - len(signed)
+        signed += drawn_in_order(words, self._coordinates, own=own, places=places, kinds=2)
+        minus = self._layout.report(coordinate for coordinate, sign in signed if sign)
         if self._all_in:
             return minus
-        return self.layout.one(coordinate for coordinate, _ in signed) + minus
+        return self._layout.report(coordinate for coordinate, _ in signed) + minus
 
-    def tally(self, reports: Reports) -> CountTally:
-        """Return how often every coordinate was in with either sign, entirely or not at all."""
-        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
+    def _count(self, data: NDArray[np.uint8]) -> list[tuple[NDArray[np.int64], int]]:
         rows = rows_at_once(self.report_width)
-        must = f"hold {self.members} signed coordinates and no spare bits"
-        for start in range(0, len(reports), rows):
-            refuse_reports(self._impossible(data[start : start + rows]), must, start=start)
+        requirement = f"hold {self._members} signed coordinates and no spare bits"
+        for start in range(0, len(data), rows):
+            refuse_reports(self._impossible(data[start : start + rows]), requirement, start=start)
         bits = count_bits(data)
-        minus = bits[-8 * self._plane :][: self.coordinates]
-        present = np.full_like(minus, len(reports)) if self._all_in else bits[: self.coordinates]
+        minus = bits[-8 * self._plane :][: self._coordinates]
+        present = np.full_like(minus, len(data)) if self._all_in else bits[: self._coordinates]
         counts = np.column_stack([present - minus, minus]).reshape(-1)
-        return CountTally([counts], [len(reports)], self.fingerprint)
+        return [(counts, len(data))]
 
     def _impossible(self, data: NDArray[np.uint8]) -> NDArray[np.bool_]:
         present, minus = data[:, : self._plane], data[:, -self._plane :]
         if self._all_in:
-            return BitReports(self.coordinates).impossible(minus)
-        return self.layout.impossible(present) | (minus & ~present).any(axis=1)
+            return BitReports(self._coordinates).impossible(minus)
+        return self._layout.impossible(present) | (minus & ~present).any(axis=1)

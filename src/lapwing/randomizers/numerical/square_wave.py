@@ -19,12 +19,10 @@ from lapwing.linear.operators.banded import SlidingWindow
 from lapwing.linear.operators.circulant import circular_window
 from lapwing.linear.operators.regridding import Repeated
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
-from lapwing.protocol.channels.channel import Block, Channel, ObservedChannel
+from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.observation import Observation
-from lapwing.protocol.randomizer import channel_of_counts
 from lapwing.randomizers.two_level import TwoLevel
 from lapwing.randomizers.window_counts import spread_in_circular_windows, spread_in_windows
 
@@ -124,7 +122,7 @@ class SquareWave(TwoLevel):
     grid : int, optional
         Points of the grid on which values are randomized: a multiple of the interval's bins.
         Default: the symbols of the domain. The analyst may decode a fine grid at any divisor:
-        :meth:`channel_at`.
+        ``survey.decode(tally, bins=...)``.
 
     Accuracy
     --------
@@ -149,8 +147,8 @@ class SquareWave(TwoLevel):
     Examples
     --------
     >>> wave = SquareWave(Interval(0, 1, bins=10), 1)
-    >>> wave.near, wave.outputs, wave.certificate().holds
-    (5, 14, True)
+    >>> wave.report_width, wave.certificate().holds
+    (1, True)
     """
 
     _: KW_ONLY
@@ -169,6 +167,7 @@ class SquareWave(TwoLevel):
         ) -> None: ...
 
     name: ClassVar[str] = "square-wave"
+    decoder: ClassVar[str] = "spectral-prior"
 
     def __post_init__(self) -> None:
         """Check the width and the grid, then what all two-level randomizers check."""
@@ -193,79 +192,80 @@ class SquareWave(TwoLevel):
                 "a grid finer than the bins needs an Interval without atoms or a missing bin"
             )
         check_whole_field(self, "grid", low=1)
-        if self.points % domain.bins:
+        if self._points % domain.bins:
             raise ArgumentError(
                 f"grid must be a multiple of the {domain.bins} bins, got {self.grid}"
             )
 
-    @property
-    def points(self) -> int:
+    @cached_property
+    def _points(self) -> int:
         """Points of the input grid."""
         return self.domain.size if self.grid is None else self.grid
 
     @cached_property
-    def half_window(self) -> int:
+    def _circular(self) -> bool:
+        """Whether the window wraps."""
+        return self.domain.circular
+
+    @cached_property
+    def _half_window(self) -> int:
         """Points of the window on either side of its center."""
         return half_window(
-            self.points, self.epsilon, self.width, circular=self.domain.circular, coprime=True
+            self._points, self.epsilon, self.width, circular=self.domain.circular, coprime=True
         )
 
-    @property
-    def near(self) -> int:
+    @cached_property
+    def _near(self) -> int:
         """Points of the window."""
-        return 2 * self.half_window + 1
+        return 2 * self._half_window + 1
 
-    @property
-    def outputs(self) -> int:
+    @cached_property
+    def _outputs(self) -> int:
         """Points of the output grid."""
-        return self.points if self.domain.circular else self.points + 2 * self.half_window
+        return self._points if self.domain.circular else self._points + 2 * self._half_window
 
-    def point_of(self, values: Values) -> NDArray[np.int64]:
+    def _points_of(self, values: Values) -> NDArray[np.int64]:
         """Return the grid point of each value: int64 [n]."""
         if self.grid is None or not isinstance(self.domain, Interval):
             return self.domain.index(values)
         return self.domain.refined(self.grid).index(values)
 
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return point `offset` of the window of a point, or of what the window leaves out."""
-        if self.domain.circular:
-            half = self.half_window
-            return (point + np.where(near, offset - half, offset + half + 1)) % self.points
-        return np.where(near, point + offset, offset + self.near * (offset >= point))
+        if self._circular:
+            half = self._half_window
+            return (point + np.where(near, offset - half, offset + half + 1)) % self._points
+        return np.where(near, point + offset, offset + self._near * (offset >= point))
 
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         """Return counts of outputs when everybody is uniform in the window of their point."""
-        times = self.points // self.domain.size
+        times = self._points // self.domain.size
         if times > 1:
             people = rng.multinomial(people, np.full(times, 1 / times)).ravel()
         if self.domain.circular:
-            starts = np.roll(people, -self.half_window)
-            return spread_in_circular_windows(starts, width=self.near, rng=rng)
-        return spread_in_windows(people, width=self.near, points=self.outputs, rng=rng)
+            starts = np.roll(people, -self._half_window)
+            return spread_in_circular_windows(starts, width=self._near, rng=rng)
+        return spread_in_windows(people, width=self._near, points=self._outputs, rng=rng)
 
-    def operator(self, inside: float, outside: float) -> LinearOperator:
+    def _operator(self, inside: float, outside: float) -> LinearOperator:
         """Return the sliding window, with bins spread over their grid points."""
         return self._operator_at(self.domain.size, inside, outside)
 
     def _operator_at(self, bins: int, inside: float, outside: float) -> LinearOperator:
         if self.domain.circular:
             wave: LinearOperator = circular_window(
-                self.points, width=self.near, inside=inside, outside=outside
+                self._points, width=self._near, inside=inside, outside=outside
             )
         else:
-            wave = SlidingWindow(self.points, width=self.near, inside=inside, outside=outside)
-        times = self.points // bins
+            wave = SlidingWindow(self._points, width=self._near, inside=inside, outside=outside)
+        times = self._points // bins
         return wave if times == 1 else wave @ Repeated(bins, times=times)
 
-    def channel_for(self, observation: Observation, *, bins: int | None = None) -> ObservedChannel:
-        """Return what a decoder is given, at the domain's bins or at others."""
-        if bins is None or observation.kind != "counts":
-            return channel_of_counts(self, observation, bins=bins)
-        return self.channel_at(bins)
-
-    def channel_at(self, bins: int) -> Channel:
+    def _channel_at(self, bins: int) -> Channel:
         """Return the channel for decoding the same tally at another number of bins.
 
         Parameters
@@ -279,10 +279,10 @@ class SquareWave(TwoLevel):
             When it does not divide the grid, or the domain has atoms or a missing bin.
         """
         regular = isinstance(self.domain, Interval) and self.domain.regular
-        if not isinstance(self.domain, Interval) or not regular or bins < 2 or self.points % bins:
+        if not isinstance(self.domain, Interval) or not regular or bins < 2 or self._points % bins:
             raise ArgumentError(
-                f"bins must divide the {self.points} points of the grid of a regular interval, "
+                f"bins must divide the {self._points} points of the grid of a regular interval, "
                 f"got {bins}"
             )
-        block = Block(self._operator_at(bins, *self.probabilities), Multinomial())
+        block = Block(self._operator_at(bins, *self._probabilities), Multinomial())
         return Channel(self.domain.refined(bins), [block], self.fingerprint, self.guarantee)

@@ -16,34 +16,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import DomainError, PrivacyError
-from lapwing.linear.arrays import Values, Vector
+from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.operator import Operator
-from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
-from lapwing.privacy.sampling.randomness import WORD, RandomSource, source_of
+from lapwing.privacy.exact_numbers import ExactNumber
+from lapwing.privacy.guarantee import Certificate
+from lapwing.privacy.sampling.randomness import WORD, RandomSource
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.protocol.domains.domain import require_domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import Counted, check_symbol, derived_values
-from lapwing.randomizers.code_reports import CodeReports
-from lapwing.randomizers.near_and_far import near_certificate, near_threshold
+from lapwing.protocol.randomizer import Randomizer, check_symbol
 from lapwing.randomizers.numerical.mean_estimate import (
     MeanEstimate,
     grid_points,
     mean_of,
     own_counts,
 )
+from lapwing.randomizers.two_level import CodeReports, near_certificate, near_threshold
 
 LARGEST_GRID = 2**20
 """Most symbols of a stochastic rounding, each with its own threshold."""
 
 
 @dataclass(frozen=True)
-class StochasticRounding(Counted):
+class StochasticRounding(Randomizer[CountTally]):
     """Report one of the two ends of the domain, the nearer one with the greater probability.
 
     For :meth:`mean` only: two outputs cannot be decoded to a distribution, so no survey may name
@@ -78,7 +76,8 @@ class StochasticRounding(Counted):
 
     Examples
     --------
-    >>> from lapwing.privacy.sampling.randomness import seeded
+    >>> from lapwing.privacy.guarantee import Certificate
+    from lapwing.privacy.sampling.randomness import seeded
     >>> age = StochasticRounding(Integers(0, 100), 2)
     >>> mean = age.mean(age.tally(age.randomize([20] * 50_000 + [60] * 50_000, rng=seeded(1))))
     >>> round(mean.value, 2), round(mean.deviation, 2)
@@ -86,7 +85,6 @@ class StochasticRounding(Counted):
     """
 
     domain: Interval | Integers
-    epsilon: Fraction
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
@@ -96,63 +94,54 @@ class StochasticRounding(Counted):
 
     def __post_init__(self) -> None:
         """Make epsilon exact and check the domain."""
-        require_domain(self.domain)
-        object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+        super().__post_init__()
         grid_points(self.domain)
         if not 2 <= self.domain.size <= LARGEST_GRID:
             raise DomainError(
                 f"stochastic rounding needs a domain of 2..{LARGEST_GRID} symbols, "
                 f"got {self.domain.size}; use fewer bins"
             )
-        if 2 * self.threshold <= WORD:
+        if 2 * self._threshold <= WORD:
             raise PrivacyError(
                 "epsilon is too small to be expressed by 64-bit thresholds; reports would carry "
                 "no information"
             )
 
-    @property
-    def points(self) -> int:
-        """Number of inputs: the symbols of the domain."""
-        return self.domain.size
-
-    @property
-    def outputs(self) -> int:
-        """Two: 0 is the lower end, 1 the upper one."""
-        return 2
-
-    near: ClassVar[int] = 1
-    far: ClassVar[int] = 1
+    _near: ClassVar[int] = 1
+    _far: ClassVar[int] = 1
 
     @cached_property
-    def threshold(self) -> int:
+    def _threshold(self) -> int:
         """T: a report is near with probability T / 2^64."""
         return near_threshold(self)
 
-    certificate = near_certificate
+    def certificate(self) -> Certificate:
+        """Return the exact worst-case likelihood ratio."""
+        return near_certificate(self)
 
-    def upper(self, point: int) -> int:
+    def _upper_threshold(self, point: int) -> int:
         """Return T_x of an input: the upper end is reported with probability T_x / 2^64."""
-        lowest = WORD - self.threshold
-        return lowest + (self.threshold - lowest) * point // (self.points - 1)
+        lowest = WORD - self._threshold
+        return lowest + (self._threshold - lowest) * point // (self._points - 1)
 
     @property
-    def thresholds(self) -> dict[str, int]:
+    def _thresholds(self) -> dict[str, int]:
         """T_x of the first and of the last symbol; the others lie evenly between, rounded down."""
-        return {"first": WORD - self.threshold, "last": self.threshold}
+        return {"first": WORD - self._threshold, "last": self._threshold}
 
     @property
-    def derived(self) -> dict[str, Any]:
-        """What clients need beside the fields; JSON values only."""
-        return derived_values(self, points=self.points, outputs=self.outputs)
+    def _sizes(self) -> dict[str, Any]:
+        return {"points": self._points, "outputs": 2}
 
-    @property
-    def layout(self) -> CodeReports:
-        """How an output is packed, checked and counted."""
-        return CodeReports(self.outputs)
+    @cached_property
+    def _layout(self) -> CodeReports:
+        return CodeReports(2)
 
     @cached_property
     def _upper(self) -> NDArray[np.uint64]:
-        return np.array([self.upper(point) for point in range(self.points)], dtype=np.uint64)
+        return np.array(
+            [self._upper_threshold(point) for point in range(self._points)], dtype=np.uint64
+        )
 
     @cached_property
     def channel(self) -> Channel:
@@ -160,7 +149,7 @@ class StochasticRounding(Counted):
         block = Block(_TwoRows(self._chances), Multinomial(self._draw))
         return Channel(self.domain, [block], self.fingerprint, self.guarantee)
 
-    @property
+    @cached_property
     def _chances(self) -> Vector:
         chances: Vector = self._upper.astype(np.float64) / float(WORD)
         return chances
@@ -169,21 +158,16 @@ class StochasticRounding(Counted):
         high = int(rng.binomial(people, self._chances).sum())
         return np.array([int(people.sum()) - high, high])
 
-    def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
-        """Return one report per value."""
-        source = source_of(rng)
-        points = self.domain.index(values)
+    def _reports_of(self, points: NDArray[np.int64], source: RandomSource) -> NDArray[np.uint8]:
+        def encode(some: NDArray[np.int64]) -> NDArray[np.int64]:
+            return (source.words(some.size) < self._upper[some]).astype(np.int64)
 
-        def encode(part: NDArray[np.int64]) -> NDArray[np.int64]:
-            return (source.words(part.size) < self._upper[part]).astype(np.int64)
-
-        return self.layout.make(points, encode, self.fingerprint)
+        return self._layout.make(points, encode)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         """Return the report that these random 64-bit words make of one input.
 
-        One word: the upper end when it is below T_x. This is what test vectors pin and what other
-        languages port.
+        One word: the upper end when it is below T_x.
 
         Parameters
         ----------
@@ -192,8 +176,8 @@ class StochasticRounding(Counted):
         words : iterator of int
             Each in 0..2^64-1.
         """
-        check_symbol(value, self.points, what="an input")
-        return self.layout.one(int(next(words) < self.upper(value)))
+        check_symbol(value, self._points, what="an input")
+        return self._layout.report(int(next(words) < self._upper_threshold(value)))
 
     def mean(self, tally: CountTally) -> MeanEstimate:
         """Return the unbiased mean of the values behind a tally.
@@ -206,9 +190,9 @@ class StochasticRounding(Counted):
             When it holds fewer than 2 reports.
         """
         first, step = grid_points(self.domain)
-        center = first + step * (self.points - 1) / 2
+        center = first + step * (self._points - 1) / 2
         # A report stands for a point beyond its end, by what the noise shrinks the mean.
-        reach = step * (self.points - 1) / 2 / float(Fraction(2 * self.threshold - WORD, WORD))
+        reach = step * (self._points - 1) / 2 / float(Fraction(2 * self._threshold - WORD, WORD))
         counts = own_counts(tally, self.fingerprint)
         return mean_of(counts, np.array([center - reach, center + reach]))
 

@@ -18,7 +18,8 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole, check_whole_field, exact_epsilon
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.integers import Integers
-from lapwing.randomizers.mixture import Mixture, Part, whole_shares
+from lapwing.protocol.messages.tally import CountTally
+from lapwing.randomizers.mixture import Component, Mixture, whole_shares
 from lapwing.randomizers.numerical.signed_subset_selection import (
     MOST_COORDINATES,
     SignedSubsetSelection,
@@ -168,7 +169,7 @@ def best_levels(
 
 
 @dataclass(frozen=True)
-class Wavelet(Mixture):
+class Wavelet(Mixture[CountTally]):
     """Signed subset selection of one level of Haar coefficients, the level drawn by a public coin.
 
     Parameters
@@ -238,6 +239,7 @@ class Wavelet(Mixture):
         ) -> None: ...
 
     name: ClassVar[str] = "wavelet"
+    decoder: ClassVar[str] = "wavelet-clip"
 
     def __post_init__(self) -> None:
         """Turn the rule into a number and check it, then what all mixtures check."""
@@ -245,15 +247,15 @@ class Wavelet(Mixture):
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
         if not self.domain.ordered or self.domain.size < 2:
             raise DomainError("a wavelet needs an Interval or Integers of at least 2 symbols")
-        object.__setattr__(self, "levels", self._number())
-        if self.domain.missing_index is not None and self.cells != self.domain.size:
+        object.__setattr__(self, "levels", self._resolved_levels())
+        if self.domain.missing_index is not None and self._cell_number != self.domain.size:
             raise DomainError(
                 "a missing symbol would share a cell with the highest values; use a domain of "
                 "2^levels symbols, or drop the missing values"
             )
         super().__post_init__()
 
-    def _number(self) -> int:
+    def _resolved_levels(self) -> int:
         most = min(self.domain.size.bit_length() - 1, MOST_LEVELS)
         rule = self.levels
         if self.users is not None:
@@ -294,16 +296,16 @@ class Wavelet(Mixture):
         return min(rule, most)
 
     @property
-    def cells(self) -> int:
+    def _cell_number(self) -> int:
         """Cells at the end of the finest level: 2^levels."""
         return int(2 ** int(self.levels or 0))
 
     @cached_property
-    def groups(self) -> tuple[Part, ...]:
+    def groups(self) -> tuple[Component, ...]:
         """The levels, coarsest first."""
-        levels = self.cells.bit_length() - 1
+        levels = self._cell_number.bit_length() - 1
         shares = allocation_shares(levels, self.epsilon, allocation=self.allocation)
         return tuple(
-            Part(SignedSubsetSelection(Integers(0, 2 ** (j + 1) - 1), self.epsilon), share)
+            Component(SignedSubsetSelection(Integers(0, 2 ** (j + 1) - 1), self.epsilon), share)
             for j, share in enumerate(whole_shares(shares.tolist()))
         )

@@ -1,17 +1,21 @@
-"""Report the own symbol, or any symbol at all, the own one among them."""
+"""Report the own symbol, or any symbol at all, the own one among them.
+
+The class inherits nothing from lapwing: a frozen dataclass with the public names is a randomizer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.linalg import aslinearoperator
 
+from lapwing.documents import fingerprint
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
 from lapwing.privacy.guarantee import Certificate, Guarantee
 from lapwing.privacy.sampling.randomness import (
@@ -27,14 +31,8 @@ from lapwing.protocol.channels.laws import Multinomial
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.protocol.randomizer import (
-    channel_of_counts,
-    hexadecimal,
-    local_guarantee,
-    randomizer_document,
-    randomizer_fingerprint,
-)
-from lapwing.randomizers.code_reports import CodeReports
+from lapwing.protocol.randomizer import check_batch, local_guarantee, randomizer_document
+from lapwing.randomizers.two_level import CodeReports
 
 
 @dataclass(frozen=True)
@@ -51,23 +49,21 @@ class OwnOrAny:
     epsilon: Any
 
     name: ClassVar[str] = "own-or-any"
-    simulation: ClassVar[Literal["exact", "users"]] = "exact"
-
-    channel_for = channel_of_counts
+    decoder: ClassVar[str] = "clipped-inverse"
+    collects: ClassVar[str] = "counts"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
     def threshold(self) -> int:
         bound = exponential_bounds(self.epsilon)[0]
         return int(WORD * (bound - 1) / (bound + self.domain.size - 1))
 
-    @property
-    def thresholds(self) -> dict[str, int]:
-        return {"own": self.threshold}
-
-    @property
+    @cached_property
     def codes(self) -> CodeReports:
         return CodeReports(self.domain.size)
 
@@ -75,13 +71,9 @@ class OwnOrAny:
     def report_width(self) -> int:
         return self.codes.width
 
-    @property
-    def derived(self) -> dict[str, Any]:
-        return {"thresholds": hexadecimal(self.thresholds), "report_width": self.report_width}
-
     @cached_property
     def fingerprint(self) -> str:
-        return randomizer_fingerprint(self)
+        return fingerprint({"randomizer": self.to_document(), "threshold": hex(self.threshold)})
 
     @property
     def guarantee(self) -> Guarantee:
@@ -110,12 +102,13 @@ class OwnOrAny:
             any_symbol = uniform_below(source, bounds=self.domain.size, count=points.size)
             return np.where(own, points, any_symbol)
 
-        return self.codes.make(self.domain.index(values), encode, self.fingerprint)
+        return Reports(self.codes.make(self.domain.index(values), encode), self.fingerprint)
 
     def from_words(self, value: int, words: Iterator[int]) -> bytes:
         own = next(words) < self.threshold
         code = value if own else scalar_below(words, self.domain.size)
-        return self.codes.one(code)
+        return self.codes.report(code)
 
     def tally(self, reports: Reports) -> CountTally:
-        return self.codes.count(reports, self.fingerprint)
+        data = check_batch(reports, width=self.report_width, fingerprint=self.fingerprint)
+        return CountTally([self.codes.count(data)], [len(reports)], self.fingerprint)
