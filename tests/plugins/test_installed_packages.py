@@ -18,6 +18,7 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, LapwingWarning
 from lapwing.plugins import load
 from lapwing.privacy.guarantee import Certificate
+from lapwing.protocol.randomizer import Randomizer
 from lapwing.survey.registry import DECODERS, RANDOMIZERS
 from lapwing.testing import check_decoder, check_randomizer
 from tests.plugins.installed import install, install_example
@@ -49,7 +50,7 @@ def _example(epsilon: Any = 1) -> Any:
 
 def _overwritten(randomizer: Any, threshold: int) -> Any:
     changed = replace(randomizer)
-    changed.__dict__["_threshold"] = threshold
+    changed.__dict__["threshold"] = threshold
     return changed
 
 
@@ -74,7 +75,8 @@ def test_its_randomizer_and_decoder_keep_the_contracts(site: Path) -> None:
     load()
     for epsilon in (0.1, 1, 4):
         made = _example(epsilon)
-        check_randomizer(made, loosened=_overwritten(made, made._threshold + 1), reports=50_000)
+        assert Randomizer not in type(made).__mro__
+        check_randomizer(made, loosened=_overwritten(made, made.threshold + 1), reports=50_000)
     check_decoder(DECODERS["clipped-inverse"](), _example().channel)
     check_decoder(DECODERS["clipped-inverse"](), lw.SquareWave(lw.Integers(0, 5), 2).channel)
 
@@ -82,7 +84,7 @@ def test_its_randomizer_and_decoder_keep_the_contracts(site: Path) -> None:
 def _lying(made: Any) -> Any:
     """Return it with twice its privacy loss, and a certificate that says nothing of it."""
     honest = made.certificate()
-    changed = _overwritten(made, made._threshold + made._threshold // 8)
+    changed = _overwritten(made, made.threshold + made.threshold // 8)
     changed.__dict__["certificate"] = lambda: honest
     return changed
 
@@ -92,7 +94,7 @@ def _leaking(made: Any) -> Any:
     changed = replace(made)
 
     def from_words(value: int, words: Any) -> bytes:
-        own = next(words) < made._threshold
+        own = next(words) < made.threshold
         return bytes([value if own or value == 0 else 1])
 
     changed.__dict__["from_words"] = from_words
@@ -157,7 +159,7 @@ def test_thresholds_that_could_be_larger_are_seen(site: Path) -> None:
     load()
     made = _example()
     with pytest.raises(AssertionError, match="they could be larger"):
-        check_randomizer(made, loosened=_overwritten(made, made._threshold - 1), reports=1000)
+        check_randomizer(made, loosened=_overwritten(made, made.threshold - 1), reports=1000)
 
 
 class _Shifted:

@@ -33,22 +33,24 @@ class Sized(TwoLevel):
     name = "sized"
 
     @property
-    def near(self) -> int:
+    def _near(self) -> int:
         return 3
 
     @property
-    def outputs(self) -> int:
+    def _outputs(self) -> int:
         return self.domain.size + 2
 
-    def locate(
+    def _locate(
         self, point: NDArray[np.int64], near: NDArray[np.bool_], offset: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         return point + offset
 
-    def spread_near(self, people: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    def _spread_near(
+        self, people: NDArray[np.int64], rng: np.random.Generator
+    ) -> NDArray[np.int64]:
         return people
 
-    def operator(self, inside: float, outside: float) -> LinearOperator:
+    def _operator(self, inside: float, outside: float) -> LinearOperator:
         return SlidingWindow(self.domain.size, width=3, inside=inside, outside=outside)
 
 
@@ -157,7 +159,7 @@ def test_near_sets_must_leave_something_out() -> None:
     @dataclass(frozen=True)
     class Everywhere(Sized):
         @property
-        def outputs(self) -> int:
+        def _outputs(self) -> int:
             return 3
 
     with pytest.raises(DomainError, match="must leave some output out: got 3 of 3"):

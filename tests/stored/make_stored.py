@@ -253,7 +253,9 @@ def write_survey(folder: Path, survey: Survey, *, seed: int) -> None:
 def counted(survey: Survey, tally: Any) -> CountTally:
     """Return a tally as counts: itself, or what a log says of every symbol."""
     randomizer: Any = survey.randomizer  # those with a log have `counts`
-    counts: CountTally = randomizer.counts(tally) if isinstance(tally, TallyLog) else tally
+    counts: CountTally = (
+        randomizer.log_channel.counts(tally) if isinstance(tally, TallyLog) else tally
+    )
     return counts
 
 

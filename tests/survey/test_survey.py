@@ -33,6 +33,7 @@ from lapwing import (
 from lapwing.documents import canonical, fingerprint
 from lapwing.errors import ArgumentError, FormatError, MismatchError, WeakAnswerWarning
 from lapwing.planning.recommendation import recommended_decoder
+from lapwing.protocol.randomizer import thresholds_of
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.results import SignedEstimate
 from lapwing.tallies import CountTally
@@ -111,7 +112,7 @@ def test_thresholds_are_carried_for_other_languages(name: str) -> None:
     survey = SURVEYS[name]
     derived = survey.to_document()["derived"]
     carried = {key: int(text, 16) for key, text in derived["thresholds"].items()}
-    assert carried == survey.randomizer.thresholds
+    assert carried == thresholds_of(survey.randomizer)
     assert derived["report_width"] == survey.randomizer.report_width
     assert survey.guarantee == survey.randomizer.guarantee
 
@@ -224,7 +225,7 @@ def test_atoms_and_knobs_have_one_spelling_too() -> None:
     for survey, path, value in (
         (rent, "randomizer.domain.atoms", [3.0, 0.0]),
         (rent, "randomizer.domain.atoms", [0.0, 3.0, 3.0]),
-        (page, "randomizer._outputs", 0),
+        (page, "randomizer.outputs", 0),
     ):
         document = changed(survey.to_document(), path, value)
         assert Survey.from_document(survey.to_document()).fingerprint == survey.fingerprint

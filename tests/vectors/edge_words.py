@@ -126,7 +126,7 @@ def edges(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[in
     """Return the way of making edge cases that suits a randomizer."""
     if hasattr(randomizer, "groups"):
         return _groups(randomizer, points)
-    if hasattr(randomizer, "limits"):
+    if hasattr(randomizer, "_limits"):
         return _wave(randomizer, points)
     if randomizer.name == "compressive-privatization":
         return _two_level(randomizer, _one_of_each_size(randomizer))
@@ -134,8 +134,10 @@ def edges(randomizer: Any, points: list[int]) -> Iterator[tuple[int, Iterable[in
         return _two_rounds(randomizer, points)
     if randomizer._simulation == "users":
         return _seeded(randomizer, points)
-    if hasattr(randomizer, "members"):
+    if hasattr(randomizer, "_members"):
         return _sets(randomizer, points)
     return (
-        _two_level(randomizer, points) if hasattr(randomizer, "near") else _bits(randomizer, points)
+        _two_level(randomizer, points)
+        if hasattr(randomizer, "_near")
+        else _bits(randomizer, points)
     )

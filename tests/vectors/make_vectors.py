@@ -253,7 +253,7 @@ def _vector(survey: Survey, point: int, words: Iterable[int], why: str) -> dict[
 
 def _vectors(survey: Survey) -> list[dict[str, Any]]:
     randomizer: Any = survey.randomizer
-    size = getattr(randomizer, "points", randomizer.domain.size)
+    size = getattr(randomizer, "_points", randomizer.domain.size)
     points = sorted({0, 1, size // 2, size - 1})
     vectors = [_vector(survey, *case) for case in edges(randomizer, points)]
     words = iterate(seeded(2026))
@@ -265,7 +265,7 @@ def _vectors(survey: Survey) -> list[dict[str, Any]]:
 
 def _inputs(survey: Survey, values: list[Any]) -> list[dict[str, Any]]:
     randomizer: Any = survey.randomizer
-    to_input = getattr(randomizer, "point_of", randomizer.domain.index)
+    to_input = getattr(randomizer, "_points_of", randomizer.domain.index)
     found: list[dict[str, Any]] = []
     for value in values:
         try:

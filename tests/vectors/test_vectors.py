@@ -66,7 +66,7 @@ def test_library_meets_the_vectors(name: str) -> None:
 def test_library_puts_values_where_the_vectors_say(name: str) -> None:
     document = _load(name)
     randomizer: Any = Survey.from_document(document["survey"]).randomizer
-    to_input = getattr(randomizer, "point_of", randomizer.domain.index)
+    to_input = getattr(randomizer, "_points_of", randomizer.domain.index)
     for case in document["inputs"]:
         if "error" in case:
             with pytest.raises(getattr(errors, case["error"])):

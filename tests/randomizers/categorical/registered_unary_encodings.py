@@ -17,7 +17,7 @@ from tests.contracts.randomizer_rows import (
 
 
 def _loosen_second_round(randomizer: Any) -> Any:
-    keep, again = randomizer._thresholds
+    keep, again = randomizer._keep_and_repeat
     return with_attributes(randomizer, _keep_and_repeat=(keep, again + 1))
 
 

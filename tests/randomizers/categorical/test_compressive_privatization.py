@@ -54,22 +54,22 @@ def test_the_published_forms_break_their_epsilon(
 ) -> None:
     for seed in (0, 1):
         randomizer = published(epsilon, matrix, seed)
-        assert low < randomizer._true_epsilon < high
+        assert low < randomizer.true_epsilon < high
         assert randomizer.guarantee.epsilon == 12
         # Lemmas 2.1 and 4.1, as far as beta is at most one: epsilon + 2 beta.
-        least, most = randomizer._balance
+        least, most = randomizer.balance
         ideal = 250 if matrix == "rademacher" else 500 * math.exp(-epsilon)
         beta = max(most / ideal - 1, 1 - least / ideal)
         if beta <= 1:
-            assert randomizer._true_epsilon <= epsilon + 2 * beta
+            assert randomizer.true_epsilon <= epsilon + 2 * beta
 
 
-def test_the_true_epsilon_is_the_ratio_of_the_normalizations() -> None:
+def test_thetrue_epsilon_is_the_ratio_of_the_normalizations() -> None:
     randomizer = published(0.5, "rademacher")
-    sizes = np.array(randomizer._balance)
+    sizes = np.array(randomizer.balance)
     weights = sizes * math.exp(0.5) + 500 - sizes
     expected = 0.5 + math.log(weights[1] / weights[0])
-    assert float(randomizer._true_epsilon) == pytest.approx(expected, abs=1.1e-6)
+    assert float(randomizer.true_epsilon) == pytest.approx(expected, abs=1.1e-6)
 
 
 def test_the_published_form_is_refused_unless_its_epsilon_is_accepted() -> None:
@@ -81,12 +81,12 @@ def test_the_published_form_is_refused_unless_its_epsilon_is_accepted() -> None:
         CompressivePrivatization(Categories(1000), 1, **matrix, accept_epsilon="1.308845")
     accepted = CompressivePrivatization(Categories(1000), 1, **matrix, accept_epsilon="1.308846")
     assert accepted.certificate().holds
-    assert accepted.guarantee.epsilon == accepted._true_epsilon == Fraction("1.308846")
+    assert accepted.guarantee.epsilon == accepted.true_epsilon == Fraction("1.308846")
     assert accepted.channel.guarantee == accepted.guarantee
     for uneven in ("banded", "scaled"):
         repaired = CompressivePrivatization(Categories(1000), 1, **matrix, uneven=uneven)
         assert repaired.certificate().holds and repaired.guarantee.epsilon == 1
-        assert repaired._true_epsilon == 1
+        assert repaired.true_epsilon == 1
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
@@ -95,10 +95,10 @@ def test_balanced_columns_keep_epsilon_whatever_the_seed(epsilon: float, seed: i
     randomizer = CompressivePrivatization(PAGES, epsilon, outputs=500, seed=seed)
     sizes = unpacked(randomizer._packed, 500).sum(axis=1)
     assert (
-        set(sizes.tolist()) == {randomizer._near} and randomizer._balance == (randomizer._near,) * 2
+        set(sizes.tolist()) == {randomizer._near} and randomizer.balance == (randomizer._near,) * 2
     )
-    assert randomizer.certificate().holds and randomizer._true_epsilon == Fraction(str(epsilon))
-    assert 0.2 < CompressivePrivatization(Categories(300), epsilon, outputs=200)._coherence() < 0.9
+    assert randomizer.certificate().holds and randomizer.true_epsilon == Fraction(str(epsilon))
+    assert 0.2 < CompressivePrivatization(Categories(300), epsilon, outputs=200).coherence() < 0.9
 
 
 def test_hadamard_response_is_the_case_of_hadamard_columns() -> None:
@@ -112,7 +112,7 @@ def test_hadamard_response_is_the_case_of_hadamard_columns() -> None:
         dense(response.channel.blocks[0].operator),
         rtol=1e-14,
     )
-    assert compressed._coherence() == pytest.approx(0, abs=1e-6)
+    assert compressed.coherence() == pytest.approx(0, abs=1e-6)
 
 
 def test_randomized_response_is_the_case_of_single_outputs() -> None:
@@ -155,7 +155,7 @@ def test_one_matrix_in_all_its_forms_and_through_a_survey() -> None:
 def test_a_column_without_ones_or_with_all_is_reported_uniformly() -> None:
     matrix = [[1, 1, 0, 0], [1, 0, 0, 1], [1, 0, 0, 1]]
     randomizer = CompressivePrivatization(Categories(4), 1, matrix=matrix, uneven="banded")
-    assert randomizer._balance == (0, 3)
+    assert randomizer.balance == (0, 3)
     assert randomizer._thresholds["0"] == 0 and randomizer._thresholds["3"] == 2**64
     for symbol in (0, 2):
         law = exact_law(randomizer, symbol)

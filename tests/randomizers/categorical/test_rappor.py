@@ -78,7 +78,7 @@ def test_promises_grow_to_the_lifetime_and_no_further(epsilon: Any, lifetime: An
     ratios = [randomizer.certificate_of(n).ratio for n in (1, 2, 3, 10, 100, MOST_EXACT)]
     total = randomizer.certificate_of()
     assert ratios == sorted(ratios) and ratios[-1] <= total.ratio and total.holds
-    assert total.epsilon == randomizer.total == Fraction(str(lifetime or 2 * epsilon))
+    assert total.epsilon == randomizer._total == Fraction(str(lifetime or 2 * epsilon))
     assert 0 <= total.loss < 1e-6
     assert randomizer.epsilon_of(1) <= randomizer.epsilon + Fraction(1, 10**6)
     assert randomizer.epsilon_of(10**9) == randomizer.epsilon_of()
@@ -162,7 +162,7 @@ def test_a_change_of_value_is_not_covered_by_the_lifetime() -> None:
     # Seen through enough reports, both rounds are known. A value that stays gives the same one
     # twice; one that changed gives it by chance, at best when each bit is the likelier one.
     staying_over_changing = 1 / keep**20
-    assert staying_over_changing > exponential_bounds(2 * randomizer.total)[1]
+    assert staying_over_changing > exponential_bounds(2 * randomizer._total)[1]
 
 
 def test_a_seed_fixes_the_instantaneous_round_only() -> None:
@@ -261,7 +261,7 @@ def test_charges_never_sum_to_more_than_the_lifetime(
 ) -> None:
     randomizer = Rappor(Categories(5), epsilon, lifetime=lifetime)
     # The whole lifetime as a budget: no charge may be refused.
-    ledger = Ledger(Guarantee(randomizer.total, 0, "replace-one", "local"))
+    ledger = Ledger(Guarantee(randomizer._total, 0, "replace-one", "local"))
     sent, paid = 0, Fraction(0)
     for more in steps:
         charge = randomizer.charge(more, after=sent)
@@ -271,7 +271,7 @@ def test_charges_never_sum_to_more_than_the_lifetime(
         # Enough for the exact worst ratio of all reports so far, and no more than promised.
         worst = randomizer.certificate_of(sent if sent <= MOST_EXACT else None).ratio
         assert worst <= exponential_bounds(paid)[0]
-        assert paid <= min(sent * randomizer.epsilon, randomizer.total)
+        assert paid <= min(sent * randomizer.epsilon, randomizer._total)
 
 
 def test_what_a_lifetime_costs_stands_beside_the_promise_of_one_report() -> None:

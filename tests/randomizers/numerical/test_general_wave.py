@@ -197,7 +197,7 @@ def test_heights_are_those_of_the_trapezoid() -> None:
     np.testing.assert_allclose((inside / outside - 1) / (np.e - 1), free.shape, atol=1e-12)
 
 
-def test_separation_is_that_of_the_paper_and_largest_for_the_square() -> None:
+def testseparation_is_that_of_the_paper_and_largest_for_the_square() -> None:
     """(1 - (2 b + 1) q) D at epsilon = 1, b = .2561, for square to triangle."""
     printed = {1: 0.3679, 0.8: 0.3437, 0.6: 0.3177, 0.4: 0.2895, 0.2: 0.2588, 0: 0.2254}
     points = np.arange(1024.0)
@@ -205,7 +205,7 @@ def test_separation_is_that_of_the_paper_and_largest_for_the_square() -> None:
         q = 1 / (1 + 2 * 0.2561 + (np.e - 1) * 0.2561 * (1 + ratio))
         assert 1 - (2 * 0.2561 + 1) * q == pytest.approx(expected, abs=5e-5)
         fine = GeneralWave(Interval(0, 1, bins=16384), 1, ratio=ratio, width=0.2561)
-        assert fine._separation == pytest.approx(expected, abs=1e-4)
+        assert fine.separation == pytest.approx(expected, abs=1e-4)
         # It is what it says: the distance of two reports' laws, per distance of the values.
         wave = GeneralWave(Interval(0, 1, bins=512), 1, ratio=ratio, width=0.2561)
         matrix = dense(wave.channel.blocks[0].operator)
@@ -213,7 +213,7 @@ def test_separation_is_that_of_the_paper_and_largest_for_the_square() -> None:
         for first, second in ((0, 1), (100, 411), (0, 511)):
             laws = [Cumulative(place, place, np.maximum(matrix[:, i], 0)) for i in (first, second)]
             distance = wasserstein(laws[0], laws[1])
-            assert distance == pytest.approx(wave._separation * (second - first), rel=1e-9)
+            assert distance == pytest.approx(wave.separation * (second - first), rel=1e-9)
     assert list(printed.values()) == sorted(printed.values(), reverse=True)
 
 
@@ -224,7 +224,7 @@ def test_a_random_shape_separates_less_than_the_square() -> None:
         heights = rng.random(51)
         heights[rng.integers(51)] = 1.0
         wave = GeneralWave(Interval(0, 1, bins=100), 1, shape=tuple(heights.tolist()))
-        assert wave.certificate().holds and wave._separation < square._separation
+        assert wave.certificate().holds and wave.separation < square.separation
 
 
 # Reports.

@@ -270,7 +270,7 @@ def test_illegal_width(width: Any) -> None:
 
 
 def test_given_widths_and_their_ends() -> None:
-    assert SquareWave(Interval(0, 1, bins=10), 1, width=0).near == 1
+    assert SquareWave(Interval(0, 1, bins=10), 1, width=0)._near == 1
     widest = SquareWave(Interval(0, 1, bins=10), 1, width=1)
     assert (widest._near, widest._outputs) == (21, 30) and widest.certificate().holds
     around = SquareWave(Interval(0, 1, bins=10, circular=True), 1, width=1)

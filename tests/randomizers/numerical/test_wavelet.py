@@ -235,7 +235,7 @@ def test_the_measured_error_is_below_the_bound(levels: int, epsilon: float) -> N
 
 def test_levels_by_rule_by_number_and_by_the_symbols() -> None:
     assert Wavelet(UNIT, 1).levels == 4
-    assert Wavelet(Interval(0, 1, bins=100), 1).cells == 64
+    assert Wavelet(Interval(0, 1, bins=100), 1)._cell_number == 64
     assert Wavelet(Interval(0, 1, bins=4096), 1, levels="paper", users=10**5).levels == 10
     assert Wavelet(UNIT, 1, levels="bound", users=10**5).levels == 4
     assert Wavelet(UNIT, 1, levels=2, users=10**5).levels == 2
@@ -288,7 +288,7 @@ def test_bad_arguments_are_refused() -> None:
         Wavelet(Interval(0, 1, bins=1), 1)
     with pytest.raises(DomainError, match="missing"):
         Wavelet(Interval(0, 1, bins=16, missing="bin"), 1)
-    assert Wavelet(Interval(0, 1, bins=15, missing="bin"), 1).cells == 16
+    assert Wavelet(Interval(0, 1, bins=15, missing="bin"), 1)._cell_number == 16
 
 
 def test_reports_of_no_group_or_with_padding_are_refused() -> None:

@@ -256,7 +256,7 @@ accept it by name with accept_epsilon="1.308846"
             )
 
     def _check_promise(self) -> None:
-        least, most = self._balance
+        least, most = self.balance
         if self.accept_epsilon is None and (least == most or self.uneven != "refuse"):
             if all(near <= far for near, far in self._chances.values()):
                 raise PrivacyError(
@@ -265,7 +265,7 @@ accept it by name with accept_epsilon="1.308846"
                 )
             self.certificate().check()
             return
-        true = self._true_epsilon
+        true = self.true_epsilon
         if self.accept_epsilon is None:
             raise PrivacyError(
                 "near sets must be of one size to keep epsilon = "
@@ -312,7 +312,7 @@ accept it by name with accept_epsilon="1.308846"
         return self._packed[points]
 
     @cached_property
-    def _balance(self) -> tuple[int, int]:
+    def balance(self) -> tuple[int, int]:
         """Outputs in the smallest and in the largest near set."""
         if self.matrix == "balanced":
             return self._near, self._near
@@ -320,11 +320,11 @@ accept it by name with accept_epsilon="1.308846"
         return int(sizes.min()), int(sizes.max())
 
     @property
-    def _true_epsilon(self) -> Fraction:
+    def true_epsilon(self) -> Fraction:
         """The least epsilon, in millionths, that the worst ratio is proved to keep."""
         return least_epsilon(self.certificate().ratio)
 
-    def _coherence(self) -> float:
+    def coherence(self) -> float:
         """Return the largest correlation of two near sets, in [0, 1]; O(m k^2).
 
         Near 1 two symbols cannot be told apart, however many people report.
@@ -340,9 +340,9 @@ accept it by name with accept_epsilon="1.308846"
             if self.weight is not None:
                 return self.weight
             return best_weight(self.outputs, self.design_epsilon)
-        least, most = self._balance
+        least, most = self.balance
         if least != most:
-            raise ArgumentError(f"these near sets have {least}..{most} outputs; ")
+            raise ArgumentError(f"these near sets have {least}..{most} outputs; see `balance`")
         return least
 
     @cached_property

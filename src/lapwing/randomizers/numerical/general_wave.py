@@ -274,7 +274,7 @@ class GeneralWave(Randomizer[CountTally]):
         return inside, float(Fraction(WORD - sum(self._table), WORD * self._far))
 
     @property
-    def _separation(self) -> float:
+    def separation(self) -> float:
         """Wasserstein distance of the reports of two values, per distance of the values.
 
         What the wave holds above its floor: all of it moves with the value. On a circle this is
