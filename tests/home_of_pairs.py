@@ -36,19 +36,34 @@ OBSERVED = _public("randomizers", "mechanisms")
 DECODERS = _public("decoders") - {"threshold", "candidates"}  # words with other meanings, too
 
 
+def _own_decoders(source: Source) -> set[ast.AST]:
+    """Return what a randomizer's class says of its own decoder."""
+    if not source.name.startswith("randomizers/"):
+        return set()
+    members = [
+        node
+        for each in ast.walk(source.tree)
+        if (isinstance(each, ast.AnnAssign) and ast.unparse(each.target) == "decoder")
+        or (isinstance(each, ast.FunctionDef) and each.name == "decoder")
+        for node in ast.walk(each)
+    ]
+    return set(members)
+
+
 def _named(source: Source) -> dict[str, ast.AST]:
     """Return names and whole texts of a file; not those of the classes that it defines."""
+    own = _own_decoders(source)
     return {
         name: node
         for node in ast.walk(source.tree)
-        if not isinstance(node, ast.ClassDef)
+        if not isinstance(node, ast.ClassDef) and node not in own
         for key in ("id", "attr", "name", "value")
         if isinstance(name := getattr(node, key, None), str)
     }
 
 
 def pairs_at_home(sources: list[Source]) -> list[str]:
-    """No other file speaks of a randomizer or mechanism and of a decoder, by class or by name."""
+    """Only homes name a decoder with a randomizer or mechanism; a randomizer names its own."""
     wrong = []
     for source in sources:
         named = _named(source)

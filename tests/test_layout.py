@@ -319,6 +319,7 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
     },
     silent: {"laws": "print(1)"},
     pairs_at_home: {
+        "randomizers/x": "class X:\n    name = 'wavelet'\n    tree = 'tree-consistency'",
         "survey/x": "from lapwing.randomizers import Wavelet\nfrom lapwing.decoders import Wiener",
         "planning/x": "if randomizer.name == 'wavelet':\n    decoder = WaveletClip()",
         "cli/x": "import lapwing as lw\nx = {lw.mechanisms.HistogramQuery: lw.decoders.CellCounts}",

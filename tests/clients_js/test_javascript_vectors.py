@@ -156,7 +156,7 @@ def test_random_words_make_python_s_reports() -> None:
     ]
     tasks, expected = [], []
     for randomizer in randomizers:
-        size = getattr(randomizer, "points", randomizer.domain.size)
+        size = getattr(randomizer, "_points", randomizer.domain.size)
         made, asked = [], []
         for point in {0, 1, size // 3, size // 2, size - 1}:
             taken = []

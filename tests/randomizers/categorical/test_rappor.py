@@ -88,7 +88,7 @@ def test_promises_grow_to_the_lifetime_and_no_further(epsilon: Any, lifetime: An
 
 def test_a_permanent_threshold_past_its_limit_breaks_the_lifetime() -> None:
     randomizer = Rappor(Categories(3), 1)
-    keep, again = randomizer._thresholds
+    keep, again = randomizer._keep_and_repeat
     randomizer.__dict__["_keep_and_repeat"] = (keep + 1, again)
     assert not randomizer.certificate_of().holds
 
