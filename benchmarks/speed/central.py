@@ -48,8 +48,7 @@ import lapwing.cli.program
 from lapwing.cli.console import Output
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.raw_counts import summary_of
-from lapwing.protocol.messages.exact_counts import for_curator
-domain = for_curator(lw.Interval(0, 400_000, bins=1024))
+domain = lw.Interval(0, 400_000, bins=1024).for_curator()
 ASKED = CuratorDomainOptions()
 """
 

@@ -7,6 +7,7 @@ has one spelling: what is read must be what would be written.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import math
@@ -382,3 +383,22 @@ def nearest(name: str, names: Iterable[str]) -> str:
         return ""  # no name of ours is as long, and comparing takes its time
     near = get_close_matches(name, list(names), n=1)
     return f" (did you mean {near[0]}?)" if near else ""
+
+
+def class_document(described: Any) -> dict[str, Any]:
+    """Return the JSON form of a frozen dataclass: its name and its fields, in their order.
+
+    A field whose metadata has "absent" is left out where it has that value.
+    """
+    values = {"class": described.name}
+    for field in dataclasses.fields(described):
+        value = getattr(described, field.name)
+        if "absent" not in field.metadata or field.metadata["absent"] != value:
+            values[field.name] = _plain(value)
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(entry) for entry in value]
+    return value.to_document() if hasattr(value, "to_document") else value

@@ -27,7 +27,9 @@ RENAMED = {
     "HashedTexts": "lw.HashedStrings",
     "ReportLog": "lw.tallies.TallyLog",
     "Summary": "lw.protocol.ExactCounts",
+    "LedgerFile": "lw.Ledger.open",
     "load_plugins": "lw.plugins.load",
+    "promise_of_each": "lw.privacy.Promise.split",
 }
 """Names that are called otherwise now, and an expression for each."""
 

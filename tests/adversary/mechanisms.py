@@ -12,7 +12,6 @@ import numpy as np
 import lapwing as lw
 from lapwing.errors import LapwingError
 from lapwing.privacy.promise import Promise
-from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.publication import MECHANISMS
 from tests.adversary.coupling import WORDS_OF_AN_IDENTIFIER, Found, Tape, cost, delta_of
 from tests.adversary.knobs import instances
@@ -29,7 +28,7 @@ def suitable(
 ) -> Iterator[tuple[Any, Any, Promise]]:
     """Yield instances with a small domain and a promise that they accept."""
     for mechanism in instances(made, most=most):
-        for domain in map(for_curator, DOMAINS):
+        for domain in (domain.for_curator() for domain in DOMAINS):
             for stated in promises:
                 promise = Promise(relation, **stated)
                 try:

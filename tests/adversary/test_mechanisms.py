@@ -13,7 +13,6 @@ import lapwing as lw
 from lapwing.mechanisms.private_bounds import private_bounds
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.publication import MECHANISMS
 from tests.adversary.coupling import Tape, cost
 from tests.adversary.mechanisms import (
@@ -100,7 +99,7 @@ def drawn(mechanism: Any, domain: Any, promise: Promise, counts: np.ndarray, dra
 @pytest.mark.parametrize("draws", [500, pytest.param(100_000, marks=SOAK)])
 def test_real_draws_tell_no_more_than_is_charged(name: str, draws: int) -> None:
     promise = Promise("replace-one", epsilon=1)
-    domain = for_curator(lw.Interval(0, 1, bins=2))
+    domain = lw.Interval(0, 1, bins=2).for_curator()
     cases = suitable(MECHANISMS[name], most=20, relation="replace-one")
     mechanism = next(m for m, where, stated in cases if (where, stated) == (domain, promise))
     # One row, of each symbol.
@@ -125,5 +124,5 @@ def test_labels_cost_what_they_are_charged(domain: Any, neighbors: str) -> None:
     """A row may change its label and its segment: all cells of the table are symbols."""
     for stated in ({"epsilon": 1}, *OTHER_PROMISES):
         promise = Promise(neighbors, **stated)
-        share = worst_of(lw.mechanisms.LabelCounts(), for_curator(domain), promise)
+        share = worst_of(lw.mechanisms.LabelCounts()(domain), promise)
         assert 0.99 < share <= ROUNDING or (promise.rho and share <= ROUNDING), stated

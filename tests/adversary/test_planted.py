@@ -14,7 +14,6 @@ import pytest
 from lapwing.linear import dictionaries
 from lapwing.privacy import integer_noise
 from lapwing.privacy.promise import Promise
-from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.publication import MECHANISMS
 from tests.adversary.coupling import everywhere, forget
 from tests.adversary.mechanisms import (
@@ -101,7 +100,7 @@ def test_a_symbol_left_out_is_found_in_a_pursuit(monkeypatch: pytest.MonkeyPatch
     made = MECHANISMS["matching-pursuit"]
     promise = Promise("replace-one", epsilon=1)
     found = [
-        worst_of(made(1, dictionary, atoms=4), for_curator(DOMAINS[-1]), promise, tries=4)
+        worst_of(made(1, dictionary, atoms=4)(DOMAINS[-1]), promise, tries=4)
         for dictionary in ("legendre", "splines", "normal-curves")
     ]
     assert max(found) > OVER

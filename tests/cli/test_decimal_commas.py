@@ -8,7 +8,6 @@ import pytest
 
 from lapwing import Interval, Survey
 from lapwing.protocol import ExactCounts
-from lapwing.protocol.messages.exact_counts import for_curator
 from tests.cli.running import Program
 
 HALVES = [1.5, 2.25, 40.0, 7.0]
@@ -30,7 +29,7 @@ def tables(tmp_path: Path) -> None:
 
 
 def counted(*values: float) -> ExactCounts:
-    return ExactCounts.of_values(list(values), for_curator(Interval(0, 64, bins=256)))
+    return ExactCounts.of_values(list(values)(Interval(0, 64, bins=256)))
 
 
 def same(path: Path, expected: ExactCounts) -> bool:

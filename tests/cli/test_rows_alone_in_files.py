@@ -19,7 +19,6 @@ from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.raw_counts import summary_of
 from lapwing.engines.arrow.arrow_values import values_of
 from lapwing.errors import DomainError
-from lapwing.protocol.messages.exact_counts import for_curator
 from tests.cli.running import Program
 from tests.nasty_cells import COLUMNS, DOMAINS, TEXTS, check_each_row_alone
 
@@ -65,7 +64,7 @@ def write_parquet(path: Path, cells: list[Any], kind: Any) -> None:
 @pytest.mark.parametrize("domain", list(DOMAINS))
 @pytest.mark.parametrize("columns", [1, 2])
 def test_cells_of_a_csv(columns: int, domain: str, tmp_path: Path) -> None:
-    legal = for_curator(DOMAINS[domain])
+    legal = DOMAINS[domain].for_curator()
     path = tmp_path / "x.csv"
 
     def read(cells: list[Any]) -> Any:
@@ -85,7 +84,7 @@ def test_cells_of_a_csv(columns: int, domain: str, tmp_path: Path) -> None:
     ],
 )
 def test_texts_of_a_parquet(kind: Any, domain: str, tmp_path: Path) -> None:
-    legal = for_curator(DOMAINS[domain])
+    legal = DOMAINS[domain].for_curator()
     path = tmp_path / "x.parquet"
 
     def read(cells: list[Any]) -> Any:
@@ -106,7 +105,7 @@ def test_columns_of_a_parquet(kind: str, tmp_path: Path) -> None:
     array = COLUMNS[kind]
     rows, path = list(range(len(array))), tmp_path / "x.parquet"
     for domain in _TYPED:
-        legal = for_curator(DOMAINS[domain])
+        legal = DOMAINS[domain].for_curator()
 
         def read(cells: list[int], legal: Any = legal) -> Any:
             part = array.take(pa.array(cells, pa.int64()))

@@ -12,7 +12,6 @@ import pytest
 
 from lapwing import Interval, Survey
 from lapwing.protocol import ExactCounts
-from lapwing.protocol.messages.exact_counts import for_curator
 from tests.cli.running import Program, environment
 
 VALUES = "age\n10\n20.5\n30\n"
@@ -56,7 +55,7 @@ def test_many_blocks_of_it_are_read(tmp_path: Path, done: Program) -> None:
         timeout=300,
     )
     assert run.returncode == 0, run.stderr
-    expected = for_curator(Interval(0, 64, bins=64)).index([7.0])[0]
+    expected = Interval(0, 64, bins=64).for_curator().index([7.0])[0]
     counts = ExactCounts.read(tmp_path / "out.lws").counts
     assert len(lines) > 4 * 2**20 and counts[expected] == counts.sum() == rows
 

@@ -8,8 +8,12 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.operators.blended_sums import BlendedRoot
 from lapwing.linear.operators.square_root_sums import coefficients
 from lapwing.linear.whole_columns import most_moved
-from lapwing.mechanisms.blended_strategy import FUNCTIONS, BlendedStrategy
-from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy
+from lapwing.mechanisms.prefix_sums import (
+    FUNCTIONS,
+    BlendedStrategy,
+    PrefixSums,
+    SquareRootStrategy,
+)
 from lapwing.planning.release_defaults import recommended_mechanism
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.privacy.promise import Promise

@@ -19,7 +19,6 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.mechanisms.label_counts import CountStrategy
 from lapwing.privacy.integer_noise import Noise, Sensitivity
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.publication import release_from_document
 
 VALUES: list[Any] = ["yes", "no", "maybe", None]
@@ -91,7 +90,7 @@ def test_one_row_of_a_table_changes_two_cells(tmp_path: Any) -> None:
 
     def counted(rows: list[bytes]) -> np.ndarray:
         (tmp_path / "t.csv").write_bytes(b"where,what\n" + b"\n".join(rows) + b"\n")
-        curated = for_curator(TABLE)
+        curated = TABLE.for_curator()
         return summary_of(
             tmp_path / "t.csv", "what", curated, out, asked=CuratorDomainOptions(by="where")
         ).counts

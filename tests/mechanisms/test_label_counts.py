@@ -13,7 +13,6 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.mechanisms.label_counts import MOST_SYMBOLS, CountStrategy
 from lapwing.privacy.integer_noise import Sensitivity
-from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.publication import release_from_document
 from tests.mechanisms.test_sensitivity import hidden, moved
 
@@ -125,5 +124,5 @@ def test_numbers_may_be_released_one_by_one() -> None:
 
 def test_too_many_labels() -> None:
     with pytest.raises(ArgumentError, match="at most 1048576"):
-        lw.mechanisms.LabelCounts().check(for_curator(lw.Categories(MOST_SYMBOLS)))
-    lw.mechanisms.LabelCounts().check(for_curator(lw.Categories(MOST_SYMBOLS - 1)))
+        lw.mechanisms.LabelCounts().check(lw.Categories(MOST_SYMBOLS).for_curator())
+    lw.mechanisms.LabelCounts().check(lw.Categories(MOST_SYMBOLS - 1).for_curator())

@@ -13,14 +13,20 @@ from lapwing.distances import kolmogorov_smirnov
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.dictionaries import UNIT, Dictionary
 from lapwing.linear.function_families import legendre, normal_curves, orthonormal, splines
-from lapwing.mechanisms import exponential_mechanism as private_selection
-from lapwing.mechanisms.exponential_mechanism import exponential_mechanism, noisy_maximum
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit, _facts, pursue, triangular
+from lapwing.mechanisms import matching_pursuit
+from lapwing.mechanisms.matching_pursuit import (
+    MatchingPursuit,
+    _sensitivities,
+    exponential_mechanism,
+    noisy_maximum,
+    pursue,
+    weight_matrix,
+)
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import iterate, seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.distribution import Distribution
 from lapwing.survey.publication import release_from_document
 from tests.false_alarms import accepts, multinomial_tail
@@ -48,9 +54,9 @@ def summary(people=20_000, seed=1):
 )
 class TestEveryForm:
     def test_sensitivities_are_those_of_all_pairs_of_symbols(self, mechanism):
-        facts = _facts(mechanism, 48)
+        facts = _sensitivities(mechanism, 48)
         products = mechanism.curves(DOMAIN).products
-        assert products.shape[1] == for_curator(DOMAIN).size == 49
+        assert products.shape[1] == DOMAIN.for_curator().size == 49
         moved = np.abs(products[:, :, None] - products[:, None, :])
         assert facts.ranges == tuple(moved.max(axis=(1, 2)).tolist())
         two = max(int((moved[i] + moved[j]).max()) for i in range(len(moved)) for j in range(i))
@@ -77,7 +83,7 @@ class TestEveryForm:
 
     def test_the_own_noise_of_every_function_hides_its_own_range(self, mechanism):
         plan = mechanism.plan(DOMAIN, APPROXIMATE)
-        ranges = _facts(mechanism, 48).ranges
+        ranges = _sensitivities(mechanism, 48).ranges
         largest = max(ranges) / plan.record.scale
         for atom, own in enumerate(ranges):
             assert own / plan.weight_noise(atom).scale <= largest
@@ -87,7 +93,7 @@ class TestEveryForm:
         # the published form the same scale is charged; its own law is in the transcripts below.)
         plan = mechanism.plan(DOMAIN, APPROXIMATE)
         products = mechanism.curves(DOMAIN).products
-        charged = float(_facts(mechanism, 48).range_of_differences / plan.selection)
+        charged = float(_sensitivities(mechanism, 48).range_of_differences / plan.selection)
         rng = np.random.default_rng(2)
         worst = 0.0
         for _ in range(300):
@@ -185,7 +191,7 @@ class TestPursuit:
         errors = []
         for terms in range(1, 8):
             chosen, answers = pursue(exact, dictionary, terms=terms)
-            weights = triangular(dictionary.gram, chosen) @ np.array(answers)
+            weights = weight_matrix(dictionary.gram, chosen) @ np.array(answers)
             fit = weights @ dictionary.curves[chosen] / UNIT / counts.sum()
             errors.append(np.sum((curve - fit) ** 2))
         assert all(b <= a + 1e-9 for a, b in pairwise(errors))
@@ -197,7 +203,7 @@ class TestPostProcessing:
         release = PrefixSums().release(held, APPROXIMATE, rng=seeded(1))
         published = StepPursuit().decode(release.channel, release)
         truth = Distribution.of_counts(held.counts, held.domain)
-        free = MatchingPursuit(8, atoms=20).fitted(published)
+        free = MatchingPursuit(8, atoms=20).fit(published)
         paid = [
             CurveSum().decode(r.channel, r)
             for r in (
@@ -262,6 +268,6 @@ def test_a_coin_for_a_large_exponent_is_not_cut_short(exponent, monkeypatch):
         thrown.append(Fraction(numerator, denominator))
         return True
 
-    monkeypatch.setattr(private_selection, "exponential_coin", always)
-    assert private_selection._falls(exponent, iter(()))
+    monkeypatch.setattr(matching_pursuit, "exponential_coin", always)
+    assert matching_pursuit._exponential_trial(exponent, iter(()))
     assert sum(thrown) == exponent and max(thrown) <= 1

@@ -10,12 +10,12 @@ from scipy import stats
 import lapwing.mechanisms.matching_pursuit as module
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.dictionaries import Dictionary
-from lapwing.mechanisms import pursuit_rounds
+from lapwing.mechanisms import matching_pursuit
 from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.publication import release_from_document
 
 PURE = Promise("replace-one", epsilon=1)
@@ -99,7 +99,7 @@ def worst_log_ratio(first, second, rounds, explained, chosen=()):
 
 def worst_of_all(mechanism, rounds, most, monkeypatch):
     """Return the worst log-ratio over all neighbors of up to `most` rows, missing ones too."""
-    domain = for_curator(Interval(-1, 1, bins=BINS))
+    domain = Interval(-1, 1, bins=BINS).for_curator()
     symbols = range(domain.size)
     worst = -np.inf
     for size in range(most):
@@ -149,9 +149,9 @@ def without_the_missing(mechanism, held):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Dictionary, "products", property(lambda self: products(self)[:, :-1]))
         module._facts.forget()
-        short = module._facts(mechanism, held)
+        short = module._sensitivities(mechanism, held)
     module._facts.forget()
-    assert short != module._facts(mechanism, held)
+    assert short != module._sensitivities(mechanism, held)
     return short
 
 
@@ -194,20 +194,20 @@ class TestChoosingAgain:
         # Noise so large that what it leaves of a function is chosen again.
         noise = iter([-60000, -400, 30, 7, -2])
         mechanism = MatchingPursuit(5, "splines", atoms=6, form="published")
-        domain = for_curator(Interval(-1, 1, bins=24))
+        domain = Interval(-1, 1, bins=24).for_curator()
         dictionary = mechanism.curves(domain)
         exact = np.array([5000, 40000, -30000, 20000, 100, 7])
         plan = SimpleNamespace(
             choose=lambda scores, source: int(np.argmax(scores)),
             weight_noise=lambda atom: SimpleNamespace(draw=lambda n, source: [next(noise)]),
         )
-        chosen, answers = pursuit_rounds.pursue(
+        chosen, answers = matching_pursuit.pursue(
             exact, dictionary, terms=5, plan=plan, source=object(), again=mechanism.again
         )
         expected, weights = self.literal(exact, dictionary.gram, [-60000, -400, 30, 7, -2])
         assert chosen == expected and len(set(chosen)) < 5
         found = np.zeros(6)
-        triangle = pursuit_rounds.triangular(dictionary.gram, chosen)
+        triangle = matching_pursuit.weight_matrix(dictionary.gram, chosen)
         np.add.at(found, chosen, triangle @ answers)
         # What is left is a whole number in the library, so that it is as private as counts are.
         assert np.abs(found - weights).max() < 10

@@ -22,7 +22,7 @@ from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import scalar_below, seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.publication import (
     check_people,
     checked_loss,
@@ -133,7 +133,7 @@ class TestRefusedBeforeThePayment:
     def test_too_many_people_for_a_mechanism(self, ledger):
         file = ledger()
         before = file.path.read_bytes()
-        domain = for_curator(TWO)
+        domain = TWO.for_curator()
         held = ExactCounts(domain, np.array([2**34, 0, 0]))
         arguments = dict(neighbors="replace-one", epsilon=1, delta="1e-6", ledger=file)
         with pytest.raises(ArgumentError, match="adds exactly up to"):
@@ -235,13 +235,13 @@ def test_what_a_command_asks_before_it_pays_is_the_same():
     refused = Promise("replace-one", epsilon="1e-12")
     for mechanism in (PrefixSums(), MatchingPursuit(1, atoms=2), SumTree(strategy="haar")):
         with pytest.raises(PrivacyError, match="cannot be drawn"):
-            checked_loss(mechanism, for_curator(TWELVE), refused)
+            checked_loss(mechanism(TWELVE), refused)
 
 
 @pytest.mark.parametrize("form", ["repaired", "published"])
 def test_more_terms_than_functions_are_refused_before_anything_is_paid(form):
     # Of three functions two are left when they are made orthogonal on two symbols.
-    domain, promise = for_curator(TWO), Promise("replace-one", epsilon=1)
+    domain, promise = TWO.for_curator(), Promise("replace-one", epsilon=1)
     for terms in (1, 2):
         mechanism = MatchingPursuit(terms, atoms=3, orthogonal=True, form=form)
         held = ExactCounts(domain, np.array([1, 2, 3]))

@@ -31,7 +31,7 @@ from lapwing.privacy.gaussian_dp import noise_scale
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 from lapwing.survey.publication import release_from_document
 
@@ -90,7 +90,7 @@ class TestFunctions:
 
 def curve_of(mechanism, bins):
     """Return the curve that a release without noise would have, of the same people."""
-    domain = for_curator(Interval(-1, 1, bins=bins))
+    domain = Interval(-1, 1, bins=bins).for_curator()
     values = np.random.default_rng(1).normal(0, 0.2, 20_000)
     strategy = mechanism.strategy_for(domain, "replace-one")
     answers = strategy.answers(ExactCounts.of_values(values, domain).counts)

@@ -21,7 +21,7 @@ from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.registry import MECHANISMS
 
 RELATIONS = ("replace-one", "add-or-remove-one")
@@ -56,7 +56,7 @@ def without_noise(monkeypatch):
 
 def rows_of(mechanism, domain, promise):
     """Return what one row of each symbol adds to the published answers, in whole numbers."""
-    domain = for_curator(domain)
+    domain = domain.for_curator()
     summaries = [ExactCounts(domain, unit) for unit in np.eye(domain.size, dtype=np.int64)]
     return [
         [int(a) for a in mechanism.release(one, promise, rng=seeded(1)).answers]
@@ -76,9 +76,11 @@ def hidden(mechanism, domain, relation):
     """Return what the noise that is really drawn is charged to hide: squared and absolute."""
     found = []
     for promise in (Promise(relation, mu="0.5"), Promise(relation, epsilon="0.5")):
-        held = ExactCounts(for_curator(domain), np.zeros(for_curator(domain).size, dtype=np.int64))
+        held = ExactCounts(
+            domain.for_curator(), np.zeros(domain.for_curator().size, dtype=np.int64)
+        )
         part = mechanism.release(held, promise, rng=seeded(1)).parts[0]
-        assert part.loss == mechanism.loss(for_curator(domain), promise)
+        assert part.loss == mechanism.loss(domain.for_curator(), promise)
         size = part.noise.scale
         found.append(part.loss.epsilon * size if promise.pure else part.loss.mu_squared * size**2)
     return tuple(found)
@@ -98,7 +100,7 @@ class TestLinear:
         tried = 0
         for domain in DOMAINS:
             try:
-                mechanism.check(for_curator(domain))
+                mechanism.check(domain.for_curator())
             except ArgumentError:
                 continue
             assert is_exact(mechanism, domain, relation), domain
@@ -114,7 +116,7 @@ class TestLinear:
             domain = Interval(0, 1, bins=bins)
             if functions > bins or bins < 2:
                 with pytest.raises(ArgumentError, match="symbols"):
-                    mechanism.loss(for_curator(domain), Promise(relation, epsilon=1))
+                    mechanism.loss(domain.for_curator(), Promise(relation, epsilon=1))
             else:
                 assert is_exact(mechanism, domain, relation), (bins, functions)
 
@@ -129,7 +131,7 @@ class TestLinear:
                 assert is_exact(mechanism, domain, relation), (bins, functions)
             else:
                 with pytest.raises(PrivacyError, match="replaced rows"):
-                    mechanism.loss(for_curator(domain), Promise(relation, epsilon=1))
+                    mechanism.loss(domain.for_curator(), Promise(relation, epsilon=1))
 
     def test_a_sensitivity_that_is_off_by_any_factor_is_found(self, relation, monkeypatch):
         import lapwing.mechanisms.polynomial_projection as module
@@ -166,7 +168,7 @@ class TestAdaptive:
     @pytest.mark.parametrize("steps", [1, 2, 5])
     @pytest.mark.parametrize("guarded", [True, False])
     def test_quantiles_hide_the_worst_pair_exactly(self, steps, guarded):
-        domain = for_curator(Interval(0, 1, bins=8))
+        domain = Interval(0, 1, bins=8).for_curator()
         mechanism = AdaptiveQuantiles(steps, guarded=guarded)
         worst = 0
         for base, row, other in product(range(9), range(9), range(9)):
@@ -194,7 +196,7 @@ class TestAdaptive:
             weights = mechanism.weights[: rounds - first]
             rows = [[int(w) * int(x) for w in weights for x in column] for column in columns]
             worst = [max(pair) for pair in zip(worst, moved(rows, "replace-one"), strict=True)]
-        domain = for_curator(Interval(0, 1, bins=size - 1))
+        domain = Interval(0, 1, bins=size - 1).for_curator()
         assert list(hidden(mechanism, domain, "replace-one")) == worst
 
 

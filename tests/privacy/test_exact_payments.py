@@ -23,7 +23,6 @@ from lapwing.privacy.exact_numbers import exact_number
 from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
 from lapwing.privacy.ledger import SLACK, LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
-from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.survey.registry import MECHANISMS
 from tests.mistaken import mistaken
 
@@ -188,7 +187,7 @@ PROMISES: list[dict[str, Any]] = [
 @pytest.mark.parametrize("numbers", PROMISES, ids=str)
 @pytest.mark.parametrize("mechanism", [*ALL, MatchingPursuit(form="published")], ids=repr)
 def test_every_mechanism_pays_with_its_loss(mechanism: Any, numbers: dict[str, Any]) -> None:
-    domain, promise = for_curator(Interval(0, 1, bins=100)), Promise("replace-one", **numbers)
+    domain, promise = Interval(0, 1, bins=100).for_curator(), Promise("replace-one", **numbers)
     try:
         loss = mechanism.loss(domain, promise)
     except PrivacyError as error:
@@ -201,7 +200,7 @@ def test_every_mechanism_pays_with_its_loss(mechanism: Any, numbers: dict[str, A
 
 
 def test_a_mechanism_that_leaves_much_unused_pays_what_it_promised() -> None:
-    domain = for_curator(Interval(0, 1, bins=100))
+    domain = Interval(0, 1, bins=100).for_curator()
     promise = Promise("replace-one", epsilon="0.001", delta="0.5")
     loss = MatchingPursuit().loss(domain, promise)
     guarantee = promise.guarantee(loss)

@@ -10,7 +10,7 @@ from lapwing.errors import FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.promise import Promise
 
 EVERY = [
     Promise("replace-one", epsilon="0.1"),
@@ -32,9 +32,9 @@ class TestEvery:
     )
     def test_the_calibrated_noise_keeps_it_and_a_little_less_does_not(self, promise, sensitivity):
         noise = calibrated(promise, sensitivity)
-        assert kept(promise, noise.loss(sensitivity))
+        assert promise.allows(noise.loss(sensitivity))
         less = Noise(noise.kind, noise.scale * Fraction(999_999, 1_000_000))
-        assert not kept(promise, less.loss(sensitivity))
+        assert not promise.allows(less.loss(sensitivity))
 
     def test_a_guarantee_names_its_relation(self, promise):
         loss = calibrated(promise, UNIT).loss(UNIT)
@@ -131,9 +131,9 @@ def test_damaged_noise(document):
 def test_a_root_that_floats_round_down_is_no_scale(promise, sensitivity):
     """The noise that these need is above a float of 32 bits by less than floats can tell."""
     noise = calibrated(promise, sensitivity, kind="normal")
-    assert kept(promise, noise.loss(sensitivity))
+    assert promise.allows(noise.loss(sensitivity))
     less = Noise("normal", noise.scale * (1 - Fraction(1, 2**30)))
-    assert not kept(promise, less.loss(sensitivity))
+    assert not promise.allows(less.loss(sensitivity))
 
 
 def test_nothing_to_hide_needs_no_mechanism():
@@ -168,5 +168,5 @@ def test_losses_of_noise_are_exact():
 def test_laplace_noise_for_a_concentrated_promise_keeps_it(rho):
     promise, sensitivity = Promise("replace-one", rho=rho), Sensitivity(2, 2)
     loss = calibrated(promise, sensitivity, kind="laplace").loss(sensitivity)
-    assert kept(promise, loss)
-    assert not kept(promise, PrivacyLoss(epsilon=loss.epsilon * (1 + Fraction(1, 10**8))))
+    assert promise.allows(loss)
+    assert not promise.allows(PrivacyLoss(epsilon=loss.epsilon * (1 + Fraction(1, 10**8))))

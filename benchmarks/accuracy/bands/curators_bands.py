@@ -16,7 +16,7 @@ from lapwing.planning.release_defaults import recommended_mechanism
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.band import Target
 
 TITLE = "Bands of the curator's default"
@@ -34,7 +34,7 @@ def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) 
 
     Every cell draws people and noise of its own, so that the cells err independently.
     """
-    domain = for_curator(Interval(-1, 1, bins=bins))
+    domain = Interval(-1, 1, bins=bins).for_curator()
     delta = Fraction(str(people**-1.5))
     cells: list[dict[str, Any]] = []
     for name, law in laws().items():

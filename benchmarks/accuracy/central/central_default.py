@@ -27,7 +27,7 @@ from lapwing.planning.release_defaults import recommended_mechanism
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.band import Kind, Target
 from lapwing.results.distribution import Distribution
 
@@ -59,7 +59,7 @@ def methods(domain: Domain, promise: Promise) -> Mapping[str, Method]:
 
 def measure(*, repeats: int, people: int, bins: int, epsilons: Sequence[float]) -> dict[str, Any]:
     """Return KS distances to the people at the edges of bins, paired over repeats."""
-    domain = for_curator(Interval(-1, 1, bins=bins))
+    domain = Interval(-1, 1, bins=bins).for_curator()
     delta = people**-1.5
     cells = []
     for name, law in laws().items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ from lapwing.privacy.integer_noise import Kind, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.channels.additive_noise import AdditiveNoise
-from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
@@ -36,7 +34,7 @@ def next_place(places: list[int], heights: list[float], *, guarded: bool = True)
         The distribution function there, as far as it is known; sorted.
     guarded : bool
         True: a gap of one symbol is not split. False: the method as published, which halves an
-        atom for ever; here it asks for the upper end of its symbol again and again.
+        atom without end; here it asks for the upper end of its symbol again and again.
 
     Notes
     -----
@@ -88,7 +86,7 @@ class AdaptiveQuantiles(Mechanism):
         "laplace" is the basic composition of the paper, whose noise grows with the steps;
         "normal" grows with their root, and is less from 8 steps on. Default: the lesser.
     guarded : bool
-        False: as published, bisecting inside an atom for ever.
+        False: as published, bisecting inside an atom without end.
 
     Privacy
     -------
@@ -115,7 +113,6 @@ class AdaptiveQuantiles(Mechanism):
     guarded: bool = True
 
     name: ClassVar[str] = "adaptive-quantiles"
-    linear: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the knobs."""
@@ -147,7 +144,7 @@ class AdaptiveQuantiles(Mechanism):
         noise, sensitivity = self.noise_of(promise)
         return noise.loss(sensitivity)
 
-    def _drawn(
+    def _draw(
         self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
         """Return the release; it has fewer answers where all gaps are symbols."""
@@ -188,28 +185,8 @@ class AdaptiveQuantiles(Mechanism):
             asked.append(place)
         return asked
 
-    def channel_for(self, release: Release) -> Channel:
-        """Return what a decoder knows of a release."""
-        operator = PrefixCounts(self.places(release), release.domain.size)
-        return Channel(
-            release.domain,
-            [Block(operator, AdditiveNoise(release.variance))],
-            release.fingerprint,
-            release.guarantee,
-        )
-
-    def estimated_people(self, release: Release) -> int:
-        """Return the public number of people; there is no release without one."""
-        return release.people or 1
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "class": self.name,
-            "steps": self.steps,
-            "noise": self.noise,
-            "guarded": self.guarded,
-        }
+    def _operator_for(self, release: Release) -> PrefixCounts:
+        return PrefixCounts(self.places(release), release.domain.size)
 
 
 def noisy_answers(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.memoized import memoized
-from lapwing.linear.operators.square_root_sums import UNIT, coefficients
+from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums, coefficients
 from lapwing.mechanisms.linear_mechanism import check_part, part_of
 from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.privacy.exact_numbers import check_whole_field
@@ -22,8 +22,6 @@ from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
-from lapwing.protocol.channels.additive_noise import AdditiveNoise
-from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import LARGEST_ANSWER, Mechanism, Release
@@ -91,7 +89,6 @@ class RunningPrefixSums(Mechanism):
     rounds: int = 10
 
     name: ClassVar[str] = "running-prefix-sums"
-    linear: ClassVar[bool] = False
     most_people: ClassVar[int] = LARGEST_ANSWER // (TIME_UNIT * UNIT) - 1
 
     def __post_init__(self) -> None:
@@ -128,7 +125,7 @@ class RunningPrefixSums(Mechanism):
         noise, sensitivity = self._noise(domain.size, promise)
         return noise.loss(sensitivity)
 
-    def _drawn(
+    def _draw(
         self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
         """Return the release of the first round; pay for all of them, see :meth:`following`."""
@@ -248,25 +245,12 @@ class RunningPrefixSums(Mechanism):
         row: NDArray[Any] = np.linalg.solve(root.T, np.ones(rounds))
         return row
 
-    def channel_for(self, release: Release) -> Channel:
-        """Return what a decoder knows of the combination."""
+    def _operator_for(self, release: Release) -> SquareRootSums:
+        return SquareRootStrategy(release.domain.size).operator
+
+    def _variance_for(self, release: Release) -> float:
         row = self._row(len(release.parts))
-        variance = release.parts[0].noise.variance * float(row @ row)
-        operator = SquareRootStrategy(release.domain.size).operator
-        return Channel(
-            release.domain,
-            [Block(operator, AdditiveNoise(variance))],
-            release.fingerprint,
-            release.guarantee,
-        )
-
-    def estimated_people(self, release: Release) -> int:
-        """Return the public number of people; there is no release without one."""
-        return release.people or 1
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"class": self.name, "rounds": self.rounds}
+        return release.parts[0].noise.variance * float(row @ row)
 
 
 @memoized(most=16)

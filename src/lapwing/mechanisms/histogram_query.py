@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,6 @@ from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain, check_ordered
-from lapwing.protocol.release import Release
 
 
 @dataclass(frozen=True)
@@ -118,12 +117,3 @@ class HistogramQuery(LinearMechanism):
         if domain.missing_index is not None:
             starts.append(held)
         return CellStrategy(tuple(starts), domain.size)
-
-    def estimated_people(self, release: Release) -> int:
-        """Return the sum of the noisy counts."""
-        # As whole numbers of any size: a sum of many answers need not fit 64 bits.
-        return sum(release.answers.tolist())
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"class": self.name, "bins": self.bins, "interpolate": self.interpolate}

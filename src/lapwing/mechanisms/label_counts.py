@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,6 @@ from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_noise
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Sensitivity
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.release import Release
 
 MOST_SYMBOLS = 2**20
 """A release is a list of numbers that people send and read; noise takes a microsecond each."""
@@ -117,12 +116,3 @@ class LabelCounts(LinearMechanism):
         """Return the counts of all symbols."""
         self.check(domain)
         return CountStrategy(domain.size)
-
-    def estimated_people(self, release: Release) -> int:
-        """Return the sum of the noisy counts."""
-        # As whole numbers of any size: a sum of many answers need not fit 64 bits.
-        return sum(release.answers.tolist())
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"class": self.name, "noise": self.noise}

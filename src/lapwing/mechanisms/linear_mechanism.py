@@ -16,10 +16,8 @@ from lapwing.linear.whole_columns import LARGEST_ENTRY
 from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.channels.additive_noise import AdditiveNoise
-from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Part, Release
@@ -72,7 +70,7 @@ def part_of(
     return Part(identifier, promise, noise, noise.loss(sensitivity), shown)
 
 
-def fitted_noise(
+def least_noise(
     strategy: Strategy, promise: Promise, *, kind: Kind | None = None
 ) -> tuple[Noise, Sensitivity]:
     """Return the least noise with which answers keep a promise, and what it hides.
@@ -97,18 +95,18 @@ def check_part(part: Part, loss: PrivacyLoss) -> None:
     """Raise PrivacyError unless a part has the loss of its noise and keeps its promise."""
     if part.loss != loss:
         raise PrivacyError("the loss of a part is not that of its noise; do not trust it")
-    if not kept(part.promise, part.loss):
+    if not part.promise.allows(part.loss):
         raise PrivacyError("a part has less noise than its promise needs; do not trust it")
 
 
 def check_noise(noise: Any, kinds: tuple[str, ...] = ("normal", "laplace")) -> None:
-    """Raise ArgumentError unless noise is one of the kinds, or None: the better for the promise."""
+    """Raise ArgumentError unless noise is one of the kinds, or None: the one with less variance."""
     if noise is not None and noise not in kinds:
         raise ArgumentError(f"noise must be one of {', '.join(kinds)}, got {noise!r}")
 
 
 class LinearMechanism(Mechanism):
-    """A mechanism that asks a strategy and adds noise; a concrete one says which strategy."""
+    """Base class of mechanisms that ask a strategy and add noise: it says which strategy."""
 
     linear: ClassVar[bool] = True
 
@@ -121,9 +119,9 @@ class LinearMechanism(Mechanism):
     def strategy_for(self, domain: Domain, neighbors: Neighbors) -> Strategy:
         """Return what is asked on a domain; ArgumentError where the domain does not suit it."""
 
-    def fitted(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
-        """Return the noise that is drawn, and what it hides; see :func:`fitted_noise`."""
-        return fitted_noise(strategy, promise, kind=self.noise)
+    def noise_for(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
+        """Return the noise that is drawn, and what it hides; see :func:`least_noise`."""
+        return least_noise(strategy, promise, kind=self.noise)
 
     def _strategy_of(self, release: Release) -> Strategy:
         return self.strategy_for(release.domain, release.parts[0].promise.neighbors)
@@ -131,17 +129,17 @@ class LinearMechanism(Mechanism):
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return what a release will cost, before anything is drawn; refuse what it would."""
         strategy = self.strategy_for(domain, promise.neighbors)
-        noise, sensitivity = self.fitted(strategy, promise)
+        noise, sensitivity = self.noise_for(strategy, promise)
         return noise.loss(sensitivity)
 
-    def _drawn(
+    def _draw(
         self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
         """Return the answers of the strategy with the least noise that keeps the promise."""
         # All noise is drawn before the counts are looked at: the time it takes tells nothing of
         # them.
         strategy = self.strategy_for(summary.domain, promise.neighbors)
-        noise, sensitivity = self.fitted(strategy, promise)
+        noise, sensitivity = self.noise_for(strategy, promise)
         part = part_of(
             noise, promise, sensitivity, summary.people, source=source, identifier=identifier
         )
@@ -151,16 +149,19 @@ class LinearMechanism(Mechanism):
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless every part has the loss of its noise and keeps its promise.
 
-        A document is not believed: the sensitivity is computed anew, exactly.
+        A document is not trusted: the sensitivity is computed again, exactly.
         """
         strategy = self._strategy_of(release)
         for part in release.parts:
             check_part(part, part.noise.loss(strategy.sensitivity(part.promise.neighbors)))
 
-    def channel_for(self, release: Release) -> Channel:
-        """Return one block: the strategy's operator with the noise of all parts."""
-        block = Block(_operator(self._strategy_of(release)), AdditiveNoise(release.variance))
-        return Channel(release.domain, [block], release.fingerprint, release.guarantee)
+    def _operator_for(self, release: Release) -> LinearOperator:
+        return _operator(self._strategy_of(release))
+
+    def estimated_people(self, release: Release) -> int:
+        """Return the sum of the noisy answers."""
+        # As whole numbers of any size: a sum of many answers need not fit 64 bits.
+        return sum(release.answers.tolist())
 
 
 @memoized(most=4)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.linear.dictionaries import UNIT, Dictionary
@@ -23,19 +25,209 @@ from lapwing.linear.function_families import (
 from lapwing.linear.memoized import memoized
 from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.mechanisms.linear_mechanism import check_part
-from lapwing.mechanisms.pursuit_rounds import Plan, pursue, triangular
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.gaussian_dp import scale_up
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from lapwing.privacy.promise import Promise
-from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.channels.additive_noise import AdditiveNoise
-from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.privacy.sampling.discrete_laplace import exponential_coin
+from lapwing.privacy.sampling.randomness import RandomSource, iterate, scalar_below
 from lapwing.protocol.domains.domain import Domain, check_ordered
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Part, Release
 from lapwing.results.distribution import Distribution
+
+
+def exponential_mechanism(scores: NDArray[np.int64], scale: Fraction, words: Iterator[int]) -> int:
+    """Return index i with probability proportional to ``exp(scores[i] / scale)``, exactly.
+
+    The same law as the largest score after Gumbel noise of this scale is added to each.
+
+    Parameters
+    ----------
+    scores : numpy.ndarray
+        int64 [candidates].
+    scale : Fraction
+        Positive.
+    words : iterator of int
+        Random 64-bit words.
+
+    Privacy
+    -------
+    If the difference of any two scores changes by at most R between neighbors, the log-ratio of
+    the probabilities of any two outcomes changes by at most ``R / scale``: bounded range, which
+    is ``R / scale`` differentially private and ``(R / scale)^2 / 8`` zero-concentrated (Cesar and
+    Rogers 2021). The time it takes depends on the scores.
+
+    Cost
+    ----
+    On average at most as many proposals as candidates.
+    """
+    largest = int(scores.max())
+    gaps = [largest - int(score) for score in scores]
+    while True:
+        i = scalar_below(words, len(gaps))
+        if _exponential_trial(gaps[i] / scale, words):
+            return i
+
+
+def _exponential_trial(exponent: Fraction, words: Iterator[int]) -> bool:
+    """Return True with probability ``exp(-exponent)``, for any exponent of at least 0."""
+    whole, rest = divmod(exponent, 1)
+    # Beyond 2^10 the coins end long before; the loop is short on average anyway.
+    for _ in range(int(whole)):
+        if not exponential_coin(words, 1, 1):
+            return False
+    return exponential_coin(words, rest.numerator, rest.denominator)
+
+
+def noisy_maximum(scores: NDArray[np.int64], noise: NDArray[np.int64]) -> int:
+    """Return the index of the largest score after noise that was drawn before; the first of equals.
+
+    Privacy
+    -------
+    With discrete Laplace noise of scale b: given the others' noise, an index wins when its own
+    noise passes a threshold, which moves by at most R between neighbors, so the cost is
+    ``R / b``. For absolute values of residuals R is up to twice the sensitivity of one score,
+    which the published matching pursuit overlooks.
+    """
+    return int(np.argmax(scores + noise))
+
+
+LARGEST_RESIDUAL = 2**61
+"""Bound of what the chosen functions explain: with the products of 2^40 rows it is below 2^62."""
+
+
+@dataclass(frozen=True)
+class PursuitPlan:
+    """The noise of every round.
+
+    Parameters
+    ----------
+    rounds : int
+    selection : Fraction
+        Scale of the noise of the scores.
+    gumbel : bool
+        Whether it is Gumbel noise; otherwise discrete Laplace.
+    record : Noise
+        Of a weight whose function has the largest own range; others have it in proportion.
+    ranges : tuple of int or None
+        Own ranges of all functions; None for the same noise in every weight.
+    loss : PrivacyLoss
+        Of all rounds.
+    """
+
+    rounds: int
+    selection: Fraction
+    gumbel: bool
+    record: Noise
+    ranges: tuple[int, ...] | None
+    loss: PrivacyLoss
+
+    def check(self) -> None:
+        """Raise PrivacyError unless all noise that a release may need can be drawn."""
+        # Gumbel noise is drawn by coins that bound the same parts of a scale as Laplace noise.
+        Noise("laplace", self.selection).check()
+        for atom in range(1 if self.ranges is None else len(self.ranges)):
+            self.weight_noise(atom).check()
+
+    def choose(self, scores: NDArray[np.int64], source: RandomSource) -> int:
+        """Return the place of a large score, chosen privately."""
+        if self.gumbel:
+            return exponential_mechanism(scores, self.selection, iterate(source))
+        return noisy_maximum(scores, Noise("laplace", self.selection).draw(scores.size, source))
+
+    def weight_noise(self, atom: int) -> Noise:
+        """Return the noise of one function's weight."""
+        if self.ranges is None:
+            return self.record
+        share = Fraction(self.ranges[atom], max(self.ranges))
+        return Noise(self.record.kind, scale_up(float(self.record.scale * share) * (1 + 2.0**-50)))
+
+
+def pursue(
+    exact: NDArray[np.int64],
+    dictionary: Dictionary,
+    *,
+    terms: int,
+    plan: PursuitPlan | None = None,
+    source: RandomSource | None = None,
+    again: bool = False,
+) -> tuple[list[int], list[int]]:
+    """Return the chosen functions and their products with the data, times UNIT.
+
+    Parameters
+    ----------
+    exact : numpy.ndarray
+        int64 [atoms]: exact products with the data, times UNIT.
+    dictionary : Dictionary
+    terms : int
+        Functions to choose.
+    plan : PursuitPlan, optional
+        None: without noise and without privacy, for reference curves.
+    source : RandomSource, optional
+        Needed with a plan.
+    again : bool
+        Whether a function may be chosen again; then its weights add.
+
+    Notes
+    -----
+    The residual's products follow from the released products and the Gram matrix, which are
+    public, so only the choice and the new product are paid for.
+    """
+    gram = dictionary.gram
+    chosen: list[int] = []
+    answers: list[int] = []
+    explained = np.zeros(exact.size, dtype=np.int64)
+    for _ in range(terms):
+        free = free_atoms(exact.size, chosen, again=again)
+        scores = np.abs(exact - explained)[free]
+        noise = 0
+        if plan is None:
+            atom = int(free[np.argmax(scores)])
+        else:
+            assert source is not None
+            atom = int(free[plan.choose(scores, source)])
+            noise = int(plan.weight_noise(atom).draw(1, source)[0])
+        chosen.append(atom)
+        answers.append(int(exact[atom]) + noise)
+        explained = explained_by(gram, chosen, answers)
+    return chosen, answers
+
+
+def explained_by(
+    gram: NDArray[np.float64], chosen: list[int], answers: list[int]
+) -> NDArray[np.int64]:
+    """Return what the chosen functions explain of all products: int64 [atoms].
+
+    It is public, and any whole numbers would be as private; but a wrapped difference would break
+    the bound on how far one row moves what is left, so they stay below LARGEST_RESIDUAL.
+    """
+    if not chosen:
+        return np.zeros(gram.shape[0], dtype=np.int64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = weight_matrix(gram, chosen) @ answers
+        explained = np.nan_to_num(np.rint(weights @ gram[chosen]))
+    return explained.clip(-LARGEST_RESIDUAL, LARGEST_RESIDUAL).astype(np.int64)
+
+
+def free_atoms(atoms: int, chosen: Sequence[int], *, again: bool) -> NDArray[np.int64]:
+    """Return the functions that may be chosen next: int64 [up to atoms], increasing."""
+    every = np.arange(atoms, dtype=np.int64)
+    return every if again else np.setdiff1d(every, chosen)
+
+
+def weight_matrix(gram: NDArray[np.float64], chosen: list[int]) -> NDArray[np.float64]:
+    """Return the matrix from products with the data to weights.
+
+    A function's weight is its product with what those before it have left over.
+    """
+    before = np.tril(gram[np.ix_(chosen, chosen)], -1)
+    weights: NDArray[Any] = solve_triangular(
+        before, np.eye(len(chosen)), lower=True, unit_diagonal=True
+    )
+    return weights
+
 
 Form = Literal["repaired", "published"]
 Dictionaries = str | tuple[tuple[float, ...], ...]
@@ -106,7 +298,6 @@ class MatchingPursuit(Mechanism):
     monotone: bool = True
 
     name: ClassVar[str] = "matching-pursuit"
-    linear: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         """Check the knobs."""
@@ -149,7 +340,7 @@ class MatchingPursuit(Mechanism):
         self.check(domain)
         return _dictionary(self, domain.left.size)
 
-    def plan(self, domain: Domain, promise: Promise) -> Plan:
+    def plan(self, domain: Domain, promise: Promise) -> PursuitPlan:
         """Return the noise of every round and what it costs; PrivacyError if it cannot be."""
         if promise.neighbors != "replace-one":
             raise PrivacyError(
@@ -162,7 +353,7 @@ class MatchingPursuit(Mechanism):
                 f"only {held} of these functions are different on {domain.left.size} symbols, too "
                 f"few for {self.terms} terms; use fewer terms, or more bins"
             )
-        facts = _facts(self, domain.left.size)
+        facts = _sensitivities(self, domain.left.size)
         if self.form == "published":
             plan = _published(self.terms, facts, promise)
         else:
@@ -178,10 +369,10 @@ class MatchingPursuit(Mechanism):
         """Return the epsilon that the paper's theorem 4 would state for the published form."""
         if self.form != "published":
             raise ArgumentError("only the published form has a claim that differs from its cost")
-        facts = _facts(self, domain.left.size)
+        facts = _sensitivities(self, domain.left.size)
         return 2 * self.terms * facts.published / self.plan(domain, promise).selection
 
-    def _drawn(
+    def _draw(
         self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
         dictionary = self.curves(summary.domain)
@@ -217,27 +408,16 @@ class MatchingPursuit(Mechanism):
             raise FormatError("a release of matching pursuit must choose each function once")
         return atoms
 
-    def channel_for(self, release: Release) -> Channel:
-        """Return what a decoder knows of a release: the chosen functions and their curve."""
+    def _operator_for(self, release: Release) -> CurveAnswers:
         chosen = self._chosen(release)
         dictionary = self.curves(release.domain)
         curves = dictionary.curves[chosen]
-        weights = triangular(dictionary.gram, chosen)
+        weights = weight_matrix(dictionary.gram, chosen)
         ends = np.column_stack([(curves[:, :-1] + curves[:, 1:]) / 2, curves[:, -1]])
         matrix = dictionary.products[chosen, : release.domain.size].astype(np.float64)
-        operator = CurveAnswers(
-            matrix, curve=ends.T @ weights / UNIT, start=np.zeros(ends.shape[1])
-        )
-        law = AdditiveNoise(release.variance)
-        return Channel(
-            release.domain, [Block(operator, law)], release.fingerprint, release.guarantee
-        )
+        return CurveAnswers(matrix, curve=ends.T @ weights / UNIT, start=np.zeros(ends.shape[1]))
 
-    def estimated_people(self, release: Release) -> int:
-        """Return the public number of people; there is no release without one."""
-        return release.people or 1
-
-    def fitted(self, distribution: Distribution) -> Distribution:
+    def fit(self, distribution: Distribution) -> Distribution:
         """Return a distribution fitted by the best functions, chosen without noise.
 
         For one that was published before, such as the default's release: what is done with it
@@ -256,7 +436,7 @@ class MatchingPursuit(Mechanism):
         products = dictionary.products[:, : domain.size]
         exact = np.rint(products @ distribution.mass * UNIT).astype(np.int64)
         chosen, answers = pursue(exact, dictionary, terms=self.terms, again=self.again)
-        weights = triangular(dictionary.gram, chosen) @ np.array(answers) / UNIT**2
+        weights = weight_matrix(dictionary.gram, chosen) @ np.array(answers) / UNIT**2
         middles = weights @ dictionary.curves[chosen]
         ends = np.append((middles[:-1] + middles[1:]) / 2, 1.0)
         curve = np.clip(isotonic_regression(ends).x, 0.0, 1.0)
@@ -266,23 +446,9 @@ class MatchingPursuit(Mechanism):
         made = {"class": "matching-pursuit", "atoms": chosen, "of": distribution.made}
         return Distribution(domain, mass, distribution.reports, distribution.guarantee, made=made)
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        own = not isinstance(self.dictionary, str)
-        return {
-            "class": self.name,
-            "terms": self.terms,
-            "dictionary": [list(f) for f in self.dictionary] if own else self.dictionary,
-            "atoms": self.atoms,
-            "degree": self.degree,
-            "orthogonal": self.orthogonal,
-            "form": self.form,
-            "monotone": self.monotone,
-        }
-
 
 @dataclass(frozen=True)
-class _Facts:
+class _DictionarySensitivity:
     """Sensitivities of a dictionary, in whole numbers."""
 
     ranges: tuple[int, ...]
@@ -311,20 +477,20 @@ def _dictionary(mechanism: MatchingPursuit, held: int) -> Dictionary:
 
 
 @memoized(most=16)
-def _facts(mechanism: MatchingPursuit, held: int) -> _Facts:
+def _sensitivities(mechanism: MatchingPursuit, held: int) -> _DictionarySensitivity:
     dictionary = _dictionary(mechanism, held)
-    return _Facts(
+    return _DictionarySensitivity(
         dictionary.own_sensitivity(),
         dictionary.range_sensitivity(),
         dictionary.published_sensitivity(),
     )
 
 
-def _published(terms: int, facts: _Facts, promise: Promise) -> Plan:
+def _published(terms: int, facts: _DictionarySensitivity, promise: Promise) -> PursuitPlan:
     each = facts.range_of_differences + max(facts.ranges)
     scale = scale_up(float(terms * each / _pure_epsilon(promise)) * (1 + 2.0**-50))
     loss = PrivacyLoss(epsilon=terms * each / scale)
-    return Plan(terms, scale, False, Noise("laplace", scale), None, loss)
+    return PursuitPlan(terms, scale, False, Noise("laplace", scale), None, loss)
 
 
 def _pure_epsilon(promise: Promise) -> Fraction:
@@ -336,19 +502,19 @@ def _pure_epsilon(promise: Promise) -> Fraction:
     return Fraction(math.isqrt(math.floor(2 * promise.rho * 2**80)), 2**40)
 
 
-def _repaired(terms: int, facts: _Facts, promise: Promise) -> Plan:
+def _repaired(terms: int, facts: _DictionarySensitivity, promise: Promise) -> PursuitPlan:
     moved, own = facts.range_of_differences, max(facts.ranges)
     if promise.pure:
         epsilon = _pure_epsilon(promise) / terms
         selection = _up(moved / (SELECTION_SHARE * epsilon))
         scale = _up(own / ((1 - SELECTION_SHARE) * epsilon))
         loss = PrivacyLoss(epsilon=terms * (moved / selection + own / scale))
-        return Plan(terms, selection, True, Noise("laplace", scale), facts.ranges, loss)
+        return PursuitPlan(terms, selection, True, Noise("laplace", scale), facts.ranges, loss)
     rho = float(_largest_rho(promise)) / terms
     selection = _up(moved / math.sqrt(8 * float(SELECTION_SHARE) * rho))
     scale = _up(own / math.sqrt(2 * float(1 - SELECTION_SHARE) * rho))
     loss = PrivacyLoss(rho=terms * ((moved / selection) ** 2 / 8 + (own / scale) ** 2 / 2))
-    return Plan(terms, selection, True, Noise("normal", scale), facts.ranges, loss)
+    return PursuitPlan(terms, selection, True, Noise("normal", scale), facts.ranges, loss)
 
 
 def _up(number: float | Fraction) -> Fraction:
@@ -366,8 +532,8 @@ def _largest_rho(promise: Promise) -> Fraction:
     low, high = Fraction(0), promise.epsilon**2 / 2 + promise.epsilon
     for _ in range(40):
         middle = (low + high) / 2
-        kept_ = concentrated_epsilon(middle, promise.delta) <= promise.epsilon
-        low, high = (middle, high) if kept_ else (low, middle)
+        within = concentrated_epsilon(middle, promise.delta) <= promise.epsilon
+        low, high = (middle, high) if within else (low, middle)
     if not low:
         raise PrivacyError(
             "this epsilon and delta are too small for matching pursuit; promise a larger epsilon, "

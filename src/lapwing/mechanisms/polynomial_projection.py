@@ -210,9 +210,9 @@ class PolynomialProjection(LinearMechanism):
         self.check(domain)
         return _strategy(self, domain.left.size, domain.size, neighbors)
 
-    def fitted(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
+    def noise_for(self, strategy: Strategy, promise: Promise) -> tuple[Noise, Sensitivity]:
         """Return the least noise that keeps the promise, or that of the paper's algorithm 1."""
-        least, sensitivity = super().fitted(strategy, promise)
+        least, sensitivity = super().noise_for(strategy, promise)
         if self.shape != "algorithm-1":
             return least, sensitivity
         if promise.neighbors != "replace-one":
@@ -230,19 +230,6 @@ class PolynomialProjection(LinearMechanism):
     def estimated_people(self, release: Release) -> int:
         """Return the noisy number of rows, which is the last answer where it is hidden."""
         return round(int(release.answers[-1]) / UNIT)
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        own = not isinstance(self.basis, str)
-        return {
-            "class": self.name,
-            "functions": self.functions,
-            "basis": [list(function) for function in self.basis] if own else self.basis,
-            "degree": self.degree,
-            "shape": self.shape,
-            "monotone": self.monotone,
-            "noise": self.noise,
-        }
 
 
 def lemma_6(functions: int) -> Sensitivity:

@@ -15,7 +15,7 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Guarantee, Neighbors
+from lapwing.privacy.guarantee import Guarantee, Neighbors, american
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
@@ -23,7 +23,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.units import to_numbers
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 
 SMALLEST, LARGEST = -20, 62
@@ -34,7 +34,7 @@ STEPS = LARGEST - SMALLEST
 _NEAR = 8
 """An end this many times closer to zero than the other one becomes zero."""
 
-SCALES = for_curator(Integers(-STEPS, STEPS))
+SCALES = Integers(-STEPS, STEPS).for_curator()
 """A step for every power of two in size, the negative ones below zero; and the missing."""
 
 
@@ -107,6 +107,7 @@ def count_steps(values: Values) -> ExactCounts:
     return ExactCounts.of_values(steps_of(values), SCALES)
 
 
+@american
 def private_bounds(
     values: Values | ExactCounts,
     *,

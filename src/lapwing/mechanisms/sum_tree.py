@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -195,12 +195,3 @@ class SumTree(LinearMechanism):
         if self.strategy == "haar":
             return round(2 * int(release.answers[0]) / HAAR_UNIT)
         return int(release.answers[0])
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "class": self.name,
-            "branching": self.branching,
-            "strategy": self.strategy,
-            "noise": self.noise,
-        }

@@ -13,7 +13,7 @@ from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.results.independent_errors import independent_critical_values
 
 _LEVEL = 0.95
@@ -94,7 +94,7 @@ def expected_label_release_error(
         raise ArgumentError(f"users must be a whole number in 1..2^40, got {users!r}")
     if domain.ordered:
         raise ArgumentError("of numbers ask for expected_release_error; this is for labels")
-    domain, chosen = for_curator(domain), mechanism or LabelCounts()
+    domain, chosen = domain.for_curator(), mechanism or LabelCounts()
     chosen.check(domain)
     nobody = ExactCounts(domain, np.zeros(domain.size, dtype=np.int64))
     release = chosen.release(nobody, promise, rng=seeded(1))

@@ -21,7 +21,7 @@ from lapwing.privacy.guarantee import Neighbors
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 
 _DRAWS = 400
@@ -139,7 +139,7 @@ def expected_release_error(
         raise ArgumentError(
             "labels have no distribution function; use expected_label_release_error"
         )
-    domain = for_curator(domain)
+    domain = domain.for_curator()
     chosen = mechanism or recommended_mechanism(domain, promise)
     chosen.check(domain)
     chosen.loss(domain, promise)

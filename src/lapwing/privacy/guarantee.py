@@ -7,13 +7,15 @@ with rational bounds of ``e^epsilon``: no floating-point number takes part.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from lapwing.documents import spelled_number
-from lapwing.errors import FormatError, PrivacyError
+from lapwing.errors import ArgumentError, FormatError, PrivacyError
 from lapwing.privacy.exact_numbers import (
     LARGEST_GUARANTEE,
     ExactNumber,
@@ -27,7 +29,26 @@ Neighbors = Literal["replace-one", "add-or-remove-one"]
 
 Model = Literal["local", "central", "shuffle"]
 
+Callee = TypeVar("Callee", bound=Callable[..., Any])
 
+
+def american(callee: Callee) -> Callee:
+    """Make a function, or the constructor of a class, answer to `neighbours=` with the spelling."""
+    function: Any = vars(callee)["__init__"] if isinstance(callee, type) else callee
+
+    @functools.wraps(function)
+    def checked(*arguments: Any, **named: Any) -> Any:
+        if "neighbours" in named:
+            raise ArgumentError(f"{callee.__name__} has no argument neighbours=; use neighbors=")
+        return function(*arguments, **named)
+
+    if not isinstance(callee, type):
+        return cast(Callee, checked)
+    type.__setattr__(callee, "__init__", checked)
+    return callee
+
+
+@american
 @dataclass(frozen=True)
 class Guarantee:
     """The promise that a randomizer or mechanism keeps.

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from lapwing.documents import require, require_spelling, spelled_number
 from lapwing.errors import FormatError, PrivacyError
-from lapwing.privacy.exact_numbers import ExactNumber, epsilon_text, exact_delta, exact_epsilon
-from lapwing.privacy.guarantee import Guarantee, Neighbors
+from lapwing.privacy.exact_numbers import (
+    ExactNumber,
+    check_whole,
+    epsilon_text,
+    exact_delta,
+    exact_epsilon,
+)
+from lapwing.privacy.guarantee import Guarantee, Neighbors, american
 from lapwing.privacy.privacy_loss import PrivacyLoss
 
 STATED_DELTA = Fraction(1, 10**6)
 """The delta at which an epsilon is stated for a promise that is made in mu or rho."""
 
+_FINE = 2**40
+"""Parts of mu and rho are whole multiples of 1 / _FINE, rounded down."""
 
+
+@american
 @dataclass(frozen=True)
 class Promise:
     """Epsilon with delta, or mu, or rho, between the neighbors that are named.
@@ -23,7 +34,7 @@ class Promise:
     Parameters
     ----------
     neighbors : {"replace-one", "add-or-remove-one"}
-        Which data sets must not be told apart. Always stated: with "replace-one" the number of
+        Which data sets must not be distinguished. Always stated: with "replace-one" the number of
         people is public; "add-or-remove-one" hides it, and its epsilon is worth half as much.
     epsilon, delta : number or text
         Epsilon in (0, 24], delta in [0, 1). Delta 0 is pure differential privacy.
@@ -93,6 +104,87 @@ class Promise:
             epsilon = loss.epsilon_at(delta)
         return Guarantee(epsilon, delta, self.neighbors, "central")
 
+    def allows(self, loss: PrivacyLoss) -> bool:
+        """Return whether a loss is proved to keep the promise."""
+        if self.epsilon is not None:
+            return loss.within(self.epsilon, self.delta)
+        if self.mu is not None:
+            gaussian = loss.epsilon == loss.delta == loss.rho == 0
+            return gaussian and loss.mu_squared <= self.mu**2
+        assert self.rho is not None
+        # Epsilon-DP is epsilon^2 / 2 zero-concentrated, mu-GDP by Gaussian noise mu^2 / 2.
+        return loss.delta == 0 and loss.rho + (loss.mu_squared + loss.epsilon**2) / 2 <= self.rho
+
+    def split(self, releases: int, mechanism: Any, domain: Any) -> Promise:
+        """Return what each of several releases may promise so that all of them keep this promise.
+
+        For mechanisms that release again over all people after each round, such as
+        :class:`AdaptiveQuantiles` and :class:`MatchingPursuit`: the people of the first round
+        contribute to every release. Releases of linear mechanisms are added instead, and each of
+        their rounds has people of its own.
+
+        Parameters
+        ----------
+        releases : int
+            Number of releases, in 1..1000; fixed before the first.
+        mechanism : Mechanism
+        domain : Interval, Integers or Categories
+
+        Returns
+        -------
+        Promise
+            In epsilon where the mechanism's loss is pure, else in mu or rho, which compose more
+            tightly than epsilons with deltas.
+
+        Raises
+        ------
+        ArgumentError, PrivacyError
+            Those of the mechanism, and when a part would be too small.
+
+        Notes
+        -----
+        **Privacy.** The loss of one release under the whole promise is divided into equal parts:
+        epsilons add, squares of mu add, and rho adds (:class:`PrivacyLoss`), also when each release
+        is chosen after the earlier ones. The sum is computed and compared with the promise.
+
+        Examples
+        --------
+        >>> from lapwing import Interval
+        >>> from lapwing.mechanisms import AdaptiveQuantiles
+        >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
+        >>> each = promise.split(10, AdaptiveQuantiles(20), Interval(0, 1, bins=64))
+        >>> round(float(each.mu), 4)
+        0.0749
+        """
+        check_whole("releases", releases, low=1, high=1000)
+        domain = domain.for_curator()
+        loss: PrivacyLoss = mechanism.loss(domain, self)
+        kind = "rho" if loss.rho else "mu" if loss.mu_squared else "epsilon"
+        part = self._part_of(loss, releases)
+        if not part:
+            raise PrivacyError(
+                "a part of this promise is too small; promise more, or fewer releases"
+            )
+        each = Promise(self.neighbors, **{kind: part})
+        one: PrivacyLoss = mechanism.loss(domain, each)
+        if not self.allows(sum([one] * (releases - 1), one)):
+            raise PrivacyError(
+                f"releases of {mechanism.name} under a part of this promise do not add up to it; "
+                "promise an epsilon for each"
+            )
+        return each
+
+    def _part_of(self, loss: PrivacyLoss, releases: int) -> Fraction:
+        """Return an equal part of a loss, rounded down; of mu where squares add."""
+        if loss.rho:
+            return Fraction(math.floor(loss.rho / releases * _FINE), _FINE)
+        if loss.mu_squared:
+            squared = loss.mu_squared / releases
+            return Fraction(math.isqrt(math.floor(squared * _FINE**2)), _FINE)
+        if self.epsilon is not None:
+            return self.epsilon / releases
+        return Fraction(math.floor(loss.epsilon / releases * _FINE), _FINE)
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         numbers = {
@@ -117,15 +209,3 @@ class Promise:
             raise FormatError(f"the promise cannot be used: {error}") from None
         require_spelling(document, made.to_document(), name="a promise")
         return made
-
-
-def kept(promise: Promise, loss: PrivacyLoss) -> bool:
-    """Return whether a loss is proved to keep a promise."""
-    if promise.epsilon is not None:
-        return loss.within(promise.epsilon, promise.delta)
-    gaussian = loss.epsilon == loss.delta == loss.rho == 0
-    if promise.mu is not None:
-        return gaussian and loss.mu_squared <= promise.mu**2
-    assert promise.rho is not None
-    # Epsilon-DP is epsilon^2 / 2 zero-concentrated, mu-GDP by normal noise mu^2 / 2.
-    return loss.delta == 0 and loss.rho + (loss.mu_squared + loss.epsilon**2) / 2 <= promise.rho

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
 
-from lapwing.documents import fingerprint, require
+from lapwing.documents import class_document, fingerprint, require
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.memoized import cached_property, memoized
 from lapwing.privacy.guarantee import Guarantee
@@ -19,7 +21,8 @@ from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.additive_noise import AdditiveNoise
+from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.messages.observation import Kind, Summed
@@ -34,39 +37,43 @@ LARGEST_SUM = 2**63 - 2**12
 _IDENTIFIER = re.compile(r"[0-9a-f]{32}")
 
 
-class Mechanism(Protocol):
-    """The curator's algorithm: a frozen dataclass of a few public knobs, derived from this."""
+class Mechanism(ABC):
+    """Base class of the curator's algorithms: a frozen dataclass of a few public parameters.
+
+    What follows from the fields is written here. A class may inherit it, but need not: any frozen
+    dataclass with the same public names is a mechanism.
+    """
 
     name: ClassVar[str]
     """Kebab-case name in documents and on the command line."""
 
-    linear: ClassVar[bool]
-    """Whether releases of different people add up to the release of them all."""
+    linear: ClassVar[bool] = False
+    """Whether releases of different people can be added to the release of all of them."""
 
     most_people: ClassVar[int] = MOST_PEOPLE
-    """People of whom it adds exactly. A smaller limit is public, so it is of those only that show
-    how many people there are."""
+    """People whose counts it adds exactly. A smaller limit is public, so only mechanisms that show
+    the number of people have one."""
 
     @property
     def rounds(self) -> int:
-        """Drawings of noise that a payment covers."""
+        """Number of noise draws that one payment covers."""
         return 1
 
+    @abstractmethod
     def check(self, domain: Domain) -> None:
         """Raise ArgumentError when it cannot be used on a domain."""
-        ...
 
+    @abstractmethod
     def loss(self, domain: Domain, promise: Promise) -> PrivacyLoss:
         """Return what a release will cost, before anything is drawn.
 
-        Whoever pays asks this first. So whatever :meth:`release` could be refused for, this is:
-        when it returns, a release of any summary of the domain will be made.
+        A payment is made after this call. So everything that :meth:`release` could be refused for
+        is refused here: when it returns, any counts of the domain will be released.
 
         Raises
         ------
         ArgumentError, PrivacyError, MissingExtraError
         """
-        ...
 
     def release(
         self,
@@ -99,36 +106,42 @@ class Mechanism(Protocol):
                 f"{type(summary).__name__} and a {type(promise).__name__}; pass "
                 "ExactCounts.of_values(values, domain), or use lapwing.release(values, domain, ...)"
             )
-        return self._drawn(summary, promise, source_of(rng), identifier)
+        return self._draw(summary, promise, source_of(rng), identifier)
 
-    def _drawn(
+    @abstractmethod
+    def _draw(
         self, summary: ExactCounts, promise: Promise, source: RandomSource, identifier: str | None
     ) -> Release:
-        """Return the release, with noise from this source; each mechanism has its own."""
-        raise TypeError(
-            f"{type(self).__name__} is no mechanism yet: it must have a method _drawn(summary, "
-            "promise, source, identifier) that returns the release with noise from the source"
-        )
+        """Return the release, with noise from this source."""
 
+    @abstractmethod
     def verify(self, release: Release) -> None:
         """Raise PrivacyError unless the noise of a release keeps its promises."""
-        ...
 
     def channel_for(self, release: Release) -> Channel:
-        """Return what a decoder is given beside a release."""
-        ...
+        """Return the channel that a decoder needs with a release: one block."""
+        block = Block(self._operator_for(release), AdditiveNoise(self._variance_for(release)))
+        return Channel(release.domain, [block], release.fingerprint, release.guarantee)
+
+    @abstractmethod
+    def _operator_for(self, release: Release) -> LinearOperator:
+        """Return the matrix from counts to answers, without noise."""
+
+    def _variance_for(self, release: Release) -> float:
+        """Return the variance of the noise in each answer that a decoder reads."""
+        return release.variance
 
     def combined(self, release: Release) -> NDArray[np.int64]:
-        """Return the answers as a decoder reads them, where those of several parts stand apart."""
+        """Return the answers that a decoder reads; default: those of the release."""
         return release.answers
 
     def estimated_people(self, release: Release) -> int:
-        """Return how many people there seem to be, from the noisy answers alone."""
-        ...
+        """Return the number of people, from public numbers and noisy answers alone."""
+        return release.people or 1
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form: its name and knobs."""
-        ...
+        """Return the JSON form: the name and the fields."""
+        return class_document(self)
 
 
 @dataclass(frozen=True)

@@ -18,16 +18,16 @@ from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Guarantee, Neighbors
+from lapwing.privacy.guarantee import Guarantee, Neighbors, american
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.privacy_loss import PrivacyLoss
-from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import LARGEST_ANSWER, VERSION, Mechanism, Part, Release
 from lapwing.results.distribution import Distribution
 from lapwing.survey.registry import MECHANISMS
@@ -60,6 +60,7 @@ class Publication:
         return segment_shares(self.release)
 
 
+@american
 def release(
     values: Values | ExactCounts,
     domain: Domain | None = None,
@@ -124,8 +125,10 @@ def release(
     40
     """
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    if domain is not None:
+        require_domain(domain)
     if isinstance(values, ExactCounts):
-        if domain is not None and for_curator(domain) != values.domain:
+        if domain is not None and domain.for_curator() != values.domain:
             raise MismatchError("the domain is another one than the summary's; leave it out")
         curated = values.domain
     elif domain is None:
@@ -133,7 +136,7 @@ def release(
             "raw values need a domain; its bounds or labels must be public knowledge"
         )
     else:
-        curated = for_curator(domain if segments is None else Segmented(domain, segments))
+        curated = (domain if segments is None else Segmented(domain, segments)).for_curator()
     _check_segments(values, by, segments, curated)
     # Checked before the values are looked at, or anything is paid.
     planned = planned_release(curated, promise, mechanism)
@@ -242,7 +245,7 @@ def checked_loss(mechanism: Mechanism, domain: Domain, promise: Promise) -> Priv
         )
     mechanism.check(domain)
     loss = mechanism.loss(domain, promise)
-    if not kept(promise, loss):
+    if not promise.allows(loss):
         raise PrivacyError(
             f"{mechanism.name} would cost more than the promise; nothing was drawn or paid"
         )

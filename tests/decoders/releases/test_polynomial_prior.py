@@ -27,11 +27,11 @@ from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
 BINS = 64
 NOISY = Promise("replace-one", epsilon="0.1", delta="1e-6")
-DOMAIN = for_curator(Interval(0, 1, bins=BINS))
+DOMAIN = Interval(0, 1, bins=BINS).for_curator()
 PLACE = (np.arange(BINS) + 0.5) / BINS
 FALLING = (1 - PLACE) ** 3 * PLACE  # to zero at both ends, with a slope at the left one
 COMB = np.where(np.arange(BINS) % 12 == 5, 1.0, 0.02)
@@ -65,7 +65,7 @@ def test_the_basis_is_orthonormal_and_at_the_middles_of_cells(cells) -> None:
 
 def test_evidence_is_that_of_the_best_spectrum_by_brute_force() -> None:
     """With the likelihood at the mean, without which other candidates could not be compared."""
-    basis = ScaledBasis(for_curator(Interval(0, 1, bins=24)))
+    basis = ScaledBasis(Interval(0, 1, bins=24).for_curator())
     rng = np.random.default_rng(1)
     root = 30 * rng.normal(size=(25, 25))
     start = np.append(rng.dirichlet(np.ones(24)), 0.0)

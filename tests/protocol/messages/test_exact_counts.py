@@ -10,7 +10,7 @@ from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
 DOMAIN = Interval(0, 10, bins=5)
 VALUES = [-3.0, 0.0, 1.9, 2.0, 10.0, 99.0, float("nan"), float("inf"), float("-inf")]
@@ -70,9 +70,9 @@ def test_counts_that_cannot_be(counts):
 
 def test_symbols_that_cannot_be_listed_are_not_counted():
     with pytest.raises(ArgumentError, match="Interval, Integers or Categories"):
-        for_curator(HashedStrings(8))
+        HashedStrings(8).for_curator()
     with pytest.raises(ArgumentError, match="at most 16777216"):
-        for_curator(Categories(2**24 + 1))
+        Categories(2**24 + 1).for_curator()
 
 
 def test_labels_that_are_none_are_missing_or_the_other_one():

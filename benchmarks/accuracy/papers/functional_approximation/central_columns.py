@@ -25,7 +25,7 @@ from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 
 SMOOTH = ("normal", "lognormal", "beta")
@@ -61,10 +61,10 @@ class People:
     def domain(self) -> Domain:
         """The domain, as a curator uses it."""
         if self.column is None:
-            return for_curator(Interval(-1, 1, bins=self.bins))
+            return Interval(-1, 1, bins=self.bins).for_curator()
         if self.column.values is not None and self.column.values.dtype.kind == "i":
-            return for_curator(Integers(int(self.column.low), int(self.column.high) - 1))
-        return for_curator(Interval(self.column.low, self.column.high, bins=self.bins))
+            return Integers(int(self.column.low), int(self.column.high) - 1).for_curator()
+        return Interval(self.column.low, self.column.high, bins=self.bins).for_curator()
 
     @property
     def kept(self) -> int | None:

@@ -20,12 +20,15 @@ from benchmarks.accuracy.papers.functional_approximation.central_sweeps import n
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
+from lapwing.mechanisms.interactive_sites import (
+    PursuitSite,
+    QuantileSite,
+    pursuit_of_sites,
+    quantiles_of_sites,
+)
 from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.mechanisms.prefix_sums import PrefixSums
-from lapwing.mechanisms.pursuit_site import PursuitSite, pursuit_of_sites
-from lapwing.mechanisms.quantile_site import QuantileSite, quantiles_of_sites
-from lapwing.mechanisms.repeated_promise import promise_of_each
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, seeded
@@ -110,7 +113,7 @@ def after_rounds(
 
     Linear mechanisms release each round once and add. The adaptive ones start again over all people
     in every round, so each run may only spend its part
-    (:func:`lapwing.mechanisms.promise_of_each`): a tenth of epsilon or of rho for ten rounds, or a
+    (:func:`lapwing.privacy.Promise.split`): a tenth of epsilon or of rho for ten rounds, or a
     root of ten of mu. Only the last run is published here.
     """
     mechanism = method.mechanism
@@ -119,7 +122,7 @@ def after_rounds(
     if mechanism.linear:
         return from_sites(method, rounds, promise, seed=seed)[0]
     everyone: ExactCounts = sum(rounds[1:], rounds[0])
-    share = promise_of_each(mechanism, everyone.domain, promise, releases=len(rounds))
+    share = promise.split(len(rounds), mechanism, everyone.domain)
     return mechanism.release(everyone, share, rng=seeded(seed))
 
 

@@ -257,7 +257,7 @@ def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
             _shown_traffic(measured["traffic"]),
             f"### {groups} rounds (figures 7, 22, 23)",
             "AQ and MP start again over all people in every round, so that a run may spend a "
-            "part only (`promise_of_each`): AQ the mu of the promise over the root of the rounds "
+            "part only (`Promise.split`): AQ the mu of the promise over the root of the rounds "
             "(Gaussian) or epsilon over the rounds (Laplace), MP epsilon over the rounds. The "
             "others never pay again for old rows.",
             said("(rounds)"),

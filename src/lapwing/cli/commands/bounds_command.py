@@ -24,9 +24,9 @@ from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Decimal
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 
-_NUMBERS = for_curator(Interval(-1, 1, bins=1))
+_NUMBERS = Interval(-1, 1, bins=1).for_curator()
 """How cells are read: as numbers, missing ones too. Its bounds are not used."""
 
 

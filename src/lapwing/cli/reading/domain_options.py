@@ -20,7 +20,6 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
-from lapwing.protocol.messages.exact_counts import for_curator
 
 CURATOR_BINS = 1024
 """Bins of an interval in the central model when nobody says how many."""
@@ -177,7 +176,7 @@ class CuratorDomainOptions(LabelOptions):
     def _within(self) -> Domain:
         others = self.integers is not None or self._of_labels()
         bins = CURATOR_BINS if self.bins is None and not others else self.bins
-        return for_curator(self._meant(bins, {}))
+        return self._meant(bins, {}).for_curator()
 
 
 def texts_of(given: str | None, domain: Domain) -> Texts:

@@ -25,14 +25,13 @@ from lapwing.engines.arrow.saved_progress import SavedProgress, finished, identi
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import ArgumentError
 from lapwing.privacy.sampling.randomness import RandomSource
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts
 from lapwing.protocol.messages.exact_counts import (
     ExactCounts,
     counts_by_segment,
     counts_of,
-    for_curator,
 )
 from lapwing.protocol.messages.report_file import reports_per_block
 from lapwing.survey.survey import Survey
@@ -255,7 +254,8 @@ def summarize(
         When a column is missing or its type does not fit the domain, before a row is read; or a
         file cannot be read. No row is refused.
     """
-    curated = for_curator(domain)
+    require_domain(domain)
+    curated = domain.for_curator()
     reading = reading or Reading()
     columns, segments = summary_columns(dataset, curated, column=column, by=by, reading=reading)
     workers = threads_or_all(threads)
@@ -293,7 +293,7 @@ def summary_columns(
     dataset, column, by, reading
         As of :func:`summarize`, and its errors.
     curated : Domain
-        Of :func:`lapwing.protocol.messages.exact_counts.for_curator`.
+        Of :meth:`Domain.for_curator`.
     """
     tables = tables_of(dataset, header=reading.header, decimal=reading.decimal)
     cells = curated.domain if isinstance(curated, Segmented) else curated

@@ -42,8 +42,8 @@ from lapwing.engines.beam.beam_package import beam_or_error
 from lapwing.engines.beam.new_folder import new_folder
 from lapwing.engines.beam.piece_outcomes import PieceWork, run
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.report_file import reports_per_block
 from lapwing.survey.survey import Survey
 
@@ -185,7 +185,8 @@ def summarize(
         file cannot be read. No row is refused.
     """
     beam_or_error()
-    curated = for_curator(domain)
+    require_domain(domain)
+    curated = domain.for_curator()
     columns, segments = summary_columns(
         _absolute(dataset), curated, column=column, by=by, reading=reading or Reading()
     )

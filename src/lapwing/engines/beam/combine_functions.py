@@ -24,10 +24,10 @@ from lapwing.engines.arrow.report_count import ReportCount, count, count_records
 from lapwing.engines.arrow.report_tables import check_report_table
 from lapwing.engines.beam.beam_package import CombineFn
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.exact_counts import ExactCounts, counts_of, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts, counts_of
 from lapwing.protocol.messages.reports import Reports
 from lapwing.survey.survey import Survey
 
@@ -185,7 +185,8 @@ class CountValues(CombineFn):  # type: ignore[misc]
                 "count each segment by its key: give the domain of the values alone, and use "
                 "CombinePerKey"
             )
-        self.domain, self.column, self.texts = for_curator(domain), column, texts
+        require_domain(domain)
+        self.domain, self.column, self.texts = domain.for_curator(), column, texts
 
     def create_accumulator(self) -> Accumulated[NDArray[np.int64]]:
         """Return a count of nobody."""

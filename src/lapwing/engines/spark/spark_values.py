@@ -17,10 +17,10 @@ from lapwing.engines.spark.spark_tally import merging_tasks
 from lapwing.engines.spark.staged_output import write_once
 from lapwing.engines.spark.worker_jobs import sum_of
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.survey import Survey
 
 PARTIAL = "task int, content binary"
@@ -144,7 +144,8 @@ def summarize(
     -----
     What the tasks send to each other is as secret as the data, and stays where Spark keeps those.
     """
-    rows, curated = SparkRows.of(df), for_curator(domain)
+    require_domain(domain)
+    rows, curated = SparkRows.of(df), domain.for_curator()
     cells = curated.domain if isinstance(curated, Segmented) else curated
     values = ColumnValues.in_table(rows.table, column, cells, texts=texts, curator=True)
     beside = segments_beside(values, by, curated)

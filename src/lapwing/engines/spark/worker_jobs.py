@@ -25,7 +25,6 @@ from lapwing.engines.spark.partial_counts import added, nothing_of, rows_of
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.messages.exact_counts import for_curator
 from lapwing.protocol.messages.report_file import reports_per_block
 from lapwing.protocol.messages.tally import TallyLog
 from lapwing.survey.survey import Survey
@@ -162,7 +161,7 @@ def _nothing(rows: int) -> None:
 
 def summarize_values(given: Given, batches: Batches) -> Batches:
     """Yield the exact counts of a partition."""
-    domain = for_curator(build_domain(json.loads(given["domain"])))
+    domain = build_domain(json.loads(given["domain"])).for_curator()
     table = _table(given, batches)
     if table is None:
         return

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.errors import DomainError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.protocol.domains.domain import LARGEST_INTEGER, check_choice, check_list
+from lapwing.protocol.domains.domain import LARGEST_INTEGER, MAXIMUM_BINS, check_choice, check_list
 from lapwing.protocol.domains.units import check_some, one_dimensional
 from lapwing.protocol.domains.unordered import Unordered
 
@@ -149,11 +149,14 @@ class Categories(Unordered):
     name: ClassVar[str] = "categories"
     """Of its class, in documents."""
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        labels = self.labels if isinstance(self.labels, int) else list(self.labels)
-        document = {"class": self.name, "labels": labels, "missing": self.missing}
-        return document if self.other is None else document | {"other": self.other}
+    def for_curator(self) -> Categories:
+        """Return the domain with missing values counted; ArgumentError beyond 2^24 labels."""
+        if len(self.listed) > MAXIMUM_BINS:
+            raise ArgumentError(
+                f"a curator counts every label, so there may be at most {MAXIMUM_BINS}, got "
+                f"{len(self.listed)}; declare those that matter, and an other label for the rest"
+            )
+        return replace(self, missing="category")
 
 
 def _is_unicode(text: str) -> bool:

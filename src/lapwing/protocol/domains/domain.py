@@ -8,16 +8,21 @@ line: an interval's bins have width, an atom or an integer has ``left == right``
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lapwing.documents import class_document
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values
-from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.text_values import Texts, Unit
 from lapwing.protocol.domains.units import check_some, to_numbers
+
+if TYPE_CHECKING:
+    from typing import Self
 
 MAXIMUM_BINS = 2**24
 """More bins than this belong into `Categories`, whose size may reach 2^40."""
@@ -29,59 +34,80 @@ LARGEST_INTEGER = 2**53 - 1
 Closed = Literal["left", "right"]
 
 
-class Domain(Protocol):
-    """What every domain offers."""
+class Domain(ABC):
+    """Base class of the domains: frozen dataclasses that say which values are legal.
 
-    @property
-    def size(self) -> int:
-        """Number of symbols, with the missing one if there is one."""
-        ...
-
-    @property
-    def ordered(self) -> bool:
-        """Whether the symbols lie on the real line."""
-        ...
-
-    @property
-    def circular(self) -> bool:
-        """Whether the last bin touches the first."""
-        ...
-
-    @property
-    def closed(self) -> Closed:
-        """Which end of a symbol with a width belongs to it."""
-        ...
-
-    @property
-    def unit(self) -> Unit:
-        """What its numbers stand for; "number" where there are none."""
-        ...
-
-    @property
-    def missing_index(self) -> int | None:
-        """Number of the missing symbol, always the last; None when missing values are refused."""
-        ...
-
-    @property
-    def left(self) -> NDArray[np.float64]:
-        """Left end of every symbol but the missing one; DomainError when not ordered."""
-        ...
-
-    @property
-    def right(self) -> NDArray[np.float64]:
-        """Right end of every symbol but the missing one; DomainError when not ordered."""
-        ...
-
-    def index(self, values: Values) -> NDArray[np.int64]:
-        """Return the symbol of each value."""
-        ...
+    What follows from the fields is written here. A class may inherit it, but need not: anything
+    with the same public names is a domain.
+    """
 
     name: ClassVar[str]
     """Of its class, in documents: interval, integers, categories or hashed-strings."""
 
+    missing: Any
+    """"refuse", or how missing values are counted."""
+
+    ordered: bool = True
+    """Whether the symbols lie on the real line."""
+
+    circular: bool = False
+    """Whether the last bin touches the first."""
+
+    closed: Closed = "right"
+    """Which end of a symbol with a width belongs to it."""
+
+    unit: Unit = "number"
+    """What its numbers stand for; "number" where there are none."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Number of symbols, with the missing one if there is one."""
+
+    @property
+    def missing_index(self) -> int | None:
+        """Number of the missing symbol, always the last; None when missing values are refused."""
+        return None if self.missing == "refuse" else self.size - 1
+
+    @property
+    @abstractmethod
+    def left(self) -> NDArray[np.float64]:
+        """Left end of every symbol but the missing one; DomainError when not ordered."""
+
+    @property
+    def right(self) -> NDArray[np.float64]:
+        """Right end of every symbol but the missing one; DomainError when not ordered."""
+        return self.left
+
+    @abstractmethod
+    def index(self, values: Values) -> NDArray[np.int64]:
+        """Return the symbol of each value."""
+
+    def index_or_missing(self, values: Values, *, texts: Texts = "iso") -> NDArray[np.int64]:
+        """Return the symbol of each value, the missing one for what is none: int64 [n].
+
+        For a curator, who must not refuse a row. The domain is one of :meth:`for_curator`.
+        """
+        numbers = to_numbers(values, unit=self.unit, texts=texts, unreadable="missing")
+        return self.index(numbers) if numbers.size else np.zeros(0, dtype=np.int64)
+
+    @abstractmethod
+    def for_curator(self) -> Self:
+        """Return the domain in which every value has a symbol.
+
+        Values outside are clipped, and missing ones get a symbol of their own. A curator must not
+        refuse a row: an error that depends on the data says something about them. A value that is
+        none of the labels counts as the domain's `other` label, else as missing.
+
+        Raises
+        ------
+        ArgumentError
+            When its symbols cannot be counted one by one.
+        """
+
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        ...
+        """Return the JSON form: the name and the fields."""
+        return class_document(self)
 
 
 def require_domain(given: Any) -> None:

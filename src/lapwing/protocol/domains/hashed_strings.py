@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn
 
-from lapwing.errors import DomainError
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import check_choice
 from lapwing.protocol.domains.unordered import Unordered
@@ -72,6 +72,9 @@ class HashedStrings(Unordered):
     name: ClassVar[str] = "hashed-strings"
     """Of its class, in documents."""
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {"class": self.name, "bits": self.bits, "missing": self.missing}
+    def for_curator(self) -> NoReturn:
+        """Refused: a curator counts every symbol, and these are too many."""
+        raise ArgumentError(
+            "a curator counts every symbol, so the domain must be an Interval, Integers or "
+            "Categories, got HashedStrings"
+        )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,17 @@ from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.protocol.domains.domain import (
     LARGEST_INTEGER,
     MAXIMUM_BINS,
-    Closed,
+    Domain,
     check_choice,
     read_numbers,
     refuse_outside,
 )
-from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.domains.units import to_numbers
 
 
 @dataclass(frozen=True)
-class Integers:
+class Integers(Domain):
     """The whole numbers from `low` to `high`, both included, each its own symbol.
 
     Parameters
@@ -60,22 +61,6 @@ class Integers:
         bins = self.high - self.low + 1
         check_whole("high - low + 1", bins, low=1, high=MAXIMUM_BINS, error=DomainError)
 
-    @property
-    def ordered(self) -> bool:
-        """True: the symbols lie on the real line."""
-        return True
-
-    @property
-    def circular(self) -> bool:
-        """False: whole numbers have ends."""
-        return False
-
-    closed: ClassVar[Closed] = "right"
-    """No symbol has a width."""
-
-    unit: ClassVar[Unit] = "number"
-    """Whole numbers are plain numbers."""
-
     @cached_property
     def left(self) -> NDArray[np.float64]:
         """The numbers themselves: float64 [high - low + 1]."""
@@ -84,19 +69,9 @@ class Integers:
         return numbers
 
     @property
-    def right(self) -> NDArray[np.float64]:
-        """The numbers themselves: a whole number has no width."""
-        return self.left
-
-    @property
     def size(self) -> int:
         """Number of symbols."""
         return self.high - self.low + 1 + (self.missing == "bin")
-
-    @property
-    def missing_index(self) -> int | None:
-        """Number of the missing symbol, or None."""
-        return self.size - 1 if self.missing == "bin" else None
 
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value: int64 [n].
@@ -136,12 +111,11 @@ class Integers:
     name: ClassVar[str] = "integers"
     """Of its class, in documents."""
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "class": self.name,
-            "low": self.low,
-            "high": self.high,
-            "outside": self.outside,
-            "missing": self.missing,
-        }
+    def index_or_missing(self, values: Values, *, texts: Texts = "iso") -> NDArray[np.int64]:
+        """Return the symbol of each value, rounded; the missing one for what is none: int64 [n]."""
+        numbers = to_numbers(values, unit="number", texts=texts, unreadable="missing")
+        return super().index_or_missing(np.rint(numbers))
+
+    def for_curator(self) -> Integers:
+        """Return the domain with numbers outside clipped and missing ones counted."""
+        return replace(self, outside="clip", missing="bin")

@@ -24,6 +24,7 @@ from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.protocol.domains.domain import (
     MAXIMUM_BINS,
     Closed,
+    Domain,
     check_choice,
     check_list,
     read_numbers,
@@ -46,7 +47,7 @@ _NOT_CHOSEN: Any = None
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Domain):
     """The real numbers from `low` to `high`, cut into bins.
 
     Bins are closed on one side and open on the other; on a line, the outermost one at the open
@@ -273,12 +274,7 @@ class Interval:
         ends.flags.writeable = False
         return ends
 
-    @property
-    def ordered(self) -> bool:
-        """True: the symbols lie on the real line."""
-        return True
-
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of symbols: pieces of bins, atoms, and the missing one."""
         return self.left.size + (self.missing == "bin")
@@ -287,7 +283,7 @@ class Interval:
     def missing_index(self) -> int | None:
         """Number of the missing symbol, or None."""
         self._require_bins()
-        return self.size - 1 if self.missing == "bin" else None
+        return super().missing_index
 
     @property
     def regular(self) -> bool:
@@ -399,23 +395,14 @@ class Interval:
     name: ClassVar[str] = "interval"
     """Of its class, in documents."""
 
+    def for_curator(self) -> Interval:
+        """Return the interval with values outside clipped and missing ones counted."""
+        return replace(self, outside="clip", missing="bin")
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form; DomainError while the bins are not chosen."""
         self._require_bins()
-        return {
-            "class": self.name,
-            "low": self.low,
-            "high": self.high,
-            "bins": self.bins,
-            "circular": self.circular,
-            "scale": self.scale,
-            "atoms": list(self.atoms),
-            "outside": self.outside,
-            "missing": self.missing,
-            "unit": self.unit,
-            **({"closed": "right"} if self.closed == "right" else {}),
-            **({} if self.edges is None else {"edges": list(self.edges)}),
-        }
+        return super().to_document()
 
 
 def _as_written(edges: NDArray[np.float64]) -> NDArray[np.float64]:

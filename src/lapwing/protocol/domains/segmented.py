@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -98,13 +98,9 @@ class Segmented(Unordered):
             )
         return cell
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "class": self.name,
-            "domain": self.domain.to_document(),
-            "segments": list(self.segments),
-        }
+    def for_curator(self) -> Segmented:
+        """Return the table of a curator's domain."""
+        return replace(self, domain=self.domain.for_curator())
 
 
 def _names(domain: Any) -> list[str]:

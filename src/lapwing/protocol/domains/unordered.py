@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values
-from lapwing.protocol.domains.domain import Closed
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.label_columns import CodedLabels, coded_labels
-from lapwing.protocol.domains.text_values import Unit
+from lapwing.protocol.domains.text_values import Texts, check_texts
 from lapwing.protocol.domains.units import check_some, is_missing, one_dimensional
 
 
-class Unordered(ABC):
+class Unordered(Domain):
     """Symbols that are not numbers: a concrete domain lists them, and finds the one of a value."""
 
     missing: Literal["refuse", "category"]
+
+    ordered: bool = False
 
     @property
     @abstractmethod
@@ -32,40 +34,14 @@ class Unordered(ABC):
         """Return the symbol of a value that is not missing."""
 
     @property
-    def ordered(self) -> bool:
-        """False: there is no order, so there is no CDF."""
-        return False
-
-    @property
-    def circular(self) -> bool:
-        """False."""
-        return False
-
-    closed: ClassVar[Closed] = "right"
-    """No symbol has a width."""
-
-    unit: ClassVar[Unit] = "number"
-    """Labels are plain: no dates and no times."""
-
-    @property
     def left(self) -> NDArray[np.float64]:
         """Refused: labels are not numbers."""
         raise DomainError("labels have no order, so no CDF, quantile or mean; ask for shares")
 
     @property
-    def right(self) -> NDArray[np.float64]:
-        """Refused: labels are not numbers."""
-        return self.left
-
-    @property
     def size(self) -> int:
         """Number of symbols."""
         return len(self.listed) + (self.missing == "category")
-
-    @property
-    def missing_index(self) -> int | None:
-        """Number of the missing symbol, or None."""
-        return self.size - 1 if self.missing == "category" else None
 
     def index(self, values: Values) -> NDArray[np.int64]:
         """Return the symbol of each value: int64 [n].
@@ -84,11 +60,9 @@ class Unordered(ABC):
         check_some(array)
         return self._symbols(array)
 
-    def index_or_missing(self, values: Values) -> NDArray[np.int64]:
-        """Return the symbol of each value, the missing one for what is none: int64 [n].
-
-        For a curator, who must not refuse a row. The domain must have a missing symbol.
-        """
+    def index_or_missing(self, values: Values, *, texts: Texts = "iso") -> NDArray[np.int64]:
+        """Return the symbol of each value, the missing one for what is none: int64 [n]."""
+        check_texts(texts, self.unit)
         missing = self.missing_index
         if missing is None:
             raise DomainError("only a domain with a missing symbol has a place for every value")

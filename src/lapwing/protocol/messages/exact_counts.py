@@ -14,15 +14,10 @@ from numpy.typing import NDArray
 from lapwing.documents import canonical, parse, replacing, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
 from lapwing.linear.arrays import Values
-from lapwing.protocol.domains.categories import Categories
-from lapwing.protocol.domains.domain import MAXIMUM_BINS, Domain
+from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.domains.integers import Integers
-from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.domains.text_values import Texts, check_texts
-from lapwing.protocol.domains.units import to_numbers
-from lapwing.protocol.domains.unordered import Unordered
+from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.observation import Summed
 
 MAGIC = b"LAPWING-SECRET\n\0"
@@ -32,41 +27,13 @@ MOST_PEOPLE = 2**40
 """So that the exact integers of every mechanism stay below 2^63."""
 
 
-def for_curator(domain: Domain) -> Domain:
-    """Return the domain with values outside clipped and missing values as a symbol of their own.
-
-    A curator must not refuse a row: an error that depends on the data tells something about them.
-    What is none of the labels counts as the domain's `other` label, else as missing.
-
-    Raises
-    ------
-    ArgumentError
-        When its symbols cannot be counted one by one.
-    """
-    if isinstance(domain, Segmented):
-        return replace(domain, domain=for_curator(domain.domain))
-    if isinstance(domain, Categories):
-        if len(domain.listed) > MAXIMUM_BINS:
-            raise ArgumentError(
-                f"a curator counts every label, so there may be at most {MAXIMUM_BINS}, got "
-                f"{len(domain.listed)}; declare those that matter, and an other label for the rest"
-            )
-        return replace(domain, missing="category")
-    if not isinstance(domain, Interval | Integers):
-        raise ArgumentError(
-            "a curator counts every symbol, so the domain must be an Interval, Integers or "
-            f"Categories, got {type(domain).__name__}"
-        )
-    return replace(domain, outside="clip", missing="bin")
-
-
 def counts_of(values: Values, domain: Domain, *, texts: Texts = "iso") -> NDArray[np.int64]:
     """Return how many values fall on each symbol of a curator's domain: int64 [domain.size].
 
     Each value counts once, by itself: what cannot be read is missing, and no values are counts of
     zero.
     """
-    return np.bincount(_symbols(values, domain, texts), minlength=domain.size)
+    return np.bincount(domain.index_or_missing(values, texts=texts), minlength=domain.size)
 
 
 def counts_by_segment(
@@ -81,25 +48,13 @@ def counts_by_segment(
     ArgumentError
         When there are not as many segments as values.
     """
-    symbols = _symbols(values, domain.domain, texts)
+    symbols = domain.domain.index_or_missing(values, texts=texts)
     segments = domain.segmentation.index_or_missing(by)
     if symbols.size != segments.size:
         raise ArgumentError(
             f"there must be a segment for each value, got {segments.size} and {symbols.size}"
         )
     return np.bincount(segments * domain.domain.size + symbols, minlength=domain.size)
-
-
-def _symbols(values: Values, domain: Domain, texts: Texts) -> NDArray[np.int64]:
-    if isinstance(domain, Unordered):
-        check_texts(texts, domain.unit)
-        return domain.index_or_missing(values)
-    numbers = to_numbers(values, unit=domain.unit, texts=texts, unreadable="missing")
-    if isinstance(domain, Integers):
-        numbers = np.rint(numbers)
-    if not numbers.size:
-        return np.zeros(0, dtype=np.int64)
-    return domain.index(numbers)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -112,7 +67,7 @@ class ExactCounts(Summed):
     Parameters
     ----------
     domain : Interval, Integers or Categories
-        Made fit for a curator by :func:`for_curator`.
+        Made fit for a curator by its `for_curator`.
     counts : numpy.ndarray
         int64 [domain.size], not negative, with a sum of at most 2^40.
 
@@ -129,7 +84,8 @@ class ExactCounts(Summed):
 
     def __post_init__(self) -> None:
         """Check the numbers and freeze them."""
-        object.__setattr__(self, "domain", for_curator(self.domain))
+        require_domain(self.domain)
+        object.__setattr__(self, "domain", self.domain.for_curator())
         counts = np.asarray(self.counts)
         if counts.dtype.kind not in "iu" or counts.shape != (self.domain.size,):
             raise ArgumentError(
@@ -172,7 +128,8 @@ class ExactCounts(Summed):
         texts : {"iso", "days", "seconds"}
             How texts of dates and times are read: :mod:`lapwing.protocol.domains.text_values`.
         """
-        domain = for_curator(domain)
+        require_domain(domain)
+        domain = domain.for_curator()
         return cls(domain, counts_of(values, domain, texts=texts))
 
     @classmethod
@@ -189,7 +146,7 @@ class ExactCounts(Summed):
         domain : Segmented
         texts : {"iso", "days", "seconds"}
         """
-        curated = replace(domain, domain=for_curator(domain.domain))
+        curated = replace(domain, domain=domain.domain.for_curator())
         return cls(curated, counts_by_segment(values, by, curated, texts=texts))
 
     @property
@@ -263,6 +220,6 @@ def _domain(header: dict[str, Any], *, name: str) -> Domain:
     require_format(header, name="lapwing-exact-counts", version=VERSION)
     require(header, {"format", "version", "domain"}, name="a summary")
     try:
-        return for_curator(build_domain(header["domain"]))
+        return build_domain(header["domain"]).for_curator()
     except (ArgumentError, DomainError) as error:
         raise FormatError(f"the domain of {name} cannot be used: {error}") from None

@@ -13,19 +13,22 @@ from scipy import stats
 from lapwing.decoders.releases.curve_sum import CurveSum
 from lapwing.decoders.releases.sorted_points import SortedPoints
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError
-from lapwing.mechanisms import asked_site
+from lapwing.mechanisms import interactive_sites
 from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles, noisy_answers
-from lapwing.mechanisms.matching_pursuit import MatchingPursuit
-from lapwing.mechanisms.pursuit_rounds import Plan, pursue
-from lapwing.mechanisms.pursuit_site import PursuitSite, pursuit_of_sites
-from lapwing.mechanisms.quantile_site import QuantileSite, quantiles_of_sites
+from lapwing.mechanisms.interactive_sites import (
+    PursuitSite,
+    QuantileSite,
+    pursuit_of_sites,
+    quantiles_of_sites,
+)
+from lapwing.mechanisms.matching_pursuit import MatchingPursuit, PursuitPlan, pursue
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.ledger import Ledger
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
-from lapwing.protocol.messages.exact_counts import ExactCounts, for_curator
+from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.publication import release_from_document
 from tests.mechanisms.test_matching_pursuit_law import log_chosen
 
@@ -58,7 +61,7 @@ def sites_of(kind, mechanism, promise=PURE, **options):
 
 def quiet(monkeypatch):
     monkeypatch.setattr(Noise, "draw", lambda self, count, source: np.zeros(count, dtype=np.int64))
-    monkeypatch.setattr(Plan, "choose", lambda self, scores, source: int(np.argmax(scores)))
+    monkeypatch.setattr(PursuitPlan, "choose", lambda self, scores, source: int(np.argmax(scores)))
 
 
 @EVERY
@@ -119,10 +122,10 @@ class TestEverySite:
             hub([site, site])
         # As in a process that was forked off, and in one that got the id of its ancestor.
         with monkeypatch.context() as forked:
-            forked.setattr(asked_site.os, "getpid", lambda: 1 - os.getppid())
+            forked.setattr(interactive_sites.os, "getpid", lambda: 1 - os.getppid())
             with pytest.raises(PrivacyError, match="forked"):
                 hub([site])
-        asked_site._start_child()
+        interactive_sites._start_child()
         with pytest.raises(PrivacyError, match="forked"):
             hub([site])
 
@@ -182,7 +185,7 @@ class TestEverySite:
 class TestQuantiles:
     def test_a_hub_that_asks_for_the_worst_learns_what_is_charged_and_no_more(self, monkeypatch):
         quiet(monkeypatch)
-        domain = for_curator(Interval(0, 1, bins=5))
+        domain = Interval(0, 1, bins=5).for_curator()
         mechanism = AdaptiveQuantiles(4, noise="normal")
         worst = 0
         for first, second in permutations(range(domain.size), 2):
@@ -249,7 +252,7 @@ class TestQuantiles:
         assert np.abs(np.cumsum(result.mass)[:32] - truth).max() < 0.05
 
 
-SMALL = for_curator(Interval(-1, 1, bins=4))
+SMALL = Interval(-1, 1, bins=4).for_curator()
 TINY = [
     MatchingPursuit(2, dictionary, atoms=4, form=form)
     for dictionary in ("legendre", "splines")
@@ -265,7 +268,7 @@ def worst_round(mechanism, monkeypatch, *, promise=PURE, said_of=4):
     """
     seen, scales = [], []
     monkeypatch.setattr(
-        Plan, "choose", lambda self, scores, source: seen.append((scores, self)) or 0
+        PursuitPlan, "choose", lambda self, scores, source: seen.append((scores, self)) or 0
     )
     monkeypatch.setattr(
         Noise,
@@ -316,7 +319,7 @@ class TestPursuit:
 
         def short(self, domain, promise):
             made = plan(self, domain, promise)
-            return Plan(
+            return PursuitPlan(
                 made.rounds, made.selection / 3, made.gumbel, made.record, made.ranges, made.loss
             )
 
@@ -324,9 +327,9 @@ class TestPursuit:
         assert TINY[0].terms * worst_round(TINY[0], monkeypatch) > 1.1
 
     def test_a_product_with_less_noise_is_found(self, monkeypatch):
-        record = Plan.weight_noise
+        record = PursuitPlan.weight_noise
         monkeypatch.setattr(
-            Plan,
+            PursuitPlan,
             "weight_noise",
             lambda self, atom: Noise(self.record.kind, record(self, atom).scale / 2),
         )
@@ -335,7 +338,7 @@ class TestPursuit:
     @pytest.mark.parametrize(
         ("answer", "drawing"),
         [
-            (lambda site: site.vote([], [], 600), (Plan, "choose")),
+            (lambda site: site.vote([], [], 600), (PursuitPlan, "choose")),
             (lambda site: site.product(3), (Noise, "draw")),
         ],
         ids=["vote", "product"],
@@ -382,7 +385,9 @@ class TestPursuit:
 
     def test_a_site_shares_what_is_explained_by_its_people(self, monkeypatch):
         seen = []
-        monkeypatch.setattr(Plan, "choose", lambda self, scores, source: seen.append(scores) or 0)
+        monkeypatch.setattr(
+            PursuitPlan, "choose", lambda self, scores, source: seen.append(scores) or 0
+        )
         mechanism = MatchingPursuit(3, atoms=8)
         site = PursuitSite(mechanism, summaries()[1], PURE, rng=seeded(1))
         exact = site._exact.copy()
@@ -397,7 +402,7 @@ class TestPursuit:
         mechanism = MatchingPursuit(4, "splines", atoms=9, form=form)
         held = summaries()[2]
         found = pursuit_of_sites([PursuitSite(mechanism, held, PURE, rng=seeded(1))])
-        dictionary = mechanism.curves(for_curator(DOMAIN))
+        dictionary = mechanism.curves(DOMAIN.for_curator())
         exact = dictionary.products @ held.counts
         chosen, answers = pursue(exact, dictionary, terms=4, again=mechanism.again)
         assert (found.choices["atoms"], found.answers.tolist()) == (chosen, answers)

@@ -9,10 +9,9 @@ from lapwing.errors import ArgumentError, BudgetError, PrivacyError
 from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.mechanisms.prefix_sums import PrefixSums
-from lapwing.mechanisms.repeated_promise import promise_of_each
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger
-from lapwing.privacy.promise import Promise, kept
+from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
@@ -35,17 +34,17 @@ CASES = [
 @pytest.mark.parametrize(("mechanism", "promise", "kind"), CASES)
 @pytest.mark.parametrize("releases", [1, 3, 10])
 def test_all_together_keep_the_promise_and_one_more_would_not(mechanism, promise, kind, releases):
-    each = promise_of_each(mechanism, DOMAIN, promise, releases=releases)
+    each = promise.split(releases, mechanism, DOMAIN)
     assert getattr(each, kind) is not None
     one = mechanism.loss(DOMAIN, each)
     together = sum([one] * (releases - 1), one)
-    assert kept(promise, together)
-    assert not kept(promise, together + one)
+    assert promise.allows(together)
+    assert not promise.allows(together + one)
 
 
 def test_a_ledger_pays_for_as_many_rounds_as_were_planned(tmp_path):
     rounds, mechanism = 4, MatchingPursuit(3, atoms=8)
-    each = promise_of_each(mechanism, DOMAIN, APPROXIMATE, releases=rounds)
+    each = APPROXIMATE.split(rounds, mechanism, DOMAIN)
     ledger = Ledger.open(tmp_path / "budget.json")
     Ledger(Guarantee(1, "1e-6", "replace-one", "central")).save(ledger.path)
     rng = np.random.default_rng(1)
@@ -73,7 +72,7 @@ def test_a_ledger_pays_for_as_many_rounds_as_were_planned(tmp_path):
 
 
 def test_parts_are_larger_than_those_of_epsilon_and_delta():
-    each = promise_of_each(AdaptiveQuantiles(9), DOMAIN, APPROXIMATE, releases=10)
+    each = APPROXIMATE.split(10, AdaptiveQuantiles(9), DOMAIN)
     split = Promise("replace-one", epsilon=Fraction(1, 10), delta=Fraction(1, 10**7))
     tight, loose = (AdaptiveQuantiles(9).noise_of(one)[0].variance for one in (each, split))
     assert 5 * tight < loose
@@ -81,7 +80,7 @@ def test_parts_are_larger_than_those_of_epsilon_and_delta():
 
 def test_refusals():
     with pytest.raises(ArgumentError, match="releases"):
-        promise_of_each(AdaptiveQuantiles(9), DOMAIN, PURE, releases=0)
+        PURE.split(0, AdaptiveQuantiles(9), DOMAIN)
     tiny = Promise("replace-one", epsilon="1e-12")
     with pytest.raises(PrivacyError):
-        promise_of_each(AdaptiveQuantiles(9), DOMAIN, tiny, releases=2)
+        tiny.split(2, AdaptiveQuantiles(9), DOMAIN)
