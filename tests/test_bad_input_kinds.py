@@ -197,7 +197,7 @@ def _release(mechanism: Any, epsilon: float) -> lw.survey.Publication:
 
 @pytest.mark.parametrize("strategy", ["counts", "haar"])
 @pytest.mark.parametrize(
-    "decoder", [lw.LeastSquares(), lw.LeastSquares(simplex=False), lw.decoders.SparseRecovery()]
+    "decoder", [lw.LeastSquares(), lw.LeastSquares(weighted=False), lw.decoders.SparseRecovery()]
 )
 def test_least_squares_of_a_release_counts_its_noise(strategy: Any, decoder: Any) -> None:
     """Rows that say nothing of a person, as the root's, weigh what their noise says.

@@ -31,7 +31,7 @@ def _results() -> Iterator[Any]:
     yield from (domain, advice, survey, reports, tally, result, survey.randomizer.channel)
     yield from (survey.randomizer.channel.blocks[0], survey.guarantee, result.cumulative)
     yield from (survey.randomizer.certificate(), result.confidence_band(0.95))
-    yield survey.decode(tally, decoder=lw.LeastSquares(simplex=False))
+    yield survey.decode(tally, decoder=lw.LeastSquares(signed=True))
     other = survey.decode(survey.tally(survey.randomize(values / 2, rng=lw.seeded(2))))
     yield result.difference(other, people="different")
     yield lw.decode_series([(survey, tally)])

@@ -197,7 +197,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "SquareWave": (["domain", "epsilon"], {"width": None, "grid": None}),
     "SubsetSelection": (["domain", "epsilon"], {}),
     "MultiscaleWave": (["domain", "epsilon"], {"parts": None}),
-    "LeastSquares": ([], {"simplex": True}),
+    "LeastSquares": ([], {"signed": False}),
     "ExpectationMaximization": ([], {"smoothed": False}),
     "Survey": (["name", "randomizer"], {}),
     "simulate": (["randomizer", "counts"], {"rng": NONE}),

@@ -51,7 +51,9 @@ truth = lw.Distribution.of_values(minutes, domain)
 error = lw.distances.wasserstein(result, truth)
 print(f"{error:.2f} {float(result.cdf(30)):.1%} {result.mean():.1f}")
 fitted = survey.decode(tally, decoder=lw.LeastSquares())
-print(fitted.quantile(0.5), survey.decode(tally, decoder=lw.LeastSquares(simplex=False)).cdf(30))
+unbiased = survey.decode(tally, decoder=lw.LeastSquares(signed=True)).signed
+assert unbiased is not None
+print(fitted.quantile(0.5), unbiased.cdf(30), unbiased.confidence_band(0.9))
 band = result.confidence_band(0.95)
 if band is not None:
     low, high = band.quantile(0.5)
@@ -134,7 +136,7 @@ survey.decod(tally)
 lw.SquareWav
 lw.SquareWave(domain, epsilon=b"2")
 lw.Survey("labels", "square-wave")
-survey.decode(tally, decoder=lw.LeastSquares(simplex=False)).quantile(0.5)
+survey.decode(tally, decoder=lw.LeastSquares(signed=True)).signed.quantile(0.5)
 """
 
 

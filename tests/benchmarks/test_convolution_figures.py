@@ -34,6 +34,8 @@ from benchmarks.accuracy.papers.convolution.convolution_columns import (
 )
 from benchmarks.accuracy.papers.figure_columns import beta52, interval
 from benchmarks.accuracy.papers.streams import stream
+from benchmarks.signed_decoder import SignedDecoder
+from tests.signed_decoder import unbiased
 
 BINS, EPSILON = 48, 3.0
 REPEATS = 12
@@ -106,9 +108,7 @@ class TestMethods:
         assert (abs(shares.sum() - 1) < 1e-9) == (name == "KRR")
 
     def test_kernels_of_smoothing(self, oracle):
-        shares = np.asarray(
-            lw.LeastSquares(simplex=False).decode(oracle[1].channel, oracle[2]).mass
-        )
+        shares = np.asarray(unbiased(oracle[1].channel, oracle[2]).mass)
         inner = slice(16, 32)  # away from the ends, which the paper leaves open
         binomial = 0.5 * shares + 0.25 * (np.roll(shares, 1) + np.roll(shares, -1))
         np.testing.assert_allclose(of(oracle, ON_SMOOTH, "smoothing")[inner], binomial[inner])
@@ -139,12 +139,10 @@ class TestMethods:
 
     def test_the_largest_are_kept(self, oracle):
         kept = of(
-            oracle, {"": lw.decoders.Wiener(method="direct", simplex=False, keep_largest=3)}, ""
+            oracle, {"": SignedDecoder(lw.decoders.Wiener(method="direct", keep_largest=3))}, ""
         )
-        assert ON_ROUGH["DW, 100 kept"].keep_largest == 100
-        shares = np.asarray(
-            lw.LeastSquares(simplex=False).decode(oracle[1].channel, oracle[2]).mass
-        )
+        assert ON_ROUGH["DW, 100 kept"].decoder.keep_largest == 100
+        shares = np.asarray(unbiased(oracle[1].channel, oracle[2]).mass)
         top = np.argsort(-shares)[:3]
         np.testing.assert_allclose(kept[top], shares[top], atol=1e-9)
 

@@ -14,6 +14,7 @@ from benchmarks.accuracy.papers.wavelet import (
     wave_buckets,
 )
 from benchmarks.accuracy.papers.wavelet import wavelet_methods as methods
+from benchmarks.signed_decoder import SignedDecoder
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.randomizers.numerical.wavelet import best_levels
 
@@ -202,7 +203,7 @@ class TestRepeats:
         assert len({methods.generator(*one).random() for one in [base, *others]}) == 7
 
     def test_cells_share_no_people_and_one_randomizer_s_methods_share_reports(self):
-        plain = lw.LeastSquares(simplex=False)
+        plain = SignedDecoder(lw.LeastSquares())
         same = [Method("a", lw.SquareWave, plain), Method("b", lw.SquareWave, plain)]
         other = Method("c", lw.RandomizedResponse, plain)
         seen = []

@@ -298,37 +298,34 @@ def test_decode_uses_the_decoder_that_was_named(
     assert np.array_equal(result.mass, expected.mass)
 
 
-@pytest.mark.parametrize("projection", ["simplex", "clip-and-normalize"])
-def test_a_signed_estimate_is_stored_through_a_named_projection(
-    done: Program, survey: lw.Survey, ages: np.ndarray, projection: Any
+@pytest.mark.parametrize("decoder", ["least-squares", "wiener"])
+def test_a_signed_estimate_is_shown_and_stored(
+    done: Program, survey: lw.Survey, ages: np.ndarray, decoder: str
 ) -> None:
+    response = lw.RandomizedResponse(survey.randomizer.domain, 3)
+    Path("survey.json").write_text(lw.Survey("ages", response).to_json())
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
-    linear = ("--decoder", "least-squares", "--no-simplex", "--projection", projection)
-    done("decode", "survey.json", "tally.json", "-o", "result.json", *linear)
+    decode = ("decode", "survey.json", "tally.json", "-o", "result.json", "--decoder", decoder)
+    plain = done(*decode, "--json").document
+    assert "signed" not in plain and "signed" not in json.loads(Path("result.json").read_text())
+    document = done(*decode, "--signed", "--force", "--json").document
+    assert document["quantiles"] == plain["quantiles"]
+    read = lw.Survey.from_json(Path("survey.json").read_text())
     tally = lw.tallies.CountTally.from_document(json.loads(Path("tally.json").read_text()))
-    signed = survey.decode(tally, decoder=lw.LeastSquares(simplex=False))
-    assert isinstance(signed, lw.results.SignedEstimate)
-    result = lw.Distribution.from_json(Path("result.json").read_text())
-    assert np.array_equal(result.mass, signed.project(projection).mass)
-    assert result.made["projection"] == projection
+    kind = {"least-squares": lw.LeastSquares, "wiener": lw.decoders.Wiener}[decoder]
+    expected = read.decode(tally, decoder=kind(signed=True))
+    stored = lw.Distribution.from_json(Path("result.json").read_text())
+    assert stored == expected and stored.signed is not None
+    assert document["signed"] == stored.signed.mass.tolist()
+    assert "negative masses" in done(*decode, "--signed", "--force").out
 
 
-def test_the_signed_estimate_of_a_tree_needs_a_projection_too(
-    lapwing: Program, done: Program, ages: np.ndarray
-) -> None:
-    interval = ("--low", "0", "--high", "100", "--bins", "16")
-    tree = ("--name", "n", "--randomizer", "hierarchical", "--epsilon", "1", *interval)
-    done("new", "-o", "survey.json", *tree)
+def test_decoders_without_a_signed_estimate_say_so(lapwing: Program, done: Program) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
-    decode = ("decode", "survey.json", "tally.json", "-o", "result.json")
-    run = lapwing(*decode, "--decoder", "tree-consistency")
-    assert run.code == 2 and "--projection simplex or" in run.err
-    done(*decode, "--decoder", "tree-consistency", "--projection", "simplex")
-    made = lw.Distribution.from_json(Path("result.json").read_text()).made
-    assert made["class"] == "tree-consistency" and made["projection"] == "simplex"
-    done(*decode, "--force")
-    made = lw.Distribution.from_json(Path("result.json").read_text()).made
-    assert made["method"] == "admm"
+    decode = ("decode", "survey.json", "tally.json", "--signed")
+    assert "name it with --decoder" in lapwing(*decode).err
+    run = lapwing(*decode, "--decoder", "expectation-maximization")
+    assert run.code == 2 and "makes no signed estimate" in run.err
 
 
 # distances

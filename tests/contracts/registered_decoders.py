@@ -114,7 +114,7 @@ class DecoderRow:
 
     `exact`: a configuration that is run to the end, so that it returns the truth of a noiseless
     tally; `recovers` says which truths: "any", or only the "uniform" one because it smooths.
-    `ordered`: whether it needs an ordered domain. `signed`: whether it returns a SignedEstimate.
+    `ordered`: whether it needs an ordered domain. `signed`: whether it keeps a signed one.
     `inverts`: whether it starts from the unbiased estimate, and so may refuse a tally with a group
     that nobody reported from. `most`: reports up to which all may be equal. `only`: names
     of the channels that it decodes when it must refuse the others. `band`: a word that says where
@@ -176,7 +176,7 @@ DECODERS: dict[str, DecoderRow] = {
         LeastSquares(weighted=False), LeastSquares(weighted=False)
     ),
     "unbiased": DecoderRow(
-        LeastSquares(simplex=False), LeastSquares(simplex=False), signed=True, inverts=True
+        LeastSquares(signed=True), LeastSquares(signed=True), signed=True, inverts=True
     ),
     "penalized": DecoderRow(
         PenalizedLikelihood(),
@@ -196,7 +196,10 @@ DECODERS: dict[str, DecoderRow] = {
         CompressiveEstimate(sparsity=8), CompressiveEstimate(sparsity=8), only=("compressive",)
     ),
     "tree": DecoderRow(
-        TreeConsistency(), TreeConsistency(), only=(*_TREES, "Haar coefficients"), signed=True
+        TreeConsistency(signed=True),
+        TreeConsistency(signed=True),
+        only=(*_TREES, "Haar coefficients"),
+        signed=True,
     ),
     "tree, without negative nodes": DecoderRow(
         TreeConsistency(method="admm"),
@@ -207,8 +210,8 @@ DECODERS: dict[str, DecoderRow] = {
         WaveletClip(), WaveletClip(), only=("wavelet", "wavelet, large sets")
     ),
     "wavelet without a clip": DecoderRow(
-        WaveletClip(clip=False),
-        WaveletClip(clip=False),
+        WaveletClip(signed=True),
+        WaveletClip(signed=True),
         only=("wavelet", "wavelet, large sets"),
         signed=True,
     ),
@@ -224,8 +227,8 @@ DECODERS: dict[str, DecoderRow] = {
     ),
     "clip and normalize": DecoderRow(Normalization(), Normalization(), only=_SUPPORTING),
     "additive normalization": DecoderRow(
-        Normalization(method="additive"),
-        Normalization(method="additive"),
+        Normalization(method="additive", signed=True),
+        Normalization(method="additive", signed=True),
         only=_SUPPORTING,
         signed=True,
     ),
@@ -240,8 +243,8 @@ DECODERS: dict[str, DecoderRow] = {
     "candidates in a log": DecoderRow(Candidates([0, 1]), Candidates([0, 1]), only=("a log",)),
     "Wiener": DecoderRow(Wiener(), Wiener(), only=_CIRCULANT),
     "Wiener, direct": DecoderRow(
-        Wiener(method="direct", simplex=False),
-        Wiener(method="direct", simplex=False),
+        Wiener(method="direct", signed=True),
+        Wiener(method="direct", signed=True),
         only=_CIRCULANT,
         signed=True,
     ),

@@ -222,7 +222,7 @@ def test_a_survey_passes_no_wrong_answer_on(site: Path, wrong: Any, message: str
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (_Silent, "a Distribution or a SignedEstimate must be returned, not <class 'NoneType'>"),
+        (_Silent, "a Distribution must be returned, not <class 'NoneType'>"),
         (_Shifted, "not the truth: off by"),
         (_Careless, "a tally of another channel must be refused by a MismatchError"),
     ],

@@ -17,15 +17,14 @@ from lapwing import (
     Guarantee,
     Integers,
     Interval,
-    LeastSquares,
     RandomizedResponse,
     SquareWave,
     simulate,
 )
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.covariance import Covariance
-from lapwing.results import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
+from tests.signed_decoder import projected, unbiased
 
 DOMAIN = Interval(0, 1, bins=16)
 WAVE = SquareWave(DOMAIN, 2)
@@ -35,9 +34,7 @@ TWO = np.diff(np.round(20_000 * stats.beta(2, 4).cdf(DOMAIN.bin_edges))).astype(
 
 def decoded(counts: np.ndarray, seed: Any, randomizer: Any = WAVE) -> Distribution:
     tally = simulate(randomizer, counts, rng=seed)
-    estimate = LeastSquares(simplex=False).decode(randomizer.channel, tally)
-    assert isinstance(estimate, SignedEstimate)
-    return estimate.project("simplex")
+    return projected(unbiased(randomizer.channel, tally))
 
 
 def test_every_answer_is_the_first_minus_the_second() -> None:
@@ -155,7 +152,7 @@ def test_what_cannot_be_compared_is_refused() -> None:
         first.difference(other)
     with pytest.raises(ArgumentError, match="'same' or 'different'"):
         first.difference(first, people="both")  # type: ignore[arg-type]
-    signed = LeastSquares(simplex=False).decode(WAVE.channel, simulate(WAVE, ONE, rng=1))
+    signed = unbiased(WAVE.channel, simulate(WAVE, ONE, rng=1))
     with pytest.raises(ArgumentError, match="SignedEstimate"):
         first.difference(signed)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="level"):

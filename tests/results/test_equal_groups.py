@@ -10,6 +10,7 @@ from scipy import stats
 
 import lapwing as lw
 from lapwing.results.band import to_zero
+from tests.signed_decoder import projected, unbiased
 
 PEOPLE, PAIRS = 4000, 60
 
@@ -38,9 +39,8 @@ def of_reports(domain: lw.Interval) -> Group:
     def group(numbers: np.random.Generator, seed: int) -> lw.Distribution:
         counts = np.bincount(domain.index(numbers.random(PEOPLE)), minlength=domain.size)
         tally = lw.simulate(randomizer, counts, rng=seed)
-        signed = lw.LeastSquares(simplex=False).decode(randomizer.channel, tally)
-        assert isinstance(signed, lw.results.SignedEstimate)
-        return signed.project("simplex")
+        signed = unbiased(randomizer.channel, tally)
+        return projected(signed)
 
     return group
 

@@ -34,6 +34,7 @@ from lapwing.results import Cumulative, SignedEstimate
 from lapwing.results.band import Band
 from lapwing.results.intervals import range_error_bounds
 from lapwing.results.uncertainty import Uncertainty, Variants
+from tests.signed_decoder import projected, unbiased
 
 STEADY = settings(deadline=None, max_examples=60, derandomize=True)
 
@@ -171,9 +172,8 @@ def intervals() -> dict[str, np.ndarray]:
     found: dict[str, list[tuple[float, float]]] = {}
     rng = np.random.default_rng(20)
     for _ in range(DRAWS):
-        estimate = LeastSquares(simplex=False).decode(WAVE.channel, simulate(WAVE, COUNTS, rng=rng))
-        assert isinstance(estimate, SignedEstimate)
-        for name, interval in asked(estimate.project("simplex")).items():
+        estimate = unbiased(WAVE.channel, simulate(WAVE, COUNTS, rng=rng))
+        for name, interval in asked(projected(estimate)).items():
             found.setdefault(name, []).append(interval)
     return {name: np.array(rows) for name, rows in found.items()}
 
@@ -280,7 +280,7 @@ def test_missing_values_widen_what_is_said_of_those_present() -> None:
 
 
 def test_a_signed_estimate_has_intervals_of_ranges() -> None:
-    estimate = LeastSquares(simplex=False).decode(WAVE.channel, simulate(WAVE, COUNTS, rng=1))
+    estimate = unbiased(WAVE.channel, simulate(WAVE, COUNTS, rng=1))
     assert isinstance(estimate, SignedEstimate)
     low, high = estimate.probability_interval(0.25, 0.5) or (1, 0)
     assert low < estimate.probability(0.25, 0.5) < high

@@ -13,17 +13,16 @@ from lapwing import (
     Distribution,
     Integers,
     Interval,
-    LeastSquares,
     RandomizedResponse,
     simulate,
 )
 from lapwing.errors import DomainError
 from lapwing.linear.covariance import Covariance
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.results import SignedEstimate
 from lapwing.results.band import Band
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Outline
 from lapwing.results.uncertainty import Uncertainty
+from tests.signed_decoder import projected, unbiased
 
 ATOMS = Interval(0, 4, bins=2, atoms=(1, 4))
 LOW, BETWEEN = (Interval(0, 4, bins=2, atoms=(atom,)) for atom in (0, 1))
@@ -159,9 +158,8 @@ def test_a_picture_needs_no_drawing_library() -> None:
 def test_a_band_reaches_over_a_bin_as_an_answer_does(domain: Interval) -> None:
     response = RandomizedResponse(domain, 2)
     counts = 500 * np.arange(1, domain.size + 1)
-    signed = LeastSquares(simplex=False).decode(response.channel, simulate(response, counts, rng=1))
-    assert isinstance(signed, SignedEstimate)
-    made = signed.project("simplex")
+    signed = unbiased(response.channel, simulate(response, counts, rng=1))
+    made = projected(signed)
     band = made.confidence_band(0.9)
     assert band is not None
     outline = Outline.of_band(band, Axis.of_domain(domain), stepped=False)

@@ -19,7 +19,6 @@ from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import tally_from_document
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answers import difference_answer, result_answer
-from lapwing.service.decoding import as_result
 from lapwing.service.decoding_orders import Key, Made, Material, Missing, Order
 from lapwing.service.decoding_process import DecodingFailedError, DecodingProcess
 from lapwing.service.settings import Settings
@@ -328,7 +327,7 @@ def test_dates_are_told_and_asked_as_dates() -> None:
     days = np.arange("2026-02-01", "2026-12-01", dtype="M8[D]").repeat(10)
     found = DAYS.decode(DAYS.tally(DAYS.randomize(days)))
     request = AnswerRequest(curve=True, ranges=(("2026-03-01", "2026-06-30"), ("", "2026-06-30")))
-    document: Any = result_answer(as_result(found), request)
+    document: Any = result_answer(found, request)
     assert document["unit"] == "date"
     assert document["curve"]["columns"]["right_text"][-1] == "2026-12-31"
     assert all(row["text"].startswith("2026-") for row in document["quantiles"])

@@ -339,7 +339,9 @@ def tally() -> CountTally:
 
 
 def test_the_decoder_is_a_choice(tally: CountTally) -> None:
-    assert isinstance(STRONG.decode(tally, decoder=LeastSquares(simplex=False)), SignedEstimate)
+    assert isinstance(
+        STRONG.decode(tally, decoder=LeastSquares(signed=True)).signed, SignedEstimate
+    )
     plain = STRONG.decode(tally, decoder=ExpectationMaximization())
     assert plain.made["smoothed"] is False
 

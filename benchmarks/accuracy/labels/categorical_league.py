@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import lapwing as lw
 from benchmarks.markdown import figure, table
+from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.summaries import geometric, ratio_of_means
 
 TITLE = "League of categorical decoders"
@@ -46,11 +47,11 @@ DEFAULT = "MixturePrior, mean"
 DECODERS: dict[str, Any] = {
     DEFAULT: lw.MixturePrior(band=False),
     "MixturePrior, median": lw.MixturePrior(estimate="median", band=False),
-    "MixturePrior, median, free total": lw.MixturePrior(
-        estimate="median", total="free", band=False
+    "MixturePrior, median, free total": SignedDecoder(
+        lw.MixturePrior(estimate="median", band=False)
     ),
     "simplex projection": lw.LeastSquares(),
-    "threshold, rest dropped": lw.decoders.Threshold(rest="drop", band=False),
+    "threshold, rest dropped": SignedDecoder(lw.decoders.Threshold(band=False)),
     "threshold, rest spread": lw.decoders.Threshold(band=False),
     "threshold, projected": lw.decoders.Threshold(rest="project", band=False),
     "false discovery .1, rest spread": lw.decoders.Threshold(

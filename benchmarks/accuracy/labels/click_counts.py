@@ -11,6 +11,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.datasets import KOSARAK_ITEMS, load
 from benchmarks.markdown import seconds, table
+from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.summaries import mean_and_error, ratio_of_means, summary
 
 TITLE = "Clicks on 41,270 pages"
@@ -32,7 +33,7 @@ DECODERS: dict[str, Any] = {
     OURS: lw.MixturePrior(band=False),
     PROJECTION: lw.LeastSquares(),
     "threshold, rest spread": lw.decoders.Threshold(band=False),
-    "unbiased": lw.decoders.Normalization(method="additive", band=False),
+    "unbiased": SignedDecoder(lw.decoders.Normalization(method="additive", band=False)),
 }
 
 _TOP = 50

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 import lapwing as lw
 from benchmarks.datasets import load
 from benchmarks.markdown import table
+from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.summaries import geometric, ratio_of_means
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 
@@ -42,7 +43,7 @@ OURS, UNBIASED, PROJECTION = "MixturePrior", "unbiased", "simplex projection"
 DECODERS: dict[str, Any] = {
     OURS: lw.MixturePrior(band=False),
     PROJECTION: lw.LeastSquares(),
-    UNBIASED: lw.decoders.Normalization(method="additive", band=False),
+    UNBIASED: SignedDecoder(lw.decoders.Normalization(method="additive", band=False)),
 }
 
 _TOP = 50

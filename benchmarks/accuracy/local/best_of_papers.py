@@ -14,6 +14,7 @@ from benchmarks.accuracy.local.paired_errors import FIGURES, OURS, Crowd
 from benchmarks.accuracy.papers.square_wave import square_wave_figures
 from benchmarks.accuracy.papers.wavelet import wavelet_methods
 from benchmarks.markdown import listed, table, uncertain
+from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.summaries import mean_and_error
 from lapwing.randomizers.numerical.binning import least_variance_randomizer
 
@@ -40,7 +41,7 @@ def papers_methods(people: int, bins: int) -> list[Method]:
     haar = Method(
         square_wave_figures.HAAR,
         lw.randomizers.HaarHadamard,
-        lw.decoders.TreeConsistency(band=False),
+        SignedDecoder(lw.decoders.TreeConsistency(band=False)),
     )
     smooth = Method(
         GF3_DW, least_variance_randomizer, lw.decoders.GaussianSmoothing(sigma=3, wiener=True)

@@ -13,6 +13,7 @@ import lapwing as lw
 from benchmarks.accuracy.local.scores import FIGURES, scores
 from benchmarks.datasets import Column
 from benchmarks.markdown import uncertain
+from benchmarks.signed_decoder import SignedDecoder
 from lapwing.decoders.decoder import Decoder
 from lapwing.errors import WeakAnswerWarning
 from lapwing.protocol.randomizer import Randomizer
@@ -33,7 +34,7 @@ class Method:
 
 
 EMS = lw.ExpectationMaximization(smoothed=True, band=False)
-UNBIASED = lw.LeastSquares(simplex=False)
+UNBIASED = SignedDecoder(lw.LeastSquares())
 
 METHODS = (
     Method("square wave, EM", lw.SquareWave, lw.ExpectationMaximization(band=False)),

@@ -3,105 +3,64 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, get_args
+from typing import Any, ClassVar, Protocol, TypeVar, get_args
 
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Kind, Observation
-from lapwing.protocol.messages.tally import CountTally, TallyLog
-from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
-Estimate = TypeVar("Estimate", bound=Distribution | SignedEstimate)
-
 Part = TypeVar("Part")
 
-# With a default: who writes Decoder alone need not say what it returns.
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar as DefaultTypeVar
 
-    Answer = DefaultTypeVar(
-        "Answer",
-        bound=Distribution | SignedEstimate | HeavyHitters,
-        default=Distribution | SignedEstimate,
-        covariant=True,
-    )
-    AnyAnswer = DefaultTypeVar(
-        "AnyAnswer",
-        bound=Distribution | SignedEstimate | HeavyHitters,
-        default=Distribution | SignedEstimate | HeavyHitters,
-        covariant=True,
-    )
-else:
-    Answer = TypeVar("Answer", covariant=True)
-    AnyAnswer = TypeVar("AnyAnswer", covariant=True)
-
-
-class Decoder(Protocol[Answer]):
-    """From counts of reports to the distribution behind them; a frozen dataclass of knobs."""
+class Decoder(Protocol):
+    """An estimator of a distribution; a frozen dataclass of options."""
 
     name: ClassVar[str]
     """Kebab-case name in documents and on the command line."""
 
     reads: ClassVar[Kind]
-    """What it decodes: counts. A log is counted for it."""
+    """What it decodes: counts, a log of hashed reports, or a curator's release.
+    A decoder of counts decodes a log, too: the log is counted first."""
 
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
+    def decode(self, channel: Any, observation: Any, /) -> Distribution:
         """Return the estimate.
+
+        Parameters
+        ----------
+        channel : Channel
+        observation : CountTally, TallyLog or Release
+            What `reads` says.
+
+        Returns
+        -------
+        Distribution
 
         Raises
         ------
         UnsupportedChannelError
-            When the channel does not offer what this decoder asks for.
+            When the channel does not offer what this decoder needs.
         MismatchError
-            When the tally was made for another channel.
+            When the observation was made for another channel.
         TallyError
-            When the tally holds no reports.
+            When a tally holds no reports.
         """
         ...
 
 
-class LogDecoder(Protocol):
-    """From a log of hashed reports to the values that stand out; a frozen dataclass of knobs."""
-
-    name: ClassVar[str]
-    """Kebab-case name in documents and on the command line."""
-
-    reads: ClassVar[Kind]
-    """What it decodes: a log itself, not the counts that it gives."""
-
-    def decode(self, channel: Any, tally: TallyLog) -> HeavyHitters:
-        """Return the heavy hitters of a log's channel; errors as of a :class:`Decoder`."""
-        ...
-
-
-class ReleaseDecoder(Protocol):
-    """From a curator's release to the distribution behind it; a frozen dataclass of knobs."""
-
-    name: ClassVar[str]
-    """Kebab-case name in documents."""
-
-    reads: ClassVar[Kind]
-    """What it decodes: a release."""
-
-    def decode(self, channel: Channel, release: Release) -> Distribution:
-        """Return the distribution; errors as of a :class:`Decoder`."""
-        ...
-
-
-class AnyDecoder(Protocol[AnyAnswer]):
-    """A decoder whose `reads` says what it may be given, and a channel of that."""
+class SearchDecoder(Protocol):
+    """A decoder that searches labels: it returns those that stand out from the noise."""
 
     name: ClassVar[str]
     reads: ClassVar[Kind]
 
-    def decode(self, channel: Any, observation: Any, /) -> AnyAnswer:
-        """Return what the observation says."""
+    def decode(self, channel: Any, observation: Any, /) -> HeavyHitters:
+        """Return the heavy hitters; errors as of a :class:`Decoder`."""
         ...
 
 
@@ -120,10 +79,10 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
     ArgumentError
         When it is no result, or on another domain than the channel's.
     """
-    if getattr(answer, "kind", None) not in ("distribution", "signed-estimate", "heavy-hitters"):
+    if getattr(answer, "kind", None) not in ("distribution", "heavy-hitters"):
         raise ArgumentError(
-            f"the decoder {name} must return a Distribution, a SignedEstimate or HeavyHitters, "
-            f"it returned {_said(answer)}"
+            f"the decoder {name} must return a Distribution or HeavyHitters, it returned "
+            f"{_said(answer)}"
         )
     if answer.domain != domain:
         raise ArgumentError(f"the decoder {name} answered on another domain than the channel's")
@@ -138,33 +97,53 @@ def decoder_document(decoder: Any) -> dict[str, Any]:
     return {"class": decoder.name, **dataclasses.asdict(decoder)}
 
 
-def answer_as(
-    kind: type[Estimate],
+def distribution_of(
     channel: Channel,
     observation: Observation,
     mass: Vector,
     *,
     made: dict[str, Any],
     uncertainty: Uncertainty | None = None,
-) -> Estimate:
+    signed: SignedEstimate | None = None,
+) -> Distribution:
     """Return decoded masses with what every estimate carries on from what was observed.
 
     Parameters
     ----------
-    kind : type
-        Distribution, or SignedEstimate where masses may be negative or not sum to one.
     channel : Channel
-        Its domain, and the promise under which the reports were collected.
+        Its domain, and the guarantee under which the reports were collected.
     observation : Observation
         For the number of people.
     mass : numpy.ndarray
         float64 [domain.size].
     made : dict
-        How: :func:`decoder_document`, and what the decoder found out on the way.
+        How: :func:`decoder_document`, and what the decoder learned on the way.
     uncertainty : Uncertainty, optional
         The error law; without one there is no band.
+    signed : SignedEstimate, optional
+        The estimate before it became a distribution: :func:`signed_of`.
     """
-    return kind(
+    return Distribution(
+        channel.domain,
+        mass,
+        reports=observation.total,
+        guarantee=channel.guarantee,
+        uncertainty=uncertainty,
+        made=made,
+        signed=signed,
+    )
+
+
+def signed_of(
+    channel: Channel,
+    observation: Observation,
+    mass: Vector,
+    *,
+    made: dict[str, Any],
+    uncertainty: Uncertainty | None,
+) -> SignedEstimate:
+    """Return masses that may be negative; parameters as of :func:`distribution_of`."""
+    return SignedEstimate(
         channel.domain,
         mass,
         reports=observation.total,

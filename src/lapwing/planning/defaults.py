@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from lapwing.decoders.decoder import AnyDecoder, Decoder
+from lapwing.decoders.decoder import Decoder, SearchDecoder
 from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
@@ -19,8 +19,6 @@ from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.randomizer import Randomizer, derived_values
-from lapwing.results.distribution import Distribution
-from lapwing.results.heavy_hitters import HeavyHitters
 
 D = TypeVar("D")
 
@@ -38,9 +36,7 @@ FEW = 24
 """Labels from which the mixture prior is recommended: fewer tell it little about their law."""
 
 
-def recommended_decoder(
-    randomizer: Randomizer, *, size: int | None = None
-) -> Decoder[Distribution]:
+def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> Decoder:
     """Return the decoder to use when none is asked for; each returns a Distribution.
 
     Numbers are decoded by the spectral prior, which learns from the reports how smooth the column
@@ -78,7 +74,7 @@ def recommended_decoder(
     return LeastSquares()
 
 
-_DECODED_AS_TREES: Mapping[str, Callable[[], Decoder[Distribution]]] = {
+_DECODED_AS_TREES: Mapping[str, Callable[[], Decoder]] = {
     "hierarchical": lambda: TreeConsistency(method="admm"),
     "wavelet": WaveletClip,
     "compressive-privatization": SparseRecovery,
@@ -108,7 +104,7 @@ _SUPPORTED = _ALIKE | {"rappor", "hadamard-response", "linear-hashing", "local-h
 
 def default_decoder(
     randomizer: Randomizer, kind: Kind, *, size: int | None = None
-) -> AnyDecoder[Distribution | HeavyHitters]:
+) -> Decoder | SearchDecoder:
     """Return the decoder of an observation of this kind when none is asked for.
 
     A log is decoded to its heavy hitters where its values are too many to be listed; otherwise
@@ -128,7 +124,7 @@ def scanned_long(randomizer: Randomizer, kind: Kind) -> bool:
     return scan and randomizer.domain.size > SCAN_LIMIT
 
 
-def decoder_without_band(randomizer: Randomizer) -> Decoder[Distribution]:
+def decoder_without_band(randomizer: Randomizer) -> Decoder:
     """Return the recommended decoder, but for its band: the same curve in less time."""
     return without_band(recommended_decoder(randomizer))
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from lapwing.decoders.decoder import AnyDecoder, decoder_document
+from lapwing.decoders.decoder import Decoder, decoder_document
 from lapwing.planning.expected_error import ExpectedError
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.results.answer_text import html_of, lines_of
-from lapwing.results.distribution import Distribution
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,7 +19,7 @@ class Recommendation:
     Parameters
     ----------
     randomizer : Randomizer
-    decoder : Decoder or LogDecoder
+    decoder : Decoder
         The one that :meth:`lapwing.Survey.decode` takes by itself.
     users : int
         The people that were given, or the fewest for which the predicted error is at most the
@@ -37,7 +36,7 @@ class Recommendation:
     """
 
     randomizer: Randomizer
-    decoder: AnyDecoder[Distribution]
+    decoder: Decoder
     users: int
     expected_error: Mapping[str, ExpectedError]
     reason: str

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lapwing.decoders.decoder import ReleaseDecoder
+from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.cell_counts import CellCounts
 from lapwing.decoders.releases.curve_sum import CurveSum
 from lapwing.decoders.releases.label_shares import LabelShares
@@ -70,7 +70,7 @@ def _smooth_percent(promise: Promise) -> int:
     return _SMOOTH_IN_NOISE if noisy else _SMOOTH
 
 
-def quick_release_decoder(mechanism: Mechanism) -> ReleaseDecoder:
+def quick_release_decoder(mechanism: Mechanism) -> Decoder:
     """Return a decoder for simulations: without a band, and with nearly the default's error.
 
     On fewer cells, learned once, the error of spectral pursuit is the same within some per cent, in
@@ -82,7 +82,7 @@ def quick_release_decoder(mechanism: Mechanism) -> ReleaseDecoder:
     return decoder
 
 
-def release_decoder(mechanism: Mechanism) -> ReleaseDecoder:
+def release_decoder(mechanism: Mechanism) -> Decoder:
     """Return the decoder of a mechanism's releases."""
     knobs = mechanism.to_document()
     if mechanism.name == "histogram-query":

@@ -19,7 +19,6 @@ from lapwing.privacy.sampling.randomness import generator_of
 from lapwing.protocol.domains.asked_places import to_days, to_places, to_span
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_values
-from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.atoms import Atom, atoms_of, found_bins
 from lapwing.results.band import Band, Kind, Target, kind_when_shown
 from lapwing.results.cumulative import Cumulative
@@ -35,6 +34,13 @@ from lapwing.results.intervals import (
 from lapwing.results.picture import BAR_LIMIT, Bars, Curves, Densities, Picture, provenance
 from lapwing.results.plotting import show
 from lapwing.results.shares import Shared
+from lapwing.results.signed_estimate import (
+    DOCUMENT_KEYS,
+    SignedEstimate,
+    band_on,
+    estimate_fields,
+    present_uncertainty,
+)
 from lapwing.results.summarized import Summarized
 from lapwing.results.symbols import drawn_values, one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
@@ -64,6 +70,9 @@ class Distribution(Summarized, Shared):
         Its error law, computed when it was decoded. Without one there is no band.
     made : dict
         How it was made: decoder, iterations, whether it converged. JSON values only.
+    signed : SignedEstimate, optional
+        The estimate before it became a distribution, which may be negative. A decoder keeps it
+        on request: ``LeastSquares(signed=True)``.
 
     Examples
     --------
@@ -79,6 +88,7 @@ class Distribution(Summarized, Shared):
     guarantee: Guarantee | None = None
     uncertainty: Uncertainty | None = None
     made: dict[str, Any] = field(default_factory=dict)
+    signed: SignedEstimate | None = None
     kind: ClassVar[Literal["distribution"]] = "distribution"
 
     def __post_init__(self) -> None:
@@ -93,6 +103,11 @@ class Distribution(Summarized, Shared):
             mass /= mass.sum()
         mass.flags.writeable = False
         object.__setattr__(self, "mass", mass)
+        if self.signed is not None:
+            # Whoever replaces the domain or the guarantee replaces them of both.
+            shared = ("domain", "reports", "guarantee", "made")
+            changes = {name: getattr(self, name) for name in shared}
+            object.__setattr__(self, "signed", replace(self.signed, **changes))
 
     def __repr__(self) -> str:
         """Return one line: what it is about, not its numbers."""
@@ -194,12 +209,7 @@ class Distribution(Summarized, Shared):
     @cached_property
     def present_uncertainty(self) -> Uncertainty | None:
         """The error law among those whose value is present; None without one to speak of."""
-        uncertainty = self.uncertainty
-        if uncertainty is None or self.domain.missing_index is None or not self.domain.ordered:
-            return uncertainty
-        if not uncertainty.says_present:
-            return None
-        return uncertainty.given_present()
+        return present_uncertainty(self.uncertainty, self.domain)
 
     @cached_property
     def atoms(self) -> tuple[Atom, ...]:
@@ -245,16 +255,7 @@ class Distribution(Summarized, Shared):
         :meth:`Band.monotone` widens it instead, as pictures do.
         """
         uncertainty = self.present_uncertainty
-        if uncertainty is None:
-            return None
-        ordered = self.domain.ordered
-        return uncertainty.band(
-            level=level,
-            kind=kind,
-            target=target,
-            left=self.domain.left if ordered else None,
-            right=self.domain.right if ordered else None,
-        )
+        return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
 
     def shown_band(self, level: float, shown: int) -> Band | None:
         """Return intervals of the shares for a list of the largest, each with its share inside.
@@ -430,8 +431,8 @@ class Distribution(Summarized, Shared):
         return show(*pictures, ax=ax, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
+        """Return the JSON form; the key "signed" is absent without a signed estimate."""
+        document = {
             "format": "lapwing-distribution",
             "version": VERSION,
             "domain": self.domain.to_document(),
@@ -441,6 +442,8 @@ class Distribution(Summarized, Shared):
             "made": self.made,
             "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
         }
+        signed = {} if self.signed is None else {"signed": self.signed.to_document()}
+        return document | signed
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Distribution:
@@ -452,19 +455,13 @@ class Distribution(Summarized, Shared):
             When it is not a distribution, of an unknown version or damaged.
         """
         require_format(document, name="lapwing-distribution", version=VERSION)
-        keys = {"format", "version", "domain", "mass", "reports", "guarantee", "made"}
-        require(document, keys | {"uncertainty"}, name="a distribution")
-        reports, made = document["reports"], document["made"]
-        if type(reports) is not int or reports < 0 or not isinstance(made, dict):
-            raise FormatError("a distribution must hold a number of reports and how it was made")
+        require(document, DOCUMENT_KEYS, name="a distribution", optional={"signed"})
+        signed = document.get("signed")
         try:
-            domain = build_domain(document["domain"])
-            guarantee, uncertainty = document["guarantee"], document["uncertainty"]
-            if guarantee is not None:
-                guarantee = Guarantee.from_document(guarantee)
-            if uncertainty is not None:
-                uncertainty = Uncertainty.from_document(uncertainty, symbols=domain.size)
-            found = cls(domain, _numbers(document["mass"]), reports, guarantee, uncertainty, made)
+            found = cls(
+                **estimate_fields(document, name="a distribution"),
+                signed=None if signed is None else SignedEstimate.from_document(signed),
+            )
         except (ArgumentError, DomainError) as error:
             raise FormatError(f"the distribution is damaged: {error}") from None
         require_spelling(document, found.to_document(), name="the distribution")
@@ -478,9 +475,3 @@ class Distribution(Summarized, Shared):
     def from_json(cls, text: str | bytes) -> Distribution:
         """Return the distribution in a JSON text; FormatError when it is none."""
         return cls.from_document(parse(text, name="a distribution"))
-
-
-def _numbers(numbers: Any) -> NDArray[np.float64]:
-    if not isinstance(numbers, list) or any(type(n) not in (int, float) for n in numbers):
-        raise FormatError("the mass of a distribution must be a list of numbers")
-    return np.array(numbers, dtype=np.float64)

@@ -1,32 +1,42 @@
 """An unbiased estimate that is not a distribution: masses may be negative.
 
-What it says about sums is right on average, so it answers ranges and averages over many surveys;
-it has no quantiles and cannot be drawn from. It becomes a Distribution only by a projection that
-is named: :meth:`SignedEstimate.project`.
+Its sums are right on average, so it answers ranges and averages over many surveys. It has no
+quantiles and no samples. A decoder keeps it on request (``LeastSquares(signed=True)``), as
+:attr:`lapwing.Distribution.signed`.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError
+from lapwing.documents import parse, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.asked_places import to_places, to_span
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.distribution import Distribution
+from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
 from lapwing.results.symbols import one_for_each_symbol
 from lapwing.results.uncertainty import Uncertainty
 
 Projection = Literal["simplex", "clip-and-normalize"]
+
+VERSION = 1
+
+DOCUMENT_KEYS = {
+    *("format", "version", "domain", "mass", "reports", "guarantee", "made", "uncertainty")
+}
+"""Keys that the document of a signed estimate or of a distribution must have."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,44 +96,137 @@ class SignedEstimate:
     def probability_interval(
         self, low: Any, high: Any, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`probability`; None without an error law."""
-        return self.project("simplex").probability_interval(low, high, level=level, target=target)
+        """Return an interval for :meth:`probability`; None without an error law.
+
+        It contains the probability under the projection on the simplex.
+        """
+        span = to_span(low, high, self.domain)
+        error_law = answering(present_uncertainty(self.uncertainty, self.domain), target)
+        if error_law is None:
+            return None
+        ends = probability_ends(error_law, self.domain, span)
+        present = self.project("simplex")[: self.domain.left.size]
+        curve = Cumulative(self.domain.left, self.domain.right, present / present.sum())
+        return reaching(ends.interval(level, least=0.0, most=1.0), curve.between(span))
 
     def confidence_band(
         self, level: float = 0.95, *, kind: Kind = "pointwise", target: Target = "empirical"
     ) -> Band | None:
         """Return the band of the CDF, or of the shares of categories; None when not computed."""
-        return self.project("simplex").confidence_band(level, kind=kind, target=target)
+        uncertainty = present_uncertainty(self.uncertainty, self.domain)
+        return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
 
-    def project(self, projection: Projection) -> Distribution:
-        """Return the distribution that a named projection makes of it.
+    def project(self, projection: Projection = "simplex") -> NDArray[np.float64]:
+        """Return the masses of a distribution near it: float64 [domain.size].
 
         Parameters
         ----------
         projection : {"simplex", "clip-and-normalize"}
-            The nearest distribution in the Euclidean norm (Norm-Sub); or negative masses set to
-            zero and the rest divided by its sum (the papers' baseline: biased upwards where
-            there is nothing).
+            "simplex": the nearest distribution in the Euclidean norm (Norm-Sub).
+            "clip-and-normalize": negative masses become zero and the rest is divided by its sum.
+            This baseline of the papers is biased upwards where there is nothing.
         """
         if projection == "simplex":
-            mass = simplex(self.mass)
-        elif projection == "clip-and-normalize":
+            return simplex(self.mass)
+        if projection == "clip-and-normalize":
             positive = np.maximum(self.mass, 0.0)
             if positive.sum() <= 0:
                 raise ArgumentError(
                     "clip-and-normalize needs at least one positive mass, there is none; use the "
                     "projection 'simplex'"
                 )
-            mass = positive / positive.sum()
-        else:
-            raise ArgumentError(
-                f"a projection must be 'simplex' or 'clip-and-normalize', got {projection!r}"
-            )
-        return Distribution(
-            self.domain,
-            mass,
-            reports=self.reports,
-            guarantee=self.guarantee,
-            uncertainty=self.uncertainty,
-            made={**self.made, "projection": projection},
+            return np.asarray(positive / positive.sum())
+        raise ArgumentError(
+            f"a projection must be 'simplex' or 'clip-and-normalize', got {projection!r}"
         )
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": "lapwing-signed-estimate",
+            "version": VERSION,
+            "domain": self.domain.to_document(),
+            "mass": self.mass.tolist(),
+            "reports": self.reports,
+            "guarantee": self.guarantee.to_document() if self.guarantee else None,
+            "made": self.made,
+            "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> SignedEstimate:
+        """Return the estimate that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is no signed estimate, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-signed-estimate", version=VERSION)
+        require(document, DOCUMENT_KEYS, name="a signed estimate")
+        try:
+            estimate = cls(**estimate_fields(document, name="a signed estimate"))
+        except (ArgumentError, DomainError) as error:
+            raise FormatError(f"the signed estimate is damaged: {error}") from None
+        require_spelling(document, estimate.to_document(), name="the signed estimate")
+        return estimate
+
+    def to_json(self) -> str:
+        """Return the JSON text of :meth:`to_document`."""
+        return json.dumps(self.to_document(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> SignedEstimate:
+        """Return the estimate in a JSON text; FormatError when it is none."""
+        return cls.from_document(parse(text, name="a signed estimate"))
+
+
+def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:
+    """Return the arguments of a result of this domain from its document, checked for type.
+
+    Raises
+    ------
+    FormatError
+        When one has another type or is damaged. `name` stands in the message.
+    """
+    reports, made, mass = document["reports"], document["made"], document["mass"]
+    if type(reports) is not int or reports < 0 or not isinstance(made, dict):
+        raise FormatError(f"{name} must hold a number of reports and how it was made")
+    if not isinstance(mass, list) or any(type(share) not in (int, float) for share in mass):
+        raise FormatError(f"the mass of {name} must be a list of numbers")
+    domain = build_domain(document["domain"])
+    guarantee, uncertainty = document["guarantee"], document["uncertainty"]
+    return {
+        "domain": domain,
+        "mass": np.array(mass, dtype=np.float64),
+        "reports": reports,
+        "guarantee": None if guarantee is None else Guarantee.from_document(guarantee),
+        "uncertainty": (
+            None
+            if uncertainty is None
+            else Uncertainty.from_document(uncertainty, symbols=domain.size)
+        ),
+        "made": made,
+    }
+
+
+def present_uncertainty(uncertainty: Uncertainty | None, domain: Domain) -> Uncertainty | None:
+    """Return the error law among those whose value is present; None without one."""
+    if uncertainty is None or domain.missing_index is None or not domain.ordered:
+        return uncertainty
+    return uncertainty.given_present() if uncertainty.says_present else None
+
+
+def band_on(
+    domain: Domain, uncertainty: Uncertainty | None, *, level: float, kind: Kind, target: Target
+) -> Band | None:
+    """Return the band of an error law on a domain; None without one."""
+    if uncertainty is None:
+        return None
+    return uncertainty.band(
+        level=level,
+        kind=kind,
+        target=target,
+        left=domain.left if domain.ordered else None,
+        right=domain.right if domain.ordered else None,
+    )

@@ -15,7 +15,6 @@ from lapwing.results.difference import Difference
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.plotting import figure_of, write_picture
-from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.service.decoding_orders import Key, Material, Missing, Order
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
@@ -34,7 +33,7 @@ def warm_up() -> None:
     wave = SquareWave(Interval(0, 1, bins=32), epsilon=1)
     survey = Survey("warm-up", wave)
     tally = simulate(wave, [100] * 32, rng=1)
-    found = as_result(survey.decode(tally))
+    found = survey.decode(tally)
     result_answer(found, AnswerRequest(curve=True))
 
 
@@ -88,11 +87,6 @@ def carried_out(
             assert_never(order.form)
 
 
-def as_result(result: Distribution | SignedEstimate | HeavyHitters) -> Result:
-    """Return the result of a decoder, as what can be shown."""
-    return result.project("simplex") if isinstance(result, SignedEstimate) else result
-
-
 def table_of(result: Result | Difference, level: float) -> str:
     """Return a result as CSV: a row for each bin, label or listed value."""
     if isinstance(result, Difference):
@@ -123,7 +117,7 @@ def _result(keys: tuple[Key, ...], materials: Mapping[Key, Material], kept: Kept
         pairs = [(Survey.from_json(each.document), each.tally) for each in given]
         survey, tally = pairs[0]
         alone = len(pairs) == 1
-        kept[keys] = as_result(survey.decode(tally)) if alone else decode_together(pairs)
+        kept[keys] = survey.decode(tally) if alone else decode_together(pairs)
     kept.move_to_end(keys)
     return kept[keys]
 

@@ -32,7 +32,7 @@ from lapwing.survey.survey import Survey
 def decode_together(
     collected: Sequence[tuple[Survey, Tally]],
     *,
-    decoder: Decoder[Distribution] | str | None = None,
+    decoder: Decoder | str | None = None,
 ) -> Distribution:
     """Return the one distribution behind the tallies of several surveys on one domain.
 
@@ -200,7 +200,7 @@ def _merged(observed: Sequence[tuple[Channel, CountTally]]) -> list[tuple[Channe
     return list(sums.values())
 
 
-def _default(channel: Channel, counts: CountTally) -> Decoder[Distribution]:
+def _default(channel: Channel, counts: CountTally) -> Decoder:
     if channel.domain.ordered:
         few = channel.domain.size <= SYMBOL_LIMIT
         return SpectralPrior() if few else ExpectationMaximization(smoothed=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.decoders.decoder import ReleaseDecoder
+from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.segment_shares import segment_shares
 from lapwing.documents import read, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, PrivacyError
@@ -266,7 +266,7 @@ def check_people(mechanism: Mechanism, summary: ExactCounts) -> None:
         )
 
 
-def decode_release(release: Release, decoder: ReleaseDecoder | None = None) -> Distribution:
+def decode_release(release: Release, decoder: Decoder | None = None) -> Distribution:
     """Return the distribution behind a release, by the decoder that suits its mechanism."""
     chosen = release_decoder(release.mechanism) if decoder is None else decoder
     return chosen.decode(release.mechanism.channel_for(release), release)

@@ -39,11 +39,10 @@ from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
-    from lapwing.decoders.decoder import Answer, AnyAnswer, AnyDecoder, Decoder
+    from lapwing.decoders.decoder import Decoder, SearchDecoder
     from lapwing.planning.recommended_pair import Recommendation
     from lapwing.results.distribution import Distribution
     from lapwing.results.heavy_hitters import HeavyHitters
-    from lapwing.results.signed_estimate import SignedEstimate
 
 FORMAT = "lapwing-survey"
 VERSION = 1
@@ -195,23 +194,13 @@ class Survey:
 
     @overload
     def decode(
-        self, tally: Tally, *, decoder: None = None, bins: int | None = None
+        self, tally: Tally, *, decoder: SearchDecoder, bins: int | None = None
+    ) -> HeavyHitters: ...
+
+    @overload
+    def decode(
+        self, tally: Tally, *, decoder: Decoder | str | None = None, bins: int | None = None
     ) -> Distribution: ...
-
-    @overload
-    def decode(
-        self, tally: Tally, *, decoder: Decoder[Answer], bins: int | None = None
-    ) -> Answer: ...
-
-    @overload
-    def decode(
-        self, tally: Tally, *, decoder: str, bins: int | None = None
-    ) -> Distribution | SignedEstimate: ...
-
-    @overload
-    def decode(
-        self, tally: Tally, *, decoder: AnyDecoder[AnyAnswer], bins: int | None = None
-    ) -> AnyAnswer: ...
 
     def decode(
         self,
@@ -219,7 +208,7 @@ class Survey:
         *,
         decoder: Any = None,
         bins: int | None = None,
-    ) -> Distribution | SignedEstimate | HeavyHitters:
+    ) -> Distribution | HeavyHitters:
         """Return the estimated distribution, or the heavy hitters of a domain too large to list.
 
         Parameters
@@ -228,14 +217,14 @@ class Survey:
             Of this survey.
         decoder : Decoder or str, optional
             One, or the name of one without its knobs, such as "least-squares". Default: the
-            recommended one, which returns a Distribution.
+            recommended one.
         bins : int, optional
             Decode at another number of bins, which must divide the grid of a square wave.
 
         Returns
         -------
-        Distribution, SignedEstimate or HeavyHitters
-            What the decoder returns.
+        Distribution or HeavyHitters
+            HeavyHitters where labels are searched.
 
         Raises
         ------
@@ -253,7 +242,7 @@ class Survey:
         if bins is not None:
             check_whole("bins", bins, low=1, high=MAXIMUM_BINS, error=ArgumentError)
         channel = channel_for(self.randomizer, tally, bins=bins)
-        chosen: AnyDecoder
+        chosen: Decoder | SearchDecoder
         if decoder is not None:
             chosen = DECODERS.made(decoder)
             check_reads(chosen)

@@ -14,7 +14,6 @@ from lapwing.linear.arrays import Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.testing.claims import claim, claim_close, claim_refused
 from lapwing.testing.example_tallies import noiseless, sampled, truth
 
@@ -59,8 +58,8 @@ def check_decoder(
 def check_truth(decoder: Decoder, channel: Channel, mass: Vector) -> None:
     """Raise AssertionError unless a tally without noise gives the truth."""
     result = decoder.decode(channel, noiseless(channel, mass))
-    known = getattr(result, "kind", None) in ("distribution", "signed-estimate")
-    claim(known, f"a Distribution or a SignedEstimate must be returned, not {type(result)}")
+    known = getattr(result, "kind", None) == "distribution"
+    claim(known, f"a Distribution must be returned, not {type(result)}")
     message = "the answer to a tally without noise is not the truth"
     claim_close(result.mass, mass, message, relative=1e-7, absolute=OFF)
 
@@ -73,18 +72,16 @@ def check_answer(decoder: Decoder, channel: Channel, tally: CountTally) -> None:
     claim(bool(np.array_equal(result.mass, again.mass)), "the same tally must give the same answer")
     claim(result.made.get("class") == decoder.name, "the answer must say which decoder made it")
     json.dumps(result.made, allow_nan=False)
-    if result.kind == "distribution":
-        stored = Distribution.from_json(result.to_json())
-        claim(
-            bool(np.array_equal(stored.mass, result.mass))
-            and (stored.made, stored.guarantee) == (result.made, result.guarantee),
-            "an answer that is read back must be the one that was stored",
-        )
+    stored = Distribution.from_json(result.to_json())
+    claim(
+        bool(np.array_equal(stored.mass, result.mass))
+        and (stored.made, stored.guarantee) == (result.made, result.guarantee)
+        and stored.signed == result.signed,
+        "an answer that is read back must be the one that was stored",
+    )
 
 
-def check_result(
-    result: Distribution | SignedEstimate, channel: Channel, tally: CountTally
-) -> None:
+def check_result(result: Distribution, channel: Channel, tally: CountTally) -> None:
     """Raise AssertionError unless a result is a legal answer to a tally."""
     claim(result.domain == channel.domain, "the result has another domain")
     claim(result.reports == tally.total, "the result must say how many reports are behind it")
@@ -92,10 +89,12 @@ def check_result(
     claim(result.mass.shape == (channel.domain.size,), "there must be a share per symbol")
     claim(bool(np.isfinite(result.mass).all()), "every share must be a number")
     claim(abs(float(result.mass.sum()) - 1) <= 1e-9, "the shares must sum to 1")
-    if result.kind == "distribution":
-        claim(float(result.mass.min()) >= 0, "a Distribution has no share below 0")
-    band = result.confidence_band(0.9)
-    if band is not None:
+    claim(float(result.mass.min()) >= 0, "a Distribution has no share below 0")
+    signed = result.signed
+    if signed is not None:
+        claim(bool(np.isfinite(signed.mass).all()), "every signed share must be a number")
+    bands = [result.confidence_band(0.9), signed.confidence_band(0.9) if signed else None]
+    for band in filter(None, bands):
         ends = np.array([band.low, band.high])
         legal = np.isfinite(ends).all() and (ends >= 0).all() and (ends <= 1).all()
         claim(bool(legal and (band.low <= band.high).all()), "a band must lie in [0, 1], in order")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy.ndimage import gaussian_filter1d
@@ -24,9 +22,9 @@ from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
 from lapwing.linear.projections import simplex
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers import OptimizedUnaryEncoding
-from lapwing.results import SignedEstimate
 from lapwing.tallies import CountTally
 from tests.mistaken import mistaken
+from tests.signed_decoder import signed_estimate, unbiased
 
 LINE = Interval(0, 1, bins=40)
 CIRCLE = Interval(0, 1, bins=40, circular=True)
@@ -47,14 +45,12 @@ def _tally(name: str) -> CountTally:
 
 
 def _unbiased(name: str) -> np.ndarray:
-    estimate = LeastSquares(simplex=False).decode(RANDOMIZERS[name].channel, _tally(name))
+    estimate = unbiased(RANDOMIZERS[name].channel, _tally(name))
     return np.array(estimate.mass)
 
 
 def _signed(decoder: GaussianSmoothing | BinomialSmoothing, name: str) -> np.ndarray:
-    estimate = replace(decoder, simplex=False).decode(RANDOMIZERS[name].channel, _tally(name))
-    assert isinstance(estimate, SignedEstimate)
-    return np.array(estimate.mass)
+    return np.array(signed_estimate(decoder, RANDOMIZERS[name].channel, _tally(name)).mass)
 
 
 def _reflected(index: int, size: int) -> int:
@@ -131,11 +127,11 @@ def test_smoothing_helps_on_a_smooth_column_and_guiding_helps_more_where_noise_i
     for seed in range(20):
         tally = simulate(randomizer, people, rng=seed)
         for name, decoder in (
-            ("raw", LeastSquares(simplex=False)),
-            ("GF3", GaussianSmoothing(sigma=3, simplex=False)),
-            ("GF3-DW", GaussianSmoothing(sigma=3, wiener=True, simplex=False)),
+            ("raw", LeastSquares()),
+            ("GF3", GaussianSmoothing(sigma=3)),
+            ("GF3-DW", GaussianSmoothing(sigma=3, wiener=True)),
         ):
-            mass = decoder.decode(randomizer.channel, tally).mass
+            mass = signed_estimate(decoder, randomizer.channel, tally).mass
             errors[name].append(float(np.mean((mass - held) ** 2)))
     raw, gaussian, guided = (np.mean(errors[name]) for name in ("raw", "GF3", "GF3-DW"))
     assert guided < 0.5 * gaussian and guided < 0.5 * raw
@@ -161,8 +157,8 @@ def test_atoms_and_whole_numbers() -> None:
     domain = Interval(0, 1, bins=8, atoms=(0.5,))
     randomizer = RandomizedResponse(domain, 4)
     tally = simulate(randomizer, np.full(9, 1000), rng=1)
-    raw = LeastSquares(simplex=False).decode(randomizer.channel, tally).mass
-    smooth = BinomialSmoothing(simplex=False).decode(randomizer.channel, tally).mass
+    raw = unbiased(randomizer.channel, tally).mass
+    smooth = signed_estimate(BinomialSmoothing(), randomizer.channel, tally).mass
     atom = int(domain.index([0.5])[0])
     assert smooth[atom] == raw[atom] and np.abs(smooth - raw).max() > 1e-5
     with pytest.raises(UnsupportedChannelError, match="no atoms and no missing bin"):

@@ -18,8 +18,8 @@ from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection
 from lapwing.randomizers.numerical.general_wave import GeneralWave
-from lapwing.results import SignedEstimate
 from lapwing.tallies import CountTally
+from tests.signed_decoder import signed_estimate
 
 SIZE = 50
 CIRCLE = Interval(0, 24, bins=SIZE, circular=True)
@@ -63,9 +63,7 @@ def unbiased(channel: Channel, tally: CountTally) -> np.ndarray:
 
 
 def signed(decoder: Wiener, channel: Channel, tally: CountTally) -> np.ndarray:
-    estimate = replace(decoder, simplex=False, band=False).decode(channel, tally)
-    assert isinstance(estimate, SignedEstimate)
-    return estimate.mass
+    return signed_estimate(replace(decoder, band=False), channel, tally).mass
 
 
 # The paper's scripts, with complex transforms of all frequencies.

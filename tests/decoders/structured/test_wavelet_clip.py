@@ -15,7 +15,6 @@ from lapwing.decoders.structured.wavelet_clip import (
     expand,
 )
 from lapwing.errors import (
-    ArgumentError,
     MismatchError,
     TallyError,
     UnsupportedChannelError,
@@ -30,6 +29,7 @@ from lapwing.randomizers.numerical.wavelet import Wavelet, coefficient_variance
 from lapwing.results.distribution import Distribution
 from lapwing.results.signed_estimate import SignedEstimate
 from tests.false_alarms import COVERAGE_WINDOW, DECODES, accepts
+from tests.signed_decoder import signed_estimate
 
 UNIT = Interval(0, 1, bins=64)
 SPIKY = np.r_[[300, 0, 0, 50, 5000, 0, 7, 0] * 3, [0] * 24, [20, 2000] + [1] * 14]
@@ -148,7 +148,7 @@ def test_coefficients_are_unbiased(epsilon: float, mass_sums: bool) -> None:
 def test_the_raw_expansion_sums_to_one_with_negative_cells() -> None:
     wavelet = Wavelet(UNIT, 0.5)
     tally = simulate(wavelet, SPIKY, rng=1)
-    answer = WaveletClip(clip=False).decode(wavelet.channel, tally)
+    answer = signed_estimate(WaveletClip(), wavelet.channel, tally)
     assert isinstance(answer, SignedEstimate)
     assert answer.mass.min() < -0.01 and abs(answer.mass.sum() - 1) < 1e-12
     assert answer.probability(0.25, 0.75) == pytest.approx(answer.mass[16:48].sum())
@@ -305,5 +305,3 @@ def test_other_channels_are_refused() -> None:
         WaveletClip().decode(one.channel, alone)
     with pytest.raises(MismatchError):
         WaveletClip().decode(Wavelet(UNIT, 1).channel, counts)
-    with pytest.raises(ArgumentError, match="literal"):
-        WaveletClip(literal=True, clip=False)

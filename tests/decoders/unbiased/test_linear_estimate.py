@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.signed_decoder import SignedDecoder
 from lapwing import (
     Distribution,
     ExpectationMaximization,
@@ -233,7 +234,7 @@ QUICK = {
     ),
     "response, unbiased": (
         RandomizedResponse(THIRTY_TWO, 2),
-        LeastSquares(simplex=False),
+        SignedDecoder(LeastSquares()),
         "empirical",
     ),
 }

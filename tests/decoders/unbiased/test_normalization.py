@@ -14,6 +14,7 @@ from lapwing.linear.projections import simplex
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results import SignedEstimate
 from tests.mistaken import mistaken
+from tests.signed_decoder import signed_estimate, unbiased
 
 BITS = OptimizedUnaryEncoding(Categories(200), 1)
 PEOPLE = np.random.default_rng(1).multinomial(20_000, np.full(200, 1 / 200))
@@ -54,12 +55,12 @@ def test_what_each_method_returns() -> None:
     clip = Normalization().decode(BITS.channel, tally)
     assert isinstance(clip, Distribution)
     np.testing.assert_allclose(clip.mass, clipped(raw))
-    additive = Normalization(method="additive").decode(BITS.channel, tally)
+    additive = signed_estimate(Normalization(method="additive"), BITS.channel, tally)
     assert isinstance(additive, SignedEstimate) and additive.mass.min() < 0
     assert additive.mass.sum() == pytest.approx(1, abs=1e-12)
-    least = LeastSquares(simplex=False).decode(BITS.channel, tally)
+    least = unbiased(BITS.channel, tally)
     np.testing.assert_allclose(additive.mass, least.mass, atol=1e-12)
-    free = Normalization(method="norm-cut", total="free").decode(BITS.channel, tally)
+    free = signed_estimate(Normalization(method="norm-cut"), BITS.channel, tally)
     assert isinstance(free, SignedEstimate)
     np.testing.assert_array_equal(free.mass, textbook_cut(raw))
     whole = Normalization(method="norm-cut").decode(BITS.channel, tally)
@@ -99,7 +100,5 @@ def test_spreading_and_projecting() -> None:
 def test_bad_knobs_are_refused() -> None:
     with pytest.raises(ArgumentError, match="method must be one of"):
         Normalization(method=mistaken("norm-sub"))
-    with pytest.raises(ArgumentError, match="total must be"):
-        Normalization(total=mistaken("all"))
-    with pytest.raises(ArgumentError, match="is for method='norm-cut'"):
-        Normalization(total="free")
+    with pytest.raises(ArgumentError, match="makes no signed estimate"):
+        Normalization(signed=True)

@@ -20,6 +20,7 @@ from lapwing.testing.example_tallies import noiseless, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import accepts, binomial_tail
 from tests.mistaken import mistaken
+from tests.signed_decoder import signed_estimate
 
 SIZE = 400
 BITS = OptimizedUnaryEncoding(Categories(SIZE), 1)
@@ -103,7 +104,7 @@ def test_false_positives_are_as_rare_as_stated(make: Any) -> None:
 def test_what_becomes_of_the_rest() -> None:
     tally = simulate(BITS, heavy(), rng=5)
     raw = unbiased_shares(BITS.channel, tally).shares
-    dropped = Threshold(rest="drop").decode(BITS.channel, tally)
+    dropped = signed_estimate(Threshold(), BITS.channel, tally)
     assert isinstance(dropped, SignedEstimate)
     kept = dropped.mass > 0
     np.testing.assert_array_equal(dropped.mass[kept], raw[kept])
@@ -120,7 +121,7 @@ def test_what_becomes_of_the_rest() -> None:
 def test_selection_lists_what_the_threshold_keeps() -> None:
     tally = simulate(BITS, heavy(), rng=6)
     listed = HeavyHitterSelection().decode(BITS.channel, tally)
-    kept = Threshold(rest="drop").decode(BITS.channel, tally)
+    kept = signed_estimate(Threshold(), BITS.channel, tally)
     assert set(listed.symbols.tolist()) == set(np.flatnonzero(kept.mass).tolist())
     np.testing.assert_array_equal(listed.shares, np.sort(kept.mass[kept.mass > 0])[::-1])
     found = unbiased_shares(BITS.channel, tally)

@@ -179,6 +179,6 @@ def test_any_decoder_takes_it() -> None:
     symbols = np.random.default_rng(1).choice(40, size=100_000, p=shares)
     tally = response.tally(response.randomize(symbols, rng=seeded(1)))
     truth = np.bincount(symbols, minlength=40) / symbols.size
-    for decoder in (LeastSquares(), LeastSquares(simplex=False), ExpectationMaximization()):
+    for decoder in (LeastSquares(), LeastSquares(weighted=False), ExpectationMaximization()):
         result = decoder.decode(response.channel, tally)
         assert np.abs(result.mass - truth).max() < 0.02

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from lapwing import Categories, Integers, LeastSquares, LinearHashing
+from lapwing import Categories, Integers, LinearHashing
 from lapwing.errors import ArgumentError, DomainError, TallyError, UnsupportedChannelError
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers.categorical.linear_hashing import (
@@ -20,6 +20,7 @@ from lapwing.tallies import TallyLog
 from lapwing.testing.exact_law import exact_law
 from tests.false_alarms import accepts, binomial_tail
 from tests.mistaken import mistaken
+from tests.signed_decoder import unbiased
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_any_decoder_takes_the_counts() -> None:
     symbols = np.random.default_rng(1).integers(0, 10, 100_000)
     log = hashing.tally(hashing.randomize(symbols, rng=seeded(3)))
     shares = np.bincount(symbols, minlength=50) / symbols.size
-    result = LeastSquares(simplex=False).decode(hashing.channel, hashing.log_channel.counts(log))
+    result = unbiased(hashing.channel, hashing.log_channel.counts(log))
     reach = hashing.log_channel.deviations(shares, symbols.size)
     assert (np.abs(result.mass - shares) < 6 * reach).all()
     # The variance that the note states, to 2 percent.

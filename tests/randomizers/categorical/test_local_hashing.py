@@ -23,6 +23,7 @@ from lapwing.randomizers.categorical.local_hashing import least_variance_size
 from lapwing.testing.exact_law import exact_law, exact_ratio
 from tests.false_alarms import REPORTS_PER_VALUE, accepts, binomial_tail, multinomial_tail
 from tests.mistaken import mistaken
+from tests.signed_decoder import unbiased
 
 
 @pytest.mark.parametrize(
@@ -125,7 +126,7 @@ def test_shares_are_unbiased_with_the_stated_variance() -> None:
     people = np.zeros(2000, dtype=np.int64)
     people[:4] = 10_000
     tally = simulate(hashing, people, rng=1)
-    estimate = LeastSquares(simplex=False).decode(hashing.channel, tally)
+    estimate = unbiased(hashing.channel, tally)
     size = hashing._hash_size
     gain = math.expm1(1)
     variance = (gain + size) ** 2 / (gain**2 * (size - 1)) / people.sum()

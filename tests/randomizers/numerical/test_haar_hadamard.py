@@ -43,6 +43,7 @@ from tests.false_alarms import (
     moments_tail,
     multinomial_tail,
 )
+from tests.signed_decoder import signed_estimate, unbiased
 
 
 def sign(row: int, cell: int) -> int:
@@ -178,8 +179,8 @@ def test_decoders_invert_it_by_the_formula() -> None:
     people = np.random.default_rng(5).multinomial(50_000, np.arange(1, 17) / 136)
     tally = simulate(randomizer, people, rng=6)
     expected = coefficients_by_hand(randomizer, tally)
-    for decoder in (LeastSquares(simplex=False), TreeConsistency()):
-        mass = decoder.decode(randomizer.channel, tally).mass
+    for decoder in (LeastSquares(), TreeConsistency()):
+        mass = signed_estimate(decoder, randomizer.channel, tally).mass
         np.testing.assert_allclose(Haar(16).matvec(mass), expected, atol=1e-9)
 
 
@@ -191,7 +192,7 @@ def test_coefficients_are_unbiased() -> None:
     decoder = TreeConsistency(band=False)
     masses = np.array(
         [
-            decoder.decode(randomizer.channel, simulate(randomizer, people, rng=rng)).mass
+            signed_estimate(decoder, randomizer.channel, simulate(randomizer, people, rng=rng)).mass
             for _ in range(DECODES)
         ]
     )
@@ -232,7 +233,7 @@ def test_any_size_and_the_full_likelihood(size: int) -> None:
     truth = people / people.sum()
     result = ExpectationMaximization(tolerance=0.01).decode(randomizer.channel, tally)
     assert result.made["likelihood"] == "full"
-    signed = LeastSquares(simplex=False).decode(randomizer.channel, tally)
+    signed = unbiased(randomizer.channel, tally)
     assert signed.uncertainty is not None
     deviation = signed.uncertainty.cdf_deviation("empirical")[:-1]
     assert deviation.max() < 0.004

@@ -33,6 +33,7 @@ from lapwing.randomizers.numerical.wavelet import (
 from lapwing.testing.exact_law import exact_law, exact_ratio
 from tests.false_alarms import accepts, multinomial_tail, two_sample_tail
 from tests.mistaken import mistaken
+from tests.signed_decoder import signed_estimate
 
 UNIT = Interval(0, 1, bins=16, closed="left")  # as the functions psi are
 
@@ -225,8 +226,8 @@ def test_the_measured_error_is_below_the_bound(levels: int, epsilon: float) -> N
     errors = []
     for _ in range(10):
         tally = simulate(wavelet, counts, rng=rng)
-        raw = WaveletClip(clip=False, mass_sums=False, band=False)
-        answer = raw.decode(wavelet.channel, tally)
+        raw = WaveletClip(mass_sums=False, band=False)
+        answer = signed_estimate(raw, wavelet.channel, tally)
         errors.append(np.abs(np.cumsum(answer.mass - counts / users)).mean())
     assert np.mean(errors) < error_bound(levels, users, epsilon)
     # A bound that ignores the noise, or the bins, would be too low on this column of atoms.

@@ -26,6 +26,7 @@ from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.sparse_populations import POPULATIONS, drawn, errors, tail_mass
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure, table
+from benchmarks.signed_decoder import SignedDecoder
 from lapwing.decoders.structured.compressive_estimate import CompressiveEstimate
 from lapwing.decoders.unbiased.normalization import clipped
 from lapwing.randomizers.categorical.hadamard_response import published_blocks
@@ -167,11 +168,12 @@ def cell(
         }
         found = {}
         for which in BASELINES:
-            estimate: Any = lw.LeastSquares(simplex=False).decode(
+            estimate: Any = SignedDecoder(lw.LeastSquares()).decode(
                 made[which].channel, tallies[which]
             )
             for step, projection in STEPS.items():
-                found[f"{which} {step}"] = estimate.project(projection)
+                masses = estimate.project(projection)
+                found[f"{which} {step}"] = lw.Distribution(estimate.domain, masses)
         both = printed(population.sparsity, epsilon)
         found |= both(made["CP published"].channel, tallies["CP published"])
         for method, which, decode in wanted:

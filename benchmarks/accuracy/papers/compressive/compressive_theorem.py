@@ -23,6 +23,7 @@ from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.sparse_populations import POPULATIONS, drawn, errors, even
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure, table
+from benchmarks.signed_decoder import SignedDecoder
 from lapwing.randomizers.categorical.compressive_matrix import recommended_outputs
 from lapwing.randomizers.categorical.hadamard_response import published_blocks
 
@@ -183,7 +184,7 @@ def _point(sweep: str, point: Point, repeats: int, seed: int) -> dict[str, Any]:
             PRINTED: lambda channel, tally: printed(point.s, epsilon)(channel, tally)[
                 "CP as printed"
             ],
-            HADAMARD: lw.LeastSquares(simplex=False).decode,
+            HADAMARD: SignedDecoder(lw.LeastSquares()).decode,
         }
         rng = stream(seed, *key, "people")
         mass = even(point.s)(point.k, rng)

@@ -29,6 +29,7 @@ from benchmarks.accuracy.papers.figure_runs import Judge, kept_figures
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure as digits
 from benchmarks.markdown import table
+from benchmarks.signed_decoder import SignedDecoder
 from lapwing.decoders.decoder import Decoder
 from lapwing.errors import LapwingWarning
 from lapwing.protocol.randomizer import Randomizer
@@ -131,8 +132,8 @@ class Shares:
 class EachAlone:
     """Equation 1: the unbiased share of every value on its own, whatever they add up to.
 
-    `LeastSquares(simplex=False)` is the same with the known total of one imposed, which takes
-    1 / d of the variance away; the paper's figures, and its DW, start from these shares.
+    The signed estimate of `LeastSquares` is the same with the known total of one imposed, which
+    takes 1 / d of the variance away; the paper's figures, and its DW, start from these shares.
     """
 
     def decode(self, channel: Any, tally: Any) -> Shares:
@@ -144,17 +145,17 @@ class EachAlone:
 EACH_ALONE: Any = EachAlone()
 
 
-def _wiener(**knobs: Any) -> lw.decoders.Wiener:
-    return lw.decoders.Wiener(simplex=False, band=False, **knobs)
+def _wiener(**knobs: Any) -> SignedDecoder:
+    return SignedDecoder(lw.decoders.Wiener(band=False, **knobs))
 
 
-def _gaussian(sigma: float, *, wiener: bool = False) -> lw.decoders.GaussianSmoothing:
-    return lw.decoders.GaussianSmoothing(sigma=sigma, wiener=wiener, simplex=False)
+def _gaussian(sigma: float, *, wiener: bool = False) -> SignedDecoder:
+    return SignedDecoder(lw.decoders.GaussianSmoothing(sigma=sigma, wiener=wiener))
 
 
 ON_SMOOTH: dict[str, Decoder] = {
     "": EACH_ALONE,
-    "smoothing": lw.decoders.BinomialSmoothing(simplex=False),
+    "smoothing": SignedDecoder(lw.decoders.BinomialSmoothing()),
     "DW": _wiener(method="direct"),
     "IIW": _wiener(method="iterative"),
     "IIW-G": _wiener(method="iterative-from-reports"),

@@ -32,6 +32,7 @@ from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import figure as digits
 from benchmarks.markdown import table
+from benchmarks.signed_decoder import SignedDecoder
 from lapwing.decoders.deconvolution.channel_identification import (
     channel_from_one_input,
     channel_from_support,
@@ -296,7 +297,7 @@ def _converge(
         Method(
             str(number),
             ORACLES[oracle],
-            lw.decoders.Wiener(method=method, iterations=number, simplex=False, band=False),
+            SignedDecoder(lw.decoders.Wiener(method=method, iterations=number, band=False)),
         )
         for number in iterations
     ]

@@ -40,6 +40,7 @@ from benchmarks.accuracy.papers.square_wave.square_wave_figures import (
 )
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import listed, table
+from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.verdicts import Claim, both
 from lapwing.decoders.decoder import Decoder
 
@@ -81,7 +82,7 @@ JUDGES: dict[str, Judge] = {
 ASKED = {HH: "range", ADMM: "w1", HAAR: "range"}
 """HH and HaarHRR give no distribution: they are judged by range queries, HH-ADMM by W1."""
 
-PLAIN = lw.decoders.TreeConsistency(weighted=False, band=False)
+PLAIN = SignedDecoder(lw.decoders.TreeConsistency(weighted=False, band=False))
 BY_ADMM = lw.decoders.TreeConsistency(method="admm", weighted=False, band=False)
 
 EM, EMS, PRIOR = "EM", "EMS", "SpectralPrior"
@@ -200,7 +201,7 @@ def budgets(one: Population, bins: int, epsilon: float, repeats: int, seed: int)
     made: dict[str, tuple[Callable[..., Any], Decoder]] = {
         HH: (partial(lw.randomizers.Hierarchical, branching=4), PLAIN),
         ADMM: (partial(lw.randomizers.Hierarchical, branching=4), BY_ADMM),
-        HAAR: (lw.randomizers.HaarHadamard, lw.decoders.TreeConsistency(band=False)),
+        HAAR: (lw.randomizers.HaarHadamard, SignedDecoder(lw.decoders.TreeConsistency(band=False))),
     }
     found: Samples = {}
     for name, (make, decoder) in made.items():

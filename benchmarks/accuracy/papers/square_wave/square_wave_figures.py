@@ -36,6 +36,7 @@ from benchmarks.accuracy.papers.square_wave.square_wave_claims import (
 )
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import table
+from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.verdicts import Claim
 from lapwing.decoders.decoder import Decoder
 from lapwing.randomizers.numerical.binning import binned
@@ -95,8 +96,8 @@ def methods(bins: int) -> list[Method]:
     others: list[tuple[str, Callable[..., Any], Decoder]] = [
         (ADMM, TREE, lw.decoders.TreeConsistency(method="admm", weighted=False, band=False)),
         *((name, partial(_binned, size), LEAST) for size, name in BINNED.items()),
-        (HH, TREE, lw.decoders.TreeConsistency(weighted=False, band=False)),
-        (HAAR, lw.randomizers.HaarHadamard, lw.decoders.TreeConsistency(band=False)),
+        (HH, TREE, SignedDecoder(lw.decoders.TreeConsistency(weighted=False, band=False))),
+        (HAAR, lw.randomizers.HaarHadamard, SignedDecoder(lw.decoders.TreeConsistency(band=False))),
     ]
     return [
         Method(EMS, lw.SquareWave, InBuckets(bins, smooth)),

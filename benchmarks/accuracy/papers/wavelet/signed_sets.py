@@ -12,6 +12,7 @@ from benchmarks.accuracy.papers.figure_runs import cell, kept_figures
 from benchmarks.accuracy.papers.index import Entry
 from benchmarks.accuracy.papers.streams import stream
 from benchmarks.markdown import listed, table
+from benchmarks.signed_decoder import SignedDecoder
 from benchmarks.verdicts import Claim, certain
 from lapwing.randomizers.numerical.signed_subset_selection import (
     SignedSubsetSelection,
@@ -95,7 +96,7 @@ def _sets(coordinates: int, epsilon: Any, repeats: int, seed: int) -> dict[str, 
     found: dict[str, list[float]] = {"plain": [], "signed": []}
     for repeat in range(repeats):
         rng = stream(seed, "signed sets", coordinates, f"{epsilon:g}", repeat)
-        shares = lw.LeastSquares(simplex=False).decode(
+        shares = SignedDecoder(lw.LeastSquares()).decode(
             selection.channel, lw.simulate(selection, people, rng=rng)
         )
         counts = lw.simulate(signed, people, rng=rng).blocks[0]

@@ -25,6 +25,7 @@ from benchmarks.accuracy.papers.figure_columns import (
 )
 from benchmarks.accuracy.papers.figure_runs import Judge, Samples
 from benchmarks.accuracy.papers.wavelet.wave_buckets import InBuckets
+from benchmarks.signed_decoder import SignedDecoder
 from lapwing.errors import LapwingWarning
 from lapwing.randomizers.numerical.binning import binned, least_variance_randomizer
 from lapwing.randomizers.numerical.wavelet import best_levels, paper_levels
@@ -113,7 +114,7 @@ def league(people: int, bins: int) -> list[Method]:
 def _categorical(bins: int) -> list[Method]:
     """Return the competitors but SW-EM: HH, DW and IIW at 256 bins at most, few bins."""
     few = partial(_at, min(bins, PAPER_GRID), least_variance_randomizer)
-    tree = lw.decoders.TreeConsistency(weighted=False, band=False)
+    tree = SignedDecoder(lw.decoders.TreeConsistency(weighted=False, band=False))
     return [
         Method(HH, partial(_at, bins, lw.randomizers.Hierarchical), tree),
         Method(DW, few, lw.decoders.Wiener(method="direct", band=False)),

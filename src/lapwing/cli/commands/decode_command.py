@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output
+from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.decoder_options import DecoderOptions
@@ -21,6 +21,7 @@ from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_table
 from lapwing.cli.showing.release_answer import show_release
 from lapwing.cli.showing.series_answer import SeriesOptions, decode_weeks
 from lapwing.cli.showing.table_file import TableOptions
+from lapwing.cli.wording import percent
 from lapwing.errors import ArgumentError
 from lapwing.survey.joint_decoding import decode_together
 
@@ -104,7 +105,7 @@ def decode(
     tally = read_tally(tally_file)
     decoder = given.made(survey, tally, out, files=files)
     with out.listening():
-        result = given.projected(survey.decode(tally, decoder=decoder))
+        result = survey.decode(tally, decoder=decoder)
     if output is not None:
         write_text(output, result.to_json() + "\n")
     said, tables, rows = _said(survey.name, result, level, output)
@@ -185,4 +186,9 @@ def _said(
         return said, tables, said["heavy_hitters"]
     said = answer_document(result, level=level)
     tables = answer_tables(name, result, said, rest=rest)
+    if result.signed is not None:
+        mass = result.signed.mass
+        said |= {"signed": mass.tolist()}
+        negative = f"{int((mass < 0).sum())} of {mass.size}, down to {percent(float(mass.min()))}"
+        tables.append(facts({"negative masses": negative}))
     return said, tables, answer_rows(said, result.domain)

@@ -13,23 +13,28 @@ from lapwing.cli.outputs import check_output
 from lapwing.cli.reading.knobs import make_with_knobs, pick
 from lapwing.cli.reading.options import Settings
 from lapwing.cli.reading.watched_scan import WatchedScan
-from lapwing.decoders.decoder import AnyDecoder
+from lapwing.decoders.decoder import Decoder, SearchDecoder
 from lapwing.decoders.logs.candidates import Candidates
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.logs.prefix_extension import PrefixExtension
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.protocol.messages.tally import Tally
-from lapwing.results.distribution import Distribution
-from lapwing.results.heavy_hitters import HeavyHitters
-from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.survey.registry import DECODERS
 from lapwing.survey.survey import Survey
 
 _SIGNED = (
-    "the unbiased estimate may have negative masses and is no distribution; name what makes it "
-    "one: --projection simplex or --projection clip-and-normalize"
+    "least-squares",
+    "tree-consistency",
+    "wavelet-clip",
+    "wiener",
+    "gaussian-smoothing",
+    "binomial-smoothing",
+    "mixture-prior",
+    "normalization",
+    "threshold",
 )
+"""Decoders that make a signed estimate: those with an option `signed`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,10 +45,6 @@ class DecoderOptions:
         f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.", "NAME"
     )
     smoothed: bool | None = option("expectation-maximization: smooth at each step.")
-    simplex: bool | None = option(
-        "least-squares: the best distribution (default), or the unbiased estimate, "
-        "which needs --projection."
-    )
     weighted: bool | None = option("least-squares: weights by variance (default) or none.")
     roughness: float | None = option(
         "penalized-likelihood: the price of a rough density.", "NUMBER"
@@ -58,15 +59,14 @@ class DecoderOptions:
         "exhaustive-scan: where it keeps what is done, and goes on after a stop.", "FILE"
     )
     settings: Settings = None
-    projection: str | None = option(
-        "What makes an unbiased estimate (with --no-simplex, or of tree-consistency) a "
-        "distribution: simplex (the nearest one) or clip-and-normalize.",
-        "NAME",
+    signed: bool = option(
+        f"Keep the unbiased estimate, too, whose masses may be negative: of {', '.join(_SIGNED)}.",
+        default=False,
     )
 
     def made(
         self, survey: Survey, tally: Tally, out: Output, *, files: Sequence[Path]
-    ) -> AnyDecoder | None:
+    ) -> Decoder | SearchDecoder | None:
         """Return the decoder that the options mean; None for that which suits the randomizer.
 
         Parameters
@@ -97,16 +97,16 @@ class DecoderOptions:
         """The knobs that have an option of their own, as far as they were given."""
         typed = {
             "smoothed": self.smoothed,
-            "simplex": self.simplex,
             "weighted": self.weighted,
             "roughness": self.roughness,
             "tolerance": self.tolerance,
             "limit": self.limit,
             "band": self.band,
+            "signed": self.signed or None,
         }
         return {knob: value for knob, value in typed.items() if value is not None}
 
-    def _of_counts(self) -> AnyDecoder | None:
+    def _of_counts(self) -> Decoder | SearchDecoder | None:
         settings = self.settings or []
         if self.decoder is None:
             given = [*self._typed, *(["set"] if settings else [])]
@@ -114,17 +114,18 @@ class DecoderOptions:
                 raise ArgumentError(f"--{given[0]} belongs to a decoder; name it with --decoder")
             return None
         made = pick(DECODERS, self.decoder, what="the decoder")
-        found: AnyDecoder = make_with_knobs(made, typed=self._typed, settings=settings)
-        if self.projection is None and self.simplex is False:
-            raise ArgumentError(_SIGNED)
+        if self.signed and not hasattr(made, "signed"):
+            raise ArgumentError(
+                f"{self.decoder} makes no signed estimate; use --decoder {' or '.join(_SIGNED[:2])}"
+            )
+        found: Decoder | SearchDecoder = make_with_knobs(made, typed=self._typed, settings=settings)
         return found
 
     def _of_log(
         self, survey: Survey, default: str, out: Output, files: Sequence[Path]
-    ) -> AnyDecoder:
-        given = [*self._typed, *(["projection"] if self.projection is not None else [])]
-        if given:
-            raise ArgumentError(f"--{given[0]} is for decoders that return a distribution")
+    ) -> Decoder | SearchDecoder:
+        for typed in self._typed:
+            raise ArgumentError(f"--{typed} is for decoders that return a distribution")
         name = self.decoder or (default if self.candidates is None else Candidates.name)
         if (self.candidates is not None) != (name == Candidates.name):
             raise ArgumentError("--candidates names the file of --decoder candidates; give both")
@@ -144,29 +145,11 @@ class DecoderOptions:
             DECODERS[name], *values, typed={}, settings=self.settings or []
         )
         if name != ExhaustiveScan.name:
-            chosen: AnyDecoder = found
+            chosen: Decoder | SearchDecoder = found
             return chosen
         if default == PrefixExtension.name:
             raise ArgumentError(f"a log of prefixes is not scanned; use --decoder {default}")
         return WatchedScan(found, out, self.state)
-
-    def projected(
-        self, estimate: Distribution | SignedEstimate | HeavyHitters
-    ) -> Distribution | HeavyHitters:
-        """Return what was found; an unbiased estimate as the distribution that it is made to."""
-        if estimate.kind == "signed-estimate":
-            if self.projection is None:
-                raise ArgumentError(_SIGNED)
-            projection: Any = self.projection  # SignedEstimate checks the name.
-            return estimate.project(projection)
-        if self.projection is not None and estimate.kind == "heavy-hitters":
-            raise ArgumentError("--projection is for decoders that return a distribution")
-        if self.projection is not None:
-            raise ArgumentError(
-                "--projection is for estimates that may be negative: those of --no-simplex only, "
-                "and of tree-consistency without --set method=admm"
-            )
-        return estimate
 
 
 def read_candidates(path: Path, domain: Any) -> list[Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
+from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import Answer, decoder_document
-from lapwing.decoders.deconvolution.wiener import Wiener, circulant, finished
+from lapwing.decoders.decoder import decoder_document
+from lapwing.decoders.deconvolution.wiener import Wiener, circulant, norm_sub_of
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
@@ -20,11 +20,10 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 
 
 @dataclass(frozen=True)
-class GaussianSmoothing(Generic[Answer]):
+class GaussianSmoothing:
     """Average the unbiased estimate with Gaussian weights; or let that guide a Wiener filter.
 
     Parameters
@@ -35,8 +34,9 @@ class GaussianSmoothing(Generic[Answer]):
     wiener : bool
         True: the smoothed estimate's spectrum is the signal spectrum of a direct Wiener filter
         (GF1-DW, GF3-DW), which needs a circulant channel. False: it is the answer (GF1, GF3).
-    simplex : bool
-        True: Norm-Sub makes the result a distribution. False: a SignedEstimate.
+    signed : bool
+        Whether to keep the estimate before Norm-Sub projects it on the simplex, too, as
+        :attr:`Distribution.signed`.
 
     Accuracy
     --------
@@ -71,38 +71,7 @@ class GaussianSmoothing(Generic[Answer]):
     _: KW_ONLY
     sigma: float = 3.0
     wiener: bool = False
-    simplex: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: GaussianSmoothing[Distribution],
-            *,
-            sigma: float = 3.0,
-            wiener: bool = False,
-            simplex: Literal[True] = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: GaussianSmoothing[SignedEstimate],
-            *,
-            sigma: float = 3.0,
-            wiener: bool = False,
-            simplex: Literal[False],
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: GaussianSmoothing[Distribution | SignedEstimate],
-            *,
-            sigma: float = 3.0,
-            wiener: bool = False,
-            simplex: bool,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
+    signed: bool = False
 
     name: ClassVar[str] = "gaussian-smoothing"
     reads: ClassVar[Kind] = "counts"
@@ -116,8 +85,8 @@ class GaussianSmoothing(Generic[Answer]):
         object.__setattr__(self, "sigma", float(self.sigma))
 
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return a Distribution (``simplex=True``) or a SignedEstimate.
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the smoothed estimate, projected on the simplex.
 
         Raises
         ------
@@ -141,30 +110,27 @@ class GaussianSmoothing(Generic[Answer]):
         if self.wiener:
             power = np.abs(np.fft.fft(smooth)) ** 2
             guided = Wiener(
-                method="direct", signal=tuple(power.tolist()), simplex=False, band=False
+                method="direct", signal=tuple(power.tolist()), signed=True, band=False
             ).decode(channel, tally)
-            smooth = np.array(guided.mass)
-        answer: Answer = finished(
-            channel,
-            tally,
-            smooth,
-            project=self.simplex,
-            uncertainty=estimate,
-            made=decoder_document(self),
+            assert guided.signed is not None
+            smooth = np.array(guided.signed.mass)
+        made = decoder_document(self)
+        return norm_sub_of(
+            channel, tally, smooth, signed=self.signed, uncertainty=estimate, made=made
         )
-        return answer
 
 
 @dataclass(frozen=True)
-class BinomialSmoothing(Generic[Answer]):
+class BinomialSmoothing:
     """Average each share of the unbiased estimate with its two neighbors, weights (1, 2, 1) / 4.
 
     Parameters
     ----------
     rounds : int
         How often, at least 1.
-    simplex : bool
-        True: Norm-Sub makes the result a distribution. False: a SignedEstimate.
+    signed : bool
+        Whether to keep the estimate before Norm-Sub projects it on the simplex, too, as
+        :attr:`Distribution.signed`.
 
     Cost
     ----
@@ -181,29 +147,7 @@ class BinomialSmoothing(Generic[Answer]):
 
     _: KW_ONLY
     rounds: int = 1
-    simplex: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: BinomialSmoothing[Distribution], *, rounds: int = 1, simplex: Literal[True] = True
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: BinomialSmoothing[SignedEstimate], *, rounds: int = 1, simplex: Literal[False]
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: BinomialSmoothing[Distribution | SignedEstimate],
-            *,
-            rounds: int = 1,
-            simplex: bool,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
+    signed: bool = False
 
     name: ClassVar[str] = "binomial-smoothing"
     reads: ClassVar[Kind] = "counts"
@@ -214,8 +158,8 @@ class BinomialSmoothing(Generic[Answer]):
             raise ArgumentError(f"rounds must be a whole number of at least 1, got {self.rounds!r}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return a Distribution (``simplex=True``) or a SignedEstimate.
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the smoothed estimate, projected on the simplex.
 
         Raises
         ------
@@ -228,12 +172,7 @@ class BinomialSmoothing(Generic[Answer]):
         smooth = estimate.center
         for _ in range(self.rounds):
             smooth = neighbors.smooth(smooth)
-        answer: Answer = finished(
-            channel,
-            tally,
-            smooth,
-            project=self.simplex,
-            uncertainty=estimate,
-            made=decoder_document(self),
+        made = decoder_document(self)
+        return norm_sub_of(
+            channel, tally, smooth, signed=self.signed, uncertainty=estimate, made=made
         )
-        return answer

@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import Answer, answer_as
+from lapwing.decoders.decoder import distribution_of, signed_of
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Vector
@@ -22,7 +22,6 @@ from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
 Spectrum = NDArray[np.complex128]
@@ -33,7 +32,7 @@ METHODS = ("direct", "iterative", "iterative-from-reports", "permuted")
 
 
 @dataclass(frozen=True)
-class Wiener(Generic[Answer]):
+class Wiener:
     """Deconvolve the reports of a circulant channel with a Wiener filter.
 
     The mean counts are a circular convolution of the shares with the first column h of the
@@ -64,8 +63,9 @@ class Wiener(Generic[Answer]):
         Pf = |F|^2 [size], where it is known. For the method "direct".
     keep_largest : int
         So many of the largest unbiased shares are not filtered.
-    simplex : bool
-        True: Norm-Sub makes the result a distribution. False: a SignedEstimate.
+    signed : bool
+        Whether to keep the estimate before Norm-Sub projects it on the simplex, too, as
+        :attr:`Distribution.signed`.
     band : bool
         Whether to compute the exact linear band, where the channel can be inverted (a matrix of
         up to 2048 symbols, O(size^3); generalized response, unary encoding and subset selection
@@ -118,57 +118,8 @@ class Wiener(Generic[Answer]):
     noise: Literal["analytic"] | float | Sequence[float] = "analytic"
     signal: Sequence[float] | None = None
     keep_largest: int = 0
-    simplex: bool = True
+    signed: bool = False
     band: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: Wiener[Distribution],
-            *,
-            method: Method = "iterative",
-            iterations: int | None = None,
-            permutations: int = 100,
-            seed: int = 0,
-            noise: Literal["analytic"] | float | Sequence[float] = "analytic",
-            signal: Sequence[float] | None = None,
-            keep_largest: int = 0,
-            simplex: Literal[True] = True,
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: Wiener[SignedEstimate],
-            *,
-            method: Method = "iterative",
-            iterations: int | None = None,
-            permutations: int = 100,
-            seed: int = 0,
-            noise: Literal["analytic"] | float | Sequence[float] = "analytic",
-            signal: Sequence[float] | None = None,
-            keep_largest: int = 0,
-            simplex: Literal[False],
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: Wiener[Distribution | SignedEstimate],
-            *,
-            method: Method = "iterative",
-            iterations: int | None = None,
-            permutations: int = 100,
-            seed: int = 0,
-            noise: Literal["analytic"] | float | Sequence[float] = "analytic",
-            signal: Sequence[float] | None = None,
-            keep_largest: int = 0,
-            simplex: bool,
-            band: bool = True,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
 
     name: ClassVar[str] = "wiener"
     reads: ClassVar[Kind] = "counts"
@@ -195,8 +146,8 @@ class Wiener(Generic[Answer]):
             object.__setattr__(self, "signal", _powers(self.signal, name="signal"))
 
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return a Distribution (``simplex=True``) or a SignedEstimate.
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the filtered estimate, projected on the simplex.
 
         Raises
         ------
@@ -228,15 +179,10 @@ class Wiener(Generic[Answer]):
             unbiased = np.fft.irfft(raw, size)
             kept = np.argsort(unbiased, kind="stable")[::-1][: self.keep_largest]
             mass[kept] = unbiased[kept]
-        answer: Answer = finished(
-            channel,
-            tally,
-            mass,
-            project=self.simplex,
-            uncertainty=_uncertainty(channel, tally) if self.band else None,
-            made=self._made(),
+        band = _uncertainty(channel, tally) if self.band else None
+        return norm_sub_of(
+            channel, tally, mass, signed=self.signed, uncertainty=band, made=self._made()
         )
-        return answer
 
     def _filtered(self, observed: Spectrum, transfer: Spectrum, noise: Vector) -> Spectrum:
         """Return the transform of the estimate."""
@@ -276,7 +222,7 @@ class Wiener(Generic[Answer]):
         return _one_sided(self.noise, size // 2 + 1, "noise")
 
     def _made(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"class": self.name, "method": self.method, "simplex": self.simplex}
+        made: dict[str, Any] = {"class": self.name, "method": self.method, "signed": self.signed}
         if self.method.startswith("iterative"):
             default = 30 if self.method == "iterative" else 10
             made["iterations"] = default if self.iterations is None else self.iterations
@@ -393,18 +339,19 @@ def _warn_when_stuck(size: int, compound: tuple[float, float] | None, reports: i
         )
 
 
-def finished(
+def norm_sub_of(
     channel: Channel,
     tally: CountTally,
     mass: Vector,
     *,
-    project: bool,
+    signed: bool,
     uncertainty: Uncertainty | None,
     made: dict[str, Any],
-) -> Any:
-    """Return signed masses as they are, or as the distribution that Norm-Sub makes of them."""
-    kind, held = (Distribution, simplex(mass)) if project else (SignedEstimate, mass)
-    return answer_as(kind, channel, tally, held, made=made, uncertainty=uncertainty)
+) -> Distribution:
+    """Return the projection of signed masses on the simplex, with them if `signed`."""
+    law: dict[str, Any] = {"made": made, "uncertainty": uncertainty}
+    estimate = signed_of(channel, tally, mass, **law) if signed else None
+    return distribution_of(channel, tally, simplex(mass), **law, signed=estimate)
 
 
 def _uncertainty(channel: Channel, tally: CountTally) -> Uncertainty | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import Answer, answer_as, decoder_document
+from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
 from lapwing.decoders.empirical_bayes.head_of_shares import (
     DoubtedShares,
     Head,
@@ -30,14 +30,13 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 
 CERTAIN = 10.0
 """Standard deviations from which an estimate is kept: no prior could move it by much."""
 
 
 @dataclass(frozen=True)
-class MixturePrior(Generic[Answer]):
+class MixturePrior:
     """Shrink every unbiased share by what the shares of all symbols are like.
 
     The shares of all symbols are taken for draws from one unknown prior, which is learned from the
@@ -52,11 +51,11 @@ class MixturePrior(Generic[Answer]):
         probably nothing to zero. Of the largest shares the mean is not quite taken: an error
         there costs more, and what is significant stays near its estimate
         (:class:`lapwing.decoders.empirical_bayes.head_of_shares.Head`).
-    total : {"one", "free"}
-        "one": a distribution; means are projected on the simplex, which takes least from the
-        largest, after medians what is missing is spread evenly over the zeros. "free": the
-        posterior estimates as they are, a :class:`SignedEstimate` whose sum need not be one. In l1
-        that is better where most of the mass lies in a tail that nobody can identify.
+    signed : bool
+        Whether to keep the posterior estimates, too, as :attr:`Distribution.signed`; their sum
+        need not be one. The distribution projects means on the simplex, which takes least from
+        the largest, and spreads what medians lack evenly over the zeros. In l1 the posterior
+        estimates are better where most of the mass lies in a tail that nobody can identify.
     iterations : int
         Of the EM algorithm that learns the prior.
     band : bool
@@ -110,33 +109,9 @@ class MixturePrior(Generic[Answer]):
 
     _: KW_ONLY
     estimate: Literal["mean", "median"] = "mean"
-    total: Literal["one", "free"] = "one"
+    signed: bool = False
     iterations: int = 300
     band: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: MixturePrior[Distribution],
-            *,
-            estimate: Literal["mean", "median"] = "mean",
-            total: Literal["one"] = "one",
-            iterations: int = 300,
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: MixturePrior[SignedEstimate],
-            *,
-            estimate: Literal["mean", "median"] = "mean",
-            total: Literal["free"],
-            iterations: int = 300,
-            band: bool = True,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
 
     name: ClassVar[str] = "mixture-prior"
     reads: ClassVar[Kind] = "counts"
@@ -145,8 +120,6 @@ class MixturePrior(Generic[Answer]):
         """Check the knobs."""
         if self.estimate not in ("mean", "median"):
             raise ArgumentError(f"estimate must be 'mean' or 'median', got {self.estimate!r}")
-        if self.total not in ("one", "free"):
-            raise ArgumentError(f"total must be 'one' or 'free', got {self.total!r}")
         whole = isinstance(self.iterations, int) and not isinstance(self.iterations, bool)
         if not whole or self.iterations < 1:
             raise ArgumentError(
@@ -154,8 +127,8 @@ class MixturePrior(Generic[Answer]):
             )
 
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return the shrunk shares: a Distribution (``total="one"``) or a SignedEstimate.
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the shrunk shares.
 
         Raises
         ------
@@ -167,11 +140,10 @@ class MixturePrior(Generic[Answer]):
         free = smaller.free
         mass = smaller.mass if self.estimate == "mean" else spread(free, kept=free > 0)
         band = available_band(channel, tally, mass) if self.band else None
-        kind: Any
-        kind, held = (Distribution, mass) if self.total == "one" else (SignedEstimate, free)
-        made = decoder_document(self)
-        answer: Answer = answer_as(kind, channel, tally, held, made=made, uncertainty=band)
-        return answer
+        made, signed = decoder_document(self), None
+        if self.signed:
+            signed = signed_of(channel, tally, free, made=made, uncertainty=band)
+        return distribution_of(channel, tally, mass, made=made, uncertainty=band, signed=signed)
 
 
 def shrunk(

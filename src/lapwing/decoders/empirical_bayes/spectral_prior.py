@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.cell_band import cell_band
 from lapwing.decoders.empirical_bayes.cell_prior import cell_answer
 from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES
@@ -114,7 +114,7 @@ class SpectralPrior:
             widest = uncertainty.about("simultaneous", "population")
             warn_when_weak(widest, what="the 95 % band", stacklevel=3)
         made = decoder_document(self)
-        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
+        return distribution_of(channel, tally, mass, made=made, uncertainty=uncertainty)
 
     def _whole(self, channel: Channel, tally: CountTally) -> tuple[Vector, Uncertainty | None]:
         """Return the answer with its error law, from matrices of all symbols."""

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
@@ -220,8 +220,7 @@ class ExpectationMaximization:
                 stacklevel=2,
             )
         composite = len(rows) > len(channel.blocks)
-        return answer_as(
-            Distribution,
+        return distribution_of(
             channel,
             tally,
             solution.point,

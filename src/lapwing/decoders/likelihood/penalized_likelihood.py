@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.likelihood.expectation_maximization import expect, likelihood_rows
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import available_band
@@ -116,7 +116,7 @@ class PenalizedLikelihood:
         band = available_band(channel, tally, solution.point)
         steps = {"iterations": solution.iterations, "converged": solution.converged}
         made = decoder_document(self) | steps
-        return answer_as(Distribution, channel, tally, solution.point, made=made, uncertainty=band)
+        return distribution_of(channel, tally, solution.point, made=made, uncertainty=band)
 
 
 def _quadratic_step(expected: Vector, bend: Vector, tilt: Vector) -> Vector:

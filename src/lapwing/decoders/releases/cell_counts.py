@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.releases.prefix_estimate import noise_tails
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
@@ -110,7 +110,7 @@ class CellCounts:
             tails=noise_tails(release) * float(np.mean(1 / np.arange(1, kept.size + 1))),
         )
         made = decoder_document(self)
-        return answer_as(Distribution, channel, release, mass, made=made, uncertainty=uncertainty)
+        return distribution_of(channel, release, mass, made=made, uncertainty=uncertainty)
 
 
 def _monotone(center: Vector) -> Vector:

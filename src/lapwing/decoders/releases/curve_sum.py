@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.curve_answers import CurveAnswers
 from lapwing.protocol.channels.channel import Channel, check_given
@@ -65,4 +65,4 @@ class CurveSum:
         curve[-1] = 1.0
         mass = np.zeros(channel.domain.size)
         mass[: curve.size] = np.diff(curve, prepend=0.0)
-        return answer_as(Distribution, channel, release, mass, made=decoder_document(self))
+        return distribution_of(channel, release, mass, made=decoder_document(self))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares
 from lapwing.errors import ArgumentError, UnsupportedChannelError
@@ -91,7 +91,7 @@ class LabelShares:
         mass = found.sparse(tails) if sparse else simplex(found.center)
         made = decoder_document(self) | {"sparse": sparse}
         uncertainty = found.uncertainty(people, tails) if self.band else None
-        return answer_as(Distribution, channel, release, mass, made=made, uncertainty=uncertainty)
+        return distribution_of(channel, release, mass, made=made, uncertainty=uncertainty)
 
 
 def noise_of_counts(channel: Channel) -> AdditiveNoise:

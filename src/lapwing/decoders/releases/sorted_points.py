@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.sums import PrefixCounts
 from lapwing.protocol.channels.channel import Channel, check_given
@@ -51,4 +51,4 @@ class SortedPoints:
         curve = np.interp(np.arange(held + 1), places, heights)
         mass = np.zeros(channel.domain.size)
         mass[:held] = np.diff(curve)
-        return answer_as(Distribution, channel, release, mass, made=decoder_document(self))
+        return distribution_of(channel, release, mass, made=decoder_document(self))

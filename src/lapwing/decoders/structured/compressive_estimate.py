@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from lapwing.decoders.decoder import answer_as, decoder_document, required
+from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.structured.sparse_recovery import check_sparsity
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import clipped
@@ -122,7 +122,7 @@ class CompressiveEstimate:
         noise = gain * math.sqrt(rows / tally.total)
         mass = self._last(self._recovered(sensing, target, noise) / weights)
         band, made = available_band(channel, tally, mass), decoder_document(self)
-        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=band)
+        return distribution_of(channel, tally, mass, made=made, uncertainty=band)
 
     def _recovered(self, sensing: LinearOperator, target: Vector, noise: float) -> Vector:
         if self.recovery == "l1":

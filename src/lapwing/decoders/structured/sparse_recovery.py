@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import answer_as, decoder_document
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import available_band, variance_of_noise
 from lapwing.errors import ArgumentError, ConvergenceWarning
 from lapwing.linear.arrays import Vector
@@ -127,7 +127,7 @@ class SparseRecovery:
             mass = self._completed(size, found, values)
         made = {**decoder_document(self), "symbols_found": int(found.size)}
         band = available_band(channel, tally, mass) if self.band else None
-        return answer_as(Distribution, channel, tally, mass, made=made, uncertainty=band)
+        return distribution_of(channel, tally, mass, made=made, uncertainty=band)
 
     @property
     def _spreads(self) -> bool:

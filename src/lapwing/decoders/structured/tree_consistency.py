@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, cast, overload
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import Answer, answer_as, decoder_document
+from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import (
     ArgumentError,
@@ -24,13 +24,12 @@ from lapwing.linear.operators.haar import Haar, haar_level
 from lapwing.linear.operators.hadamard import HadamardAgreement, is_power_of_two
 from lapwing.linear.operators.regridding import cell_of
 from lapwing.linear.operators.tree_sums import NearestTree, TreeSums
-from lapwing.linear.projections import norm_sub
+from lapwing.linear.projections import norm_sub, simplex
 from lapwing.linear.solvers import Solution
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
 Method = Literal["weighted-average", "admm"]
@@ -150,7 +149,7 @@ def haar_estimate(channel: Channel, tally: CountTally) -> Vector:
     if not is_power_of_two(size) or rows != [2**level for level in range(len(channel.blocks))]:
         raise UnsupportedChannelError(
             "a Haar tree must have one block for each level of a domain whose size is a power of "
-            "two; decode another one by LeastSquares(simplex=False)"
+            "two; decode another one by LeastSquares(signed=True)"
         )
     coefficients = np.zeros(size)
     coefficients[0] = 1.0
@@ -225,15 +224,18 @@ def nearest_distribution(
 
 
 @dataclass(frozen=True)
-class TreeConsistency(Generic[Answer]):
+class TreeConsistency:
     """Make the levels of a tree agree with each other, and with the known total of one.
 
     Parameters
     ----------
     method : {"weighted-average", "admm"}
-        "weighted-average": the least-squares tree, unbiased and of either sign. The answer is a
-        :class:`SignedEstimate`: it answers ranges and is no density. "admm": the least-squares
-        tree without negative nodes; the answer is a :class:`Distribution`.
+        "weighted-average": the least-squares tree, whose leaves are projected on the simplex.
+        "admm": the least-squares tree without negative nodes.
+    signed : bool
+        Whether to keep the leaves of the weighted average before their projection, too, as
+        :attr:`Distribution.signed`: unbiased and of either sign, they answer ranges. "admm" has
+        none.
     weighted : bool
         True: nodes are weighted by the inverse of their variance under the uniform distribution;
         for ADMM, of the part that the randomizer adds. False: equally, as published.
@@ -248,7 +250,7 @@ class TreeConsistency(Generic[Answer]):
     Accuracy
     --------
     The weighted average is the best linear unbiased estimate under the uniform distribution:
-    that of ``LeastSquares(simplex=False)``, in linear time.
+    that of ``LeastSquares(signed=True).decode(...).signed``, in linear time.
 
     For ADMM the noise alone is the better weight. By their whole variance the leaves, whose
     shares are small, outweigh the levels above, and keeping them from being negative drags the
@@ -278,36 +280,11 @@ class TreeConsistency(Generic[Answer]):
 
     _: KW_ONLY
     method: Method = "weighted-average"
+    signed: bool = False
     weighted: bool = True
     tolerance: float = 1e-3
     limit: int = 2_000
     band: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: TreeConsistency[Distribution],
-            *,
-            method: Literal["admm"],
-            weighted: bool = True,
-            tolerance: float = 1e-3,
-            limit: int = 2_000,
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: TreeConsistency[SignedEstimate],
-            *,
-            method: Literal["weighted-average"] = "weighted-average",
-            weighted: bool = True,
-            tolerance: float = 1e-3,
-            limit: int = 2_000,
-            band: bool = True,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
 
     name: ClassVar[str] = "tree-consistency"
     reads: ClassVar[Kind] = "counts"
@@ -316,14 +293,16 @@ class TreeConsistency(Generic[Answer]):
         """Check the knobs."""
         if self.method not in ("weighted-average", "admm"):
             raise ArgumentError(f"method must be 'weighted-average' or 'admm', got {self.method!r}")
+        if self.signed and self.method == "admm":
+            raise ArgumentError("signed=True is for method='weighted-average'; ADMM makes none")
         if not 0 < self.tolerance < math.inf:
             raise ArgumentError(f"tolerance must be greater than 0, got {self.tolerance}")
         if self.limit < 1:
             raise ArgumentError(f"limit must be at least 1, got {self.limit}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return a SignedEstimate (weighted average) or a Distribution (ADMM).
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the leaves of the consistent tree.
 
         Raises
         ------
@@ -340,11 +319,12 @@ class TreeConsistency(Generic[Answer]):
                 stacklevel=2,
             )
         if self.method == "admm":
-            return cast("Answer", self._distribution(channel, tally))
-        mass, made = self._average(channel, tally), decoder_document(self)
-        band = self._uncertainty(channel, tally, None)
-        answer = answer_as(SignedEstimate, channel, tally, mass, made=made, uncertainty=band)
-        return cast("Answer", answer)
+            return self._admm(channel, tally)
+        average = self._average(channel, tally)
+        made: dict[str, Any] = {"made": decoder_document(self)}
+        made["uncertainty"] = self._uncertainty(channel, tally, None)
+        signed = signed_of(channel, tally, average, **made) if self.signed else None
+        return distribution_of(channel, tally, simplex(average), **made, signed=signed)
 
     def _average(self, channel: Channel, tally: CountTally) -> Vector:
         if _agreements(channel):
@@ -353,7 +333,7 @@ class TreeConsistency(Generic[Answer]):
         variance = target.variance if self.weighted else np.ones(target.share.size)
         return target.tree.levels(NearestTree(target.tree, variance).of(target.share))[-1]
 
-    def _distribution(self, channel: Channel, tally: CountTally) -> Distribution:
+    def _admm(self, channel: Channel, tally: CountTally) -> Distribution:
         target = tree_estimate(channel, tally)
         least = float(target.noise[1:].min())
         weights = least / target.noise if self.weighted else np.ones(target.share.size)
@@ -376,7 +356,7 @@ class TreeConsistency(Generic[Answer]):
         band = self._uncertainty(channel, tally, solution.point)
         steps = {"iterations": solution.iterations, "converged": solution.converged}
         made = decoder_document(self) | steps
-        return answer_as(Distribution, channel, tally, solution.point, made=made, uncertainty=band)
+        return distribution_of(channel, tally, solution.point, made=made, uncertainty=band)
 
     def _uncertainty(
         self, channel: Channel, tally: CountTally, plug_in: Vector | None

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import Answer, answer_as, decoder_document, required
+from lapwing.decoders.decoder import decoder_document, distribution_of, required, signed_of
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
-from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.regridding import cell_of
@@ -25,7 +25,6 @@ from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 
 Level = tuple[SignedSubset, NDArray[np.int64], int]
 
@@ -85,7 +84,7 @@ def _within(level: Vector, limit: Vector) -> Vector:
 
 
 @dataclass(frozen=True)
-class WaveletClip(Generic[Answer]):
+class WaveletClip:
     """Invert every level of a wavelet expansion, then clip from coarse to fine.
 
     Parameters
@@ -93,8 +92,9 @@ class WaveletClip(Generic[Answer]):
     literal : bool
         Read the density at a cell's right end in equation 69 as the next cell's. The answer is
         still a distribution, but a wrong one beside empty regions. For reproduction only.
-    clip : bool
-        False: the raw, unbiased expansion, a SignedEstimate.
+    signed : bool
+        Whether to keep the unbiased expansion before the clip, too, as
+        :attr:`Distribution.signed`.
     mass_sums : bool
         Whether to use also how often a coordinate is present, with either sign. It says how much
         mass a cell has, unless all coordinates are in every set (``epsilon <= ln 3``), where it
@@ -103,11 +103,6 @@ class WaveletClip(Generic[Answer]):
         Whether to compute the exact linear band (up to 2048 symbols, O(size^3)). There is none
         when the cells are coarser than the symbols, because nothing was reported about what is
         inside them, or when a level has no reports.
-
-    Raises
-    ------
-    ArgumentError
-        When both `literal` and not `clip`.
 
     Accuracy
     --------
@@ -131,55 +126,16 @@ class WaveletClip(Generic[Answer]):
 
     _: KW_ONLY
     literal: bool = False
-    clip: bool = True
+    signed: bool = False
     mass_sums: bool = True
     band: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: WaveletClip[Distribution],
-            *,
-            literal: bool = False,
-            clip: Literal[True] = True,
-            mass_sums: bool = True,
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: WaveletClip[SignedEstimate],
-            *,
-            literal: bool = False,
-            clip: Literal[False],
-            mass_sums: bool = True,
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: WaveletClip[Distribution | SignedEstimate],
-            *,
-            literal: bool = False,
-            clip: bool,
-            mass_sums: bool = True,
-            band: bool = True,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
 
     name: ClassVar[str] = "wavelet-clip"
     reads: ClassVar[Kind] = "counts"
 
-    def __post_init__(self) -> None:
-        """Check the knobs."""
-        if self.literal and not self.clip:
-            raise ArgumentError("literal=True is a way to clip, so it needs clip=True")
-
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return a Distribution, or with ``clip=False`` a SignedEstimate.
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the clipped expansion.
 
         Raises
         ------
@@ -189,17 +145,19 @@ class WaveletClip(Generic[Answer]):
         """
         levels = _levels(channel, tally)
         differences = estimated_differences(levels, mass_sums=self.mass_sums)
-        cells = expand(differences, clip=self.clip, literal=self.literal)
         size = channel.domain.size
-        cell = cell_of(size, cells.size)
-        mass = (cells / np.bincount(cell))[cell]
-        uncertainty = None
-        if self.band and cells.size == size <= DENSE and all(tally.reports):
-            uncertainty = linear_estimate(channel, tally, plug_in=mass if self.clip else None)
-        made = decoder_document(self)
-        kind: Any = Distribution if self.clip else SignedEstimate
-        answer: Answer = answer_as(kind, channel, tally, mass, made=made, uncertainty=uncertainty)
-        return answer
+        cell = cell_of(size, 2 ** len(levels))
+        width = np.bincount(cell)
+        cells = expand(differences, clip=True, literal=self.literal)
+        mass = (cells / width)[cell]
+        band = self.band and cells.size == size <= DENSE and bool(all(tally.reports))
+        law = linear_estimate(channel, tally, plug_in=mass) if band else None
+        made, signed = decoder_document(self), None
+        if self.signed:
+            unclipped = (expand(differences) / width)[cell]
+            own = linear_estimate(channel, tally) if band else None
+            signed = signed_of(channel, tally, unclipped, made=made, uncertainty=own)
+        return distribution_of(channel, tally, mass, made=made, uncertainty=law, signed=signed)
 
 
 def _levels(channel: Channel, tally: CountTally) -> list[Level]:

@@ -1,14 +1,14 @@
-"""Least squares: the unbiased inverse of a channel, or its nearest point on the simplex."""
+"""Least squares on the simplex, and the unbiased inverse of a channel."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, cast, overload
+from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import Answer, answer_as, decoder_document
+from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
 from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate, hadamard_operator
 from lapwing.decoders.unbiased.linear_estimate import (
     available_band,
@@ -25,18 +25,17 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
 
 @dataclass(frozen=True)
-class LeastSquares(Generic[Answer]):
-    """Fit the counts by weighted least squares, on the simplex or free of it.
+class LeastSquares:
+    """Weighted least squares on the simplex, and the unbiased inverse of the channel.
 
     Parameters
     ----------
-    simplex : bool
-        True: the best distribution. False: the unbiased estimate, a :class:`SignedEstimate`.
+    signed : bool
+        Whether to keep the unbiased estimate, too, as :attr:`Distribution.signed`.
     weighted : bool
         True: outputs are weighted by the inverse of their variance under the uniform
         distribution. False: identity weights.
@@ -50,8 +49,8 @@ class LeastSquares(Generic[Answer]):
 
     Cost
     ----
-    O(k log k) for those; otherwise two products with the channel a step (simplex) and one
-    O(k^3) factorization for the unbiased estimate and for the band, up to 2048 symbols. Above
+    O(k log k) for those; otherwise two products with the channel a step, and one O(k^3)
+    factorization for the band, up to 2048 symbols; a second one for the unbiased estimate. Above
     that there is no band.
 
     Source: Wang et al. 2020 (Norm-Sub); Fang et al. 2023, equation 1, for the unbiased estimate.
@@ -60,55 +59,24 @@ class LeastSquares(Generic[Answer]):
     """
 
     _: KW_ONLY
-    simplex: bool = True
+    signed: bool = False
     weighted: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: LeastSquares[Distribution],
-            *,
-            simplex: Literal[True] = True,
-            weighted: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: LeastSquares[SignedEstimate], *, simplex: Literal[False], weighted: bool = True
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: LeastSquares[Distribution | SignedEstimate],
-            *,
-            simplex: bool,
-            weighted: bool = True,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
 
     name: ClassVar[str] = "least-squares"
     reads: ClassVar[Kind] = "counts"
 
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return a Distribution (``simplex=True``) or a SignedEstimate.
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the fitted distribution.
 
         Raises
         ------
         UnsupportedChannelError
-            Without the simplex, when the channel cannot be inverted as a matrix.
+            With ``signed=True``, when the channel cannot be inverted as a matrix.
         """
         check_given(channel, tally)
         made = decoder_document(self)
-        if not self.simplex:
-            estimate = linear_estimate(channel, tally)
-            signed = estimate.center
-            found: Any = answer_as(
-                SignedEstimate, channel, tally, signed, made=made, uncertainty=estimate
-            )
-            return cast("Answer", found)
+        unbiased = linear_estimate(channel, tally) if self.signed else None
         mass, uncertainty, solution = self._on_simplex(channel, tally)
         if solution is not None:
             made |= {"iterations": solution.iterations, "converged": solution.converged}
@@ -118,8 +86,12 @@ class LeastSquares(Generic[Answer]):
                     ConvergenceWarning,
                     stacklevel=2,
                 )
-        found = answer_as(Distribution, channel, tally, mass, made=made, uncertainty=uncertainty)
-        return cast("Answer", found)
+        signed = None
+        if unbiased is not None:
+            signed = signed_of(channel, tally, unbiased.center, made=made, uncertainty=unbiased)
+        return distribution_of(
+            channel, tally, mass, made=made, uncertainty=uncertainty, signed=signed
+        )
 
     def _on_simplex(
         self, channel: Channel, tally: CountTally

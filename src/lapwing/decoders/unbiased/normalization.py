@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import Answer, answer_as, decoder_document
+from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
@@ -19,13 +19,12 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 
 METHODS = ("clip-and-normalize", "additive", "norm-cut")
 
 
 @dataclass(frozen=True)
-class Normalization(Generic[Answer]):
+class Normalization:
     """Make the unbiased shares of categories sum to one.
 
     Parameters
@@ -33,11 +32,13 @@ class Normalization(Generic[Answer]):
     method : {"clip-and-normalize", "additive", "norm-cut"}
         "clip-and-normalize": negative shares become zero and the rest is divided by its sum, as
         the authors of Hadamard response do for all their baselines. "additive": one number is
-        added to all shares, of which some stay negative; a :class:`SignedEstimate`. "norm-cut":
-        the largest shares are kept unchanged as long as their sum is at most one, the others
-        become zero, and what is then missing is spread evenly over them.
-    total : {"one", "free"}
-        For "norm-cut": "free" does not spread what is missing, as its authors; a SignedEstimate.
+        added to all shares, and the result is projected on the simplex. "norm-cut": the largest
+        shares are kept unchanged as long as their sum is at most one, the others become zero, and
+        what is then missing is spread evenly over them.
+    signed : bool
+        Whether to keep :attr:`Distribution.signed`: of "additive" the shares before the
+        projection, of "norm-cut" those before the rest is spread, as its authors leave them.
+        "clip-and-normalize" has none.
 
     Accuracy
     --------
@@ -56,39 +57,8 @@ class Normalization(Generic[Answer]):
 
     _: KW_ONLY
     method: Literal["clip-and-normalize", "additive", "norm-cut"] = "clip-and-normalize"
-    total: Literal["one", "free"] = "one"
+    signed: bool = False
     band: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: Normalization[Distribution],
-            *,
-            method: Literal["clip-and-normalize", "norm-cut"] = "clip-and-normalize",
-            total: Literal["one"] = "one",
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: Normalization[SignedEstimate],
-            *,
-            method: Literal["additive"],
-            total: Literal["one"] = "one",
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: Normalization[SignedEstimate],
-            *,
-            method: Literal["norm-cut"],
-            total: Literal["free"],
-            band: bool = True,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
 
     name: ClassVar[str] = "normalization"
     reads: ClassVar[Kind] = "counts"
@@ -97,36 +67,48 @@ class Normalization(Generic[Answer]):
         """Check the knobs."""
         if self.method not in METHODS:
             raise ArgumentError(f"method must be one of {', '.join(METHODS)}, got {self.method!r}")
-        if self.total not in ("one", "free"):
-            raise ArgumentError(f"total must be 'one' or 'free', got {self.total!r}")
-        if self.total == "free" and self.method != "norm-cut":
-            raise ArgumentError("total='free' is for method='norm-cut'; the others sum to one")
+        if self.signed and self.method == "clip-and-normalize":
+            raise ArgumentError(
+                "method='clip-and-normalize' makes no signed estimate; use 'additive' or "
+                "'norm-cut', or LeastSquares(signed=True)"
+            )
 
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return a Distribution; a SignedEstimate of "additive" and of a free total.
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the shares, made to sum to one.
 
         Raises
         ------
         UnsupportedChannelError
             When the channel does not estimate the share of every symbol by itself.
         """
-        found = unbiased_shares(channel, tally)
-        signed = self.method == "additive" or self.total == "free"
+        shares, signed = unbiased_shares(channel, tally).shares, None
         if self.method == "additive":
-            mass = found.shares + (1 - found.shares.sum()) / found.shares.size
+            signed = shares + (1 - shares.sum()) / shares.size
+            mass = simplex(signed)
         elif self.method == "norm-cut":
-            kept = cut(found.shares)
-            mass = np.where(kept, found.shares, 0.0)
-            mass = mass if signed else spread(mass, kept=kept)
+            largest = cut(shares)
+            signed = np.where(largest, shares, 0.0)
+            mass = spread(signed, kept=largest)
         else:
-            mass = clipped(found.shares)
-        plug_in = simplex(mass) if signed else mass
-        band = available_band(channel, tally, plug_in) if self.band else None
-        kind: Any = SignedEstimate if signed else Distribution
-        made = decoder_document(self)
-        answer: Answer = answer_as(kind, channel, tally, mass, made=made, uncertainty=band)
-        return answer
+            mass = clipped(shares)
+        return shares_summing_to_one(self, channel, tally, mass, signed=signed)
+
+
+def shares_summing_to_one(
+    decoder: Any, channel: Channel, tally: CountTally, mass: Vector, *, signed: Vector | None
+) -> Distribution:
+    """Return the distribution, with the shares before they summed to one if `decoder.signed`.
+
+    Each has the band at its own plug-in if `decoder.band`.
+    """
+    made = decoder_document(decoder)
+    estimate = None
+    if decoder.signed and signed is not None:
+        band = available_band(channel, tally, simplex(signed)) if decoder.band else None
+        estimate = signed_of(channel, tally, signed, made=made, uncertainty=band)
+    band = available_band(channel, tally, mass) if decoder.band else None
+    return distribution_of(channel, tally, mass, made=made, uncertainty=band, signed=estimate)
 
 
 def clipped(shares: Vector) -> Vector:

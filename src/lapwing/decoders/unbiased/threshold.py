@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, overload
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import Answer, answer_as, decoder_document
-from lapwing.decoders.unbiased.linear_estimate import available_band
-from lapwing.decoders.unbiased.normalization import projected, spread
+from lapwing.decoders.unbiased.normalization import projected, shares_summing_to_one, spread
 from lapwing.decoders.unbiased.significance import Control, check_test, critical_score
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
-from lapwing.results.signed_estimate import SignedEstimate
 
 
 @dataclass(frozen=True)
-class Threshold(Generic[Answer]):
+class Threshold:
     """Keep the unbiased shares above a significance threshold, unchanged; also called base-cut.
 
     Parameters
@@ -34,11 +30,13 @@ class Threshold(Generic[Answer]):
         "family-wise", the papers': shares above ``Phi^-1(1 - alpha / size)`` standard deviations
         of an empty symbol's share, so that any empty symbol is kept with probability at most
         alpha. "false-discovery": more are kept, of which an expected part alpha are empty.
-    rest : {"spread", "drop", "project"}
-        What becomes of the mass that the kept ones leave. "spread": evenly over all others; a
-        Distribution. "drop": nothing, so the sum is less than one; a :class:`SignedEstimate`.
+    rest : {"spread", "project"}
+        What becomes of the mass that the kept ones leave. "spread": evenly over all others.
         "project": the kept ones are projected on the simplex, so that they hold everything. Only
         where they are known to do so: on heavy tails the error grows hundredfold.
+    signed : bool
+        Whether to keep the kept shares alone, too, as :attr:`Distribution.signed`; their sum need
+        not be one.
 
     Accuracy
     --------
@@ -59,40 +57,17 @@ class Threshold(Generic[Answer]):
     >>> bits = OptimizedUnaryEncoding(Categories(1000), 1)
     >>> people = np.zeros(1000, dtype=int)
     >>> people[[3, 4]] = 30_000, 20_000
-    >>> found = Threshold(rest="drop").decode(bits.channel, simulate(bits, people, rng=1))
-    >>> np.flatnonzero(found.mass).tolist()
+    >>> result = Threshold(signed=True).decode(bits.channel, simulate(bits, people, rng=1))
+    >>> np.flatnonzero(result.signed.mass).tolist()
     [3, 4]
     """
 
     _: KW_ONLY
     alpha: float = 0.05
     control: Control = "family-wise"
-    rest: Literal["spread", "drop", "project"] = "spread"
+    rest: Literal["spread", "project"] = "spread"
+    signed: bool = False
     band: bool = True
-
-    if TYPE_CHECKING:  # which of the two it returns is known from its knobs
-
-        @overload
-        def __init__(
-            self: Threshold[Distribution],
-            *,
-            alpha: float = 0.05,
-            control: Control = "family-wise",
-            rest: Literal["spread", "project"] = "spread",
-            band: bool = True,
-        ) -> None: ...
-
-        @overload
-        def __init__(
-            self: Threshold[SignedEstimate],
-            *,
-            alpha: float = 0.05,
-            control: Control = "family-wise",
-            rest: Literal["drop"],
-            band: bool = True,
-        ) -> None: ...
-
-        def __init__(self, **knobs: Any) -> None: ...
 
     name: ClassVar[str] = "threshold"
     reads: ClassVar[Kind] = "counts"
@@ -100,12 +75,12 @@ class Threshold(Generic[Answer]):
     def __post_init__(self) -> None:
         """Check the knobs."""
         check_test(self.alpha, self.control)
-        if self.rest not in ("spread", "drop", "project"):
-            raise ArgumentError(f"rest must be 'spread', 'drop' or 'project', got {self.rest!r}")
+        if self.rest not in ("spread", "project"):
+            raise ArgumentError(f"rest must be 'spread' or 'project', got {self.rest!r}")
 
     @one_thread
-    def decode(self, channel: Channel, tally: CountTally) -> Answer:
-        """Return a Distribution, or a SignedEstimate with ``rest="drop"``.
+    def decode(self, channel: Channel, tally: CountTally) -> Distribution:
+        """Return the shares above the threshold, and the rest by `rest`.
 
         Raises
         ------
@@ -115,16 +90,6 @@ class Threshold(Generic[Answer]):
         found = unbiased_shares(channel, tally)
         scores = found.shares / found.deviation
         kept = scores >= critical_score(scores, alpha=self.alpha, control=self.control)
-        signed = self.rest == "drop"
-        if signed:
-            mass = np.where(kept, found.shares, 0.0)
-        elif self.rest == "spread":
-            mass = spread(found.shares, kept=kept)
-        else:
-            mass = projected(found.shares, kept=kept)
-        plug_in = simplex(mass) if signed else mass
-        band = available_band(channel, tally, plug_in) if self.band else None
-        kind: Any = SignedEstimate if signed else Distribution
-        made = decoder_document(self)
-        answer: Answer = answer_as(kind, channel, tally, mass, made=made, uncertainty=band)
-        return answer
+        rest = spread if self.rest == "spread" else projected
+        mass, signed = rest(found.shares, kept=kept), np.where(kept, found.shares, 0.0)
+        return shares_summing_to_one(self, channel, tally, mass, signed=signed)
