@@ -165,7 +165,7 @@ def test_it_is_about_what_its_distribution_is_about() -> None:
     other = SignedEstimate(result.domain, np.full(5, 0.2), 3)
     assert decoded(signed=other).signed.reports == result.reports  # type: ignore[union-attr]
     with pytest.raises(ArgumentError):
-        decoded(signed=estimate(np.full(5, 0.2))).signed.cdf("x")  # type: ignore[union-attr]
+        decoded(signed=SignedEstimate(Integers(1, 4), np.full(4, 0.25), 3))
 
 
 def test_its_band_and_intervals_are_those_of_its_projection() -> None:
