@@ -320,7 +320,9 @@ def test_a_signed_estimate_is_shown_and_stored(
     assert "negative masses" in done(*decode, "--signed", "--force").out
 
 
-def test_decoders_without_a_signed_estimate_say_so(lapwing: Program, done: Program) -> None:
+def test_decoders_without_a_signed_estimate_say_so(
+    lapwing: Program, done: Program, survey: lw.Survey, ages: np.ndarray
+) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
     decode = ("decode", "survey.json", "tally.json", "--signed")
     assert "name it with --decoder" in lapwing(*decode).err

@@ -108,8 +108,9 @@ def test_a_noiseless_tally_gives_the_truth(epsilon: float, mass_sums: bool) -> N
     wavelet = Wavelet(UNIT, epsilon)
     mass = uneven(64, 3)
     tally = noiseless(wavelet, mass)
-    for clip in (True, False):
-        answer = WaveletClip(clip=clip, mass_sums=mass_sums).decode(wavelet.channel, tally)
+    result = WaveletClip(signed=True, mass_sums=mass_sums).decode(wavelet.channel, tally)
+    assert result.signed is not None
+    for answer in (result, result.signed):
         assert np.abs(answer.mass - mass).max() < 1e-9
         assert answer.reports == tally.total and answer.guarantee == wavelet.guarantee
 
