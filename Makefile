@@ -38,11 +38,12 @@ demo-collector: .venv/.installed-collector  ## a collector, 200,000 real reports
 # One worker for each processor, so one thread for each worker.
 test soak: export OMP_NUM_THREADS := 1
 
-# Tests of one group share a process, and so one Java. The package comes second, for its doctests.
+# Tests of one group share a process, and so one Java. Without a path in PYTEST_ARGS pytest takes the
+# `testpaths` of pyproject.toml: the tests, and the package for its doctests.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist loadgroup
 
-test: .venv/.installed-test  ## all tests but the long ones; more arguments in PYTEST_ARGS=
-	$(PYTEST) --doctest-modules tests src/lapwing $(PYTEST_ARGS)
+test: .venv/.installed-test  ## all tests but the long ones, or PYTEST_ARGS="tests/results -k band"
+	$(PYTEST) --doctest-modules $(PYTEST_ARGS)
 
 soak: .venv/.installed-test  ## the long tests: faults, fuzzing, band coverage, planted errors
 	$(PYTEST) -m soak $(PYTEST_ARGS)

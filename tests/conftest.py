@@ -1,8 +1,14 @@
-"""With LAPWING_REQUIRE_ALL=1 a skipped test fails: a check that did not run proves nothing."""
+"""A test that did not run is told at the end; with LAPWING_REQUIRE_ALL=1 it fails.
+
+A check that did not run proves nothing. What a test lacks is named in one way: "NAME is not here".
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import sys
+from collections import Counter
 from collections.abc import Generator
 
 import pytest
@@ -30,6 +36,72 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
     report = yield
     _fail_if_skipped(report)
     return report
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter,
+) -> Generator[None, None, None]:
+    """Say loudly, just before the closing line, what lacked and how many tests did not run."""
+    yield
+    skipped = [
+        report
+        for report in terminalreporter.stats.get("skipped", [])
+        if not hasattr(report, "wasxfail")
+    ]
+    if not skipped:
+        return
+    lacking: Counter[str] = Counter()
+    for report in skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        named = re.search(r"(?:Skipped: )?(.+?) is not here", reason)
+        lacking[named[1] if named else "other reasons"] += 1
+    whole = sum(isinstance(report, pytest.CollectReport) for report in skipped)
+    files = f" and {whole} whole files" if whole else ""
+    causes = ", ".join(f"{name} ({number})" for name, number in sorted(lacking.items()))
+    terminalreporter.write_line(
+        f"DID NOT RUN: {len(skipped) - whole} tests{files}. Not here: {causes}", red=True, bold=True
+    )
+
+
+PROGRAMS = {"chromium", "java", "node", "nodejs", "initdb", "pg_ctl", "curl", "cc", "gcc", "clang"}
+_at_hand: list[pytest.Item] = []
+_unmarked: list[str] = []
+
+
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    """Note a program that a test starts without the mark by which such tests are chosen."""
+    if event != "subprocess.Popen" or not _at_hand:
+        return
+    name = os.path.basename(os.fsdecode(arguments[0]))  # type: ignore[arg-type]
+    if name in PROGRAMS and _at_hand[-1].get_closest_marker("service") is None:
+        frame = sys._getframe()
+        while frame.f_back is not None:
+            frame = frame.f_back
+            if frame.f_code.co_filename.endswith(os.path.join("ctypes", "util.py")):
+                return  # Python asks the compiler where a library is, and can do without
+        _unmarked.append(name)
+
+
+sys.addaudithook(_watch)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    _at_hand.append(item)
+    try:
+        return (yield)
+    finally:
+        _at_hand.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    yield
+    if _unmarked:
+        started = ", ".join(sorted(set(_unmarked)))
+        _unmarked.clear()
+        pytest.fail(f"it starts {started}, so it must be marked: @pytest.mark.service")
 
 
 @pytest.fixture

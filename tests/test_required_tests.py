@@ -7,9 +7,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+ROOT = Path(__file__).parents[1]
 
 TESTS = {
     "test_inside.py": """
@@ -19,7 +22,7 @@ def test_passes():
     pass
 
 def test_skips_itself():
-    pytest.skip("no database")
+    pytest.skip("PostgreSQL is not here: install it")
 
 @pytest.mark.skipif(True, reason="no browser")
 def test_marked():
@@ -71,6 +74,9 @@ def test_without_it_skips_are_skips(folder: Path, required: str | None) -> None:
     code, numbers, text = _run(folder, required=required)
     assert code == 0, text
     assert numbers["passed"] == 1 and numbers["skipped"] == 3 and numbers["xfailed"] == 1
+    last, closing = text.strip().splitlines()[-2:]
+    assert "DID NOT RUN: 2 tests and 1 whole files." in last and "passed" in closing
+    assert "Not here: PostgreSQL (1), other reasons (2)" in last
 
 
 def test_with_it_they_fail_and_say_why(folder: Path) -> None:
@@ -79,5 +85,54 @@ def test_with_it_they_fail_and_say_why(folder: Path) -> None:
     assert "skipped" not in numbers and numbers["xfailed"] == numbers["passed"] == 1
     # Skipped by itself: failed. Skipped by a mark, or as a module: an error before it ran.
     assert numbers["failed"] == 1 and numbers["errors"] == 2
-    for reason in ("no database", "no browser", "no package"):
+    for reason in ("PostgreSQL is not here", "no browser", "no package"):
         assert f"LAPWING_REQUIRE_ALL=1 allows no skips: Skipped: {reason}" in text
+
+
+def test_a_program_is_started_by_marked_tests_only(folder: Path) -> None:
+    for file in TESTS:
+        (folder / file).unlink()
+    (folder / "curl").write_text("#!/bin/sh\n")
+    (folder / "curl").chmod(0o755)
+    (folder / "pytest.ini").write_text(
+        "[pytest]\naddopts = -p no:cacheprovider -ra\nmarkers = service\n"
+    )
+    (folder / "test_programs.py").write_text(
+        """
+import pathlib, subprocess, pytest
+
+CURL = str(pathlib.Path(__file__).with_name("curl"))
+
+@pytest.mark.service
+def test_marked():
+    subprocess.run([CURL], check=True)
+
+def test_unmarked():
+    subprocess.run([CURL], check=True)
+
+def test_after_it():
+    pass
+"""
+    )
+    _, numbers, text = _run(folder, required=None)
+    assert numbers == {"passed": 2, "failed": 1}, text
+    assert "it starts curl, so it must be marked" in text
+
+
+def test_arguments_take_the_place_of_all_paths() -> None:
+    """`make test PYTEST_ARGS="tests/results -k band"` runs that folder, and nothing else."""
+    lines = (ROOT / "Makefile").read_text("utf-8").splitlines()
+    (runs,) = (line for line in lines if "--doctest-modules" in line)
+    assert runs == "\t$(PYTEST) --doctest-modules $(PYTEST_ARGS)"
+    (pytest_line,) = (line for line in lines if line.startswith("PYTEST :="))
+    assert "tests" not in pytest_line.replace("pytest", "")
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert settings["tool"]["pytest"]["ini_options"]["testpaths"] == ["tests", "src/lapwing"]
+
+
+def test_ci_runs_everything_and_ends_with_the_closing_line() -> None:
+    text = (ROOT / ".ci" / "run").read_text("utf-8")
+    steps = ["make test 2>&1", "tests.without_programs", "make lint", "make docs-check"]
+    places = [text.index(step) for step in steps]
+    assert places == sorted(places)
+    assert "trap 'closing_line;" in text

@@ -17,6 +17,7 @@ from benchmarks import machine, markdown, results, runner, summaries, tables, ti
 from benchmarks.__main__ import main
 from benchmarks.accuracy.local import textbook
 from benchmarks.isolated import ENVIRONMENT, place, script
+from benchmarks.programs import MissingProgramError
 from tests.benchmarks.tiny_sizes import TINY
 from tests.engines.beam.beam_environment import beam_python_or_skip
 from tests.false_alarms import accepts, multinomial_tail
@@ -49,6 +50,9 @@ def kept() -> dict:
 # own; that they still run is asked with the long tests.
 SLOW_TO_START = ("speed/spark", "speed/beam_engine", "speed/starting", "speed/under_load")
 
+WITH_A_PROGRAM = ("service/first_picture", "service/javascript_reports", "speed/spark")
+"""These run Chromium, Node or Java."""
+
 
 class TestEveryBenchmark:
     def test_has_a_tiny_size_here(self):
@@ -57,7 +61,11 @@ class TestEveryBenchmark:
     @pytest.mark.parametrize(
         "name",
         [
-            pytest.param(name, marks=[pytest.mark.soak] if name in SLOW_TO_START else [])
+            pytest.param(
+                name,
+                marks=[pytest.mark.soak] * (name in SLOW_TO_START)
+                + [pytest.mark.service] * (name in WITH_A_PROGRAM),
+            )
             for name in TINY
         ],
     )
@@ -66,7 +74,10 @@ class TestEveryBenchmark:
         if name == "speed/beam_engine":
             beam_python_or_skip()
         assert set(module.FULL) == set(module.QUICK) == set(TINY[name])
-        measured = json.loads(json.dumps(module.measure(**TINY[name])))
+        try:
+            measured = json.loads(json.dumps(module.measure(**TINY[name])))
+        except MissingProgramError as error:
+            pytest.skip(str(error))
         whole = document(name, TINY[name], measured)
         results.check(whole)
         text = tables.section(name, whole)

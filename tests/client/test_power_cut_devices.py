@@ -160,11 +160,13 @@ def after(folder: Path, files: Iterator[tuple[str, bytes]], said: list[str]) -> 
     return wrong + [f"{text} would be answered again" for text in said if text not in made]
 
 
+@pytest.mark.service
 def test_no_cut_lets_a_device_answer_twice(tmp_path: Path, recorder: Path) -> None:
     tried, wrong = faults(tmp_path, recorder, mode="EXTRA")
     assert wrong == [] and tried > 3 * 3 * ANSWERS
 
 
+@pytest.mark.service
 @pytest.mark.parametrize("mode", ["NORMAL", "FULL"])
 def test_a_device_that_does_not_wait_for_the_disk_is_found_out(
     tmp_path: Path, recorder: Path, mode: str

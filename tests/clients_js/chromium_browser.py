@@ -11,11 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from playwright.sync_api import Browser, Page, Playwright
+from typing import TYPE_CHECKING
 
 from tests.clients_js.programs import CLIENT, SECONDS, chromium
 from tests.clients_js.scripted_collector import Scripted
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Playwright
 
 FLAGS = (
     "--headless=new",

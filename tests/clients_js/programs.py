@@ -64,7 +64,8 @@ def program(name: str, *, package: str) -> str:
     """Return the path of a program; the test that asks is skipped where there is none."""
     path = _found(name, package)
     if path is None:
-        pytest.skip(f"{name} is not here: install it (Debian, Ubuntu: apt-get install {package})")
+        hint = f"install it (Debian, Ubuntu: apt-get install {package})"
+        pytest.skip(f"{name.capitalize()} is not here: {hint}")
     return path
 
 

@@ -18,13 +18,16 @@ from tests.clients_js.programs import install
 
 PACKAGE = "postgresql"
 
+FOLDER = "TESTS_POSTGRESQL"
+"""The environment variable that names another folder than the distribution's."""
+
 
 def programs() -> Path | None:
     """Return the folder of initdb and pg_ctl."""
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
-    folders = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    folders = Path(os.environ.get(FOLDER, "/usr/lib/postgresql")).glob("*/bin/initdb")
     return max((path.parent for path in folders), default=None, key=lambda p: int(p.parent.name))
 
 
@@ -35,7 +38,9 @@ def installed() -> Path:
         install(PACKAGE)
         folder = programs()
     if folder is None:
-        pytest.skip(f"no PostgreSQL here; as root: apt-get install {PACKAGE}")
+        pytest.skip(
+            f"PostgreSQL is not here: install it (Debian, Ubuntu: apt-get install {PACKAGE})"
+        )
     return folder
 
 

@@ -60,7 +60,11 @@ def test_the_way_to_a_first_distribution_is_one(
     assert len(lines) == 7 and lines[3].startswith("0.5 ")
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
+@pytest.mark.service
+@pytest.mark.skipif(
+    shutil.which("curl") is None,
+    reason="curl is not here: install it (Debian, Ubuntu: apt-get install curl)",
+)
 def test_the_way_from_a_shell_ends_at_an_open_epoch(tmp_path: Path) -> None:
     (text,) = (each for each in blocks(COLLECTOR, "sh") if "curl" in each)
     (tmp_path / "admin.txt").write_text(f"Authorization: Bearer {ADMIN}\n")

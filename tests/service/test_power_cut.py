@@ -36,8 +36,12 @@ Operation = tuple[str, str, int, bytes]
 def built_recorder(folder: Path) -> Path:
     """Compile the recorder into a folder; the test that asks is skipped where that cannot be."""
     compiler = next((name for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
-    if sys.platform != "linux" or compiler is None:
-        pytest.skip("recording syncs needs Linux and a C compiler (cc)")
+    if sys.platform != "linux":
+        pytest.skip("recording syncs needs Linux")
+    if compiler is None:
+        pytest.skip(
+            "a C compiler is not here: install it (Debian, Ubuntu: apt-get install gcc libc6-dev)"
+        )
     library = folder / "recorder.so"
     source = str(HERE / "sync_recorder.c")
     command = [compiler, "-O1", "-shared", "-fPIC", "-o", str(library), source, "-ldl", "-lpthread"]
@@ -193,12 +197,14 @@ def lost_or_twice(codes: list[int], found: list[int] | LapwingError) -> bool:
     return max(found) > 1 or not all(found[code] for code in codes)
 
 
+@pytest.mark.service
 def test_no_cut_loses_or_doubles_a_report(tmp_path: Path, recorder: Path) -> None:
     results = list(cuts(tmp_path, recorder, durable="FULL", reports=600, step=3))
     assert len(results) > 20
     assert not any(lost_or_twice(*result) for result in results)
 
 
+@pytest.mark.service
 def test_a_collector_that_does_not_wait_for_the_disk_is_found_out(
     tmp_path: Path, recorder: Path
 ) -> None:
@@ -206,6 +212,7 @@ def test_a_collector_that_does_not_wait_for_the_disk_is_found_out(
     assert any(lost_or_twice(*result) for result in results)
 
 
+@pytest.mark.service
 @pytest.mark.soak
 def test_no_cut_at_any_sync_of_a_long_run(tmp_path: Path, recorder: Path) -> None:
     results = cuts(tmp_path, recorder, durable="FULL", reports=8000, step=1)

@@ -26,7 +26,7 @@ def start(master: str = "local[2,2]", **settings: str) -> Any:
     if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
         install(JAVA)
         if shutil.which("java") is None:
-            pytest.skip(f"java is not here: install it (Debian, Ubuntu: apt-get install {JAVA})")
+            pytest.skip(f"Java is not here: install it (Debian, Ubuntu: apt-get install {JAVA})")
     with warnings.catch_warnings(action="ignore"):
         from pyspark.sql import SparkSession
 

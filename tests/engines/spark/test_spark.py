@@ -46,7 +46,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
 ]
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark", reason="PySpark is not here: pip install 'lapwing[test]'")
 
 from lapwing.engines import spark as engine  # noqa: E402
 from lapwing.engines.spark import parquet_footers, tagged_work  # noqa: E402
