@@ -28,9 +28,9 @@ from lapwing.errors import FormatError
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.messages.report_file import read_blocks, read_header, write
-from lapwing.protocol.messages.tally import TallyLog, tally_from_document
+from lapwing.protocol.messages.tally import Tally, TallyLog
+from lapwing.protocol.release import Release
 from lapwing.randomizers.categorical.rappor_memory import Memory
-from lapwing.survey.publication import release_from_document
 from tests.damaged_documents import (
     at_most,
     damaged_bytes,
@@ -89,11 +89,11 @@ Reader = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 
 READERS: dict[str, Reader] = {
     "survey.json": (Survey.from_document, _ask_survey),
-    "tally.json": (tally_from_document, lambda tally: tally + tally),
+    "tally.json": (Tally.from_document, lambda tally: tally + tally),
     "distribution.json": (Distribution.from_document, _ask_result),
     "heavy-hitters.json": (HeavyHitters.from_document, _ask_result),
     "ledger.json": (Ledger.from_document, _ask_ledger),
-    "release.json": (release_from_document, _ask_release),
+    "release.json": (Release.from_document, _ask_release),
     "series.json": (Series.from_document, _ask_series),
     "watch.json": (Watch.from_document, _ask_watch),
 }
@@ -235,8 +235,8 @@ def check_summary(path: Path, data: bytes) -> bool:
     with at_most(LINES), warnings.catch_warnings():
         warnings.simplefilter("error")
         try:
-            made = ExactCounts.read(path)
-            made.write(path)
+            made = ExactCounts.load(path)
+            made.save(path)
         except LapwingError:
             return False
     assert path.read_bytes() == data
@@ -283,8 +283,8 @@ def test_a_damaged_memory_is_refused(tmp_path: Path) -> None:
 def test_a_damaged_state_of_a_scan_is_refused_or_gone_on_with(
     most: int | None, tmp_path: Path
 ) -> None:
-    survey = Survey.read(STORED / "linear-hashing" / "survey.json")
-    log = tally_from_document(read(STORED / "linear-hashing" / "tally.json"))
+    survey = Survey.load(STORED / "linear-hashing" / "survey.json")
+    log = Tally.from_document(read(STORED / "linear-hashing" / "tally.json"))
     assert isinstance(log, TallyLog)
     randomizer: Any = survey.randomizer
     channel, path = randomizer.log_channel, tmp_path / "state.json"

@@ -103,7 +103,7 @@ def test_no_report_of_the_demo_tells_more_than_promised(demo: tuple[str, Path]) 
 def test_the_demo_leaves_documents_that_load(demo: tuple[str, Path]) -> None:
     _, folder = demo
     for column, reports in (("taxi", 260_000), ("income", 29_144)):
-        survey = lw.Survey.read(folder / column / "survey.json")
+        survey = lw.Survey.load(folder / column / "survey.json")
         answer = lw.Distribution.from_json((folder / column / "distribution.json").read_text())
         assert answer.reports == reports
         assert answer.guarantee == survey.guarantee

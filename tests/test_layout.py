@@ -27,6 +27,7 @@ FLOORS = (
     "__main__",
     "cli",
     "__init__",
+    "stored_files",
     "client engines plugins public_names service shuffle tallies testing",
     "survey",
     "planning",

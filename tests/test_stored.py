@@ -22,9 +22,9 @@ from lapwing.planning.release_defaults import release_decoder
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.report_file import read_blocks, read_header
-from lapwing.protocol.messages.tally import tally_from_document
-from lapwing.survey import read_release
-from lapwing.survey.publication import decode_release, release_from_document
+from lapwing.protocol.messages.tally import Tally
+from lapwing.protocol.release import Release
+from lapwing.survey.publication import decode_release
 from lapwing.survey.registry import MECHANISMS, RANDOMIZERS
 from tests.stored.make_stored import SERIES as STORED_SERIES
 from tests.stored.make_stored import counted, weeks_of
@@ -82,7 +82,7 @@ def test_nothing_is_missing() -> None:
 
 @each_survey
 def test_the_survey(folder: Path) -> None:
-    survey, facts = Survey.read(folder / "survey.json"), facts_of(folder)
+    survey, facts = Survey.load(folder / "survey.json"), facts_of(folder)
     assert survey.name == facts["name"]
     assert survey.randomizer.name == facts["randomizer"]
     assert survey.fingerprint == facts["fingerprint"]
@@ -93,7 +93,7 @@ def test_the_survey(folder: Path) -> None:
 
 @each_survey
 def test_the_reports_and_their_tally(folder: Path) -> None:
-    survey, facts = Survey.read(folder / "survey.json"), facts_of(folder)
+    survey, facts = Survey.load(folder / "survey.json"), facts_of(folder)
     path = folder / "reports.lwr"
     with path.open("rb") as stream:
         header = read_header(stream, name=path.name)
@@ -102,7 +102,7 @@ def test_the_reports_and_their_tally(folder: Path) -> None:
     data = np.vstack([block.data for block in blocks])
     assert data.shape == (facts["reports"], facts["report_width"])
     assert hashlib.sha256(data.tobytes()).hexdigest() == facts["report_bytes"]
-    tally = tally_from_document(read(folder / "tally.json"))
+    tally = Tally.from_document(read(folder / "tally.json"))
     assert [counts.tolist() for counts in counted(survey, tally).blocks] == facts["counts"]
     assert tally.total == facts["reports"] and tally.survey == facts["fingerprint"]
     assert survey.tally(Reports(data, header.randomizer)) == tally
@@ -111,7 +111,7 @@ def test_the_reports_and_their_tally(folder: Path) -> None:
 
 @each_survey
 def test_the_distribution(folder: Path) -> None:
-    survey, facts = Survey.read(folder / "survey.json"), facts_of(folder)
+    survey, facts = Survey.load(folder / "survey.json"), facts_of(folder)
     made = Distribution.from_json((folder / "distribution.json").read_text("utf-8"))
     assert made.domain == survey.randomizer.domain
     assert made.guarantee == survey.guarantee
@@ -134,11 +134,11 @@ def test_the_distribution(folder: Path) -> None:
 
 def test_the_heavy_hitters() -> None:
     folder = STORED / "v1" / "prefix-hashing"
-    survey = Survey.read(folder / "survey.json")
+    survey = Survey.load(folder / "survey.json")
     found = HeavyHitters.from_json((folder / "heavy-hitters.json").read_text("utf-8"))
     assert found.domain == survey.randomizer.domain and found.guarantee == survey.guarantee
     assert len(found) > 0 and found.reports == facts_of(folder)["reports"]
-    tally = tally_from_document(read(folder / "tally.json"))
+    tally = Tally.from_document(read(folder / "tally.json"))
     again = survey.decode(tally)
     assert isinstance(again, HeavyHitters)
     assert again.to_document() == found.to_document()
@@ -154,7 +154,7 @@ def test_the_ledger(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", RELEASES, ids=case_id)
 def test_the_release(folder: Path) -> None:
-    release, facts = read_release(folder / "release.json"), facts_of(folder)
+    release, facts = Release.load(folder / "release.json"), facts_of(folder)
     assert release.mechanism.name == facts["mechanism"]
     assert release.fingerprint == facts["fingerprint"]
     assert release.answers.tolist() == facts["answers"] and release.people == facts["people"]
@@ -170,10 +170,10 @@ def test_the_release(folder: Path) -> None:
 
 @pytest.mark.parametrize("folder", SUMMARIES, ids=case_id)
 def test_the_summary(folder: Path, tmp_path: Path) -> None:
-    summary, facts = ExactCounts.read(folder / "summary.bin"), facts_of(folder)
+    summary, facts = ExactCounts.load(folder / "summary.bin"), facts_of(folder)
     assert summary.domain == build_domain(facts["domain"])
     assert summary.counts.tolist() == facts["counts"]
-    summary.write(tmp_path / "again.bin")
+    summary.save(tmp_path / "again.bin")
     assert (tmp_path / "again.bin").read_bytes() == (folder / "summary.bin").read_bytes()
 
 
@@ -187,9 +187,9 @@ def test_the_list_of_candidates(folder: Path) -> None:
 
 
 LOADERS = {
-    "release.json": release_from_document,
+    "release.json": Release.from_document,
     "survey.json": Survey.from_document,
-    "tally.json": tally_from_document,
+    "tally.json": Tally.from_document,
     "distribution.json": Distribution.from_document,
     "ledger.json": Ledger.from_document,
     "heavy-hitters.json": HeavyHitters.from_document,
@@ -249,7 +249,7 @@ def test_the_series(folder: Path) -> None:
 @pytest.mark.parametrize("folder", WATCHES, ids=case_id)
 def test_the_watch(folder: Path) -> None:
     facts = facts_of(folder)
-    watch = Watch.read(folder / "watch.json")
+    watch = Watch.load(folder / "watch.json")
     assert watch.names == facts["names"]
     assert [change.to_document() for change in watch.changes] == facts["changes"]
     _, noticed = watch.look(weeks_of(STORED_SERIES["series"])[6])

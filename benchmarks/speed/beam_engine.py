@@ -38,7 +38,7 @@ begun, before = time.perf_counter(), sum(os.times()[:4])
 import lapwing as lw
 from lapwing.engines import {engine}
 {engine}.tally
-survey = lw.Survey.read({survey!r})
+survey = lw.Survey.load({survey!r})
 start, cpu = time.perf_counter(), sum(os.times()[:4])
 counted = {engine}.tally({folder!r}, survey, column="report"{more})
 assert counted.total == {number}

@@ -27,7 +27,7 @@ memory, megabytes beyond the imports."""
 _PEOPLE = 100_000
 
 _WORK = """
-survey = lw.Survey.read({survey!r})
+survey = lw.Survey.load({survey!r})
 assert tally({reports!r}, survey, threads=1).total == {number}
 """
 

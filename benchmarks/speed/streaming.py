@@ -30,7 +30,7 @@ _BATCH = 1_000_000
 
 _LIBRARY = """
 from pathlib import Path
-survey = lw.Survey.read({survey!r})
+survey = lw.Survey.load({survey!r})
 path, total = Path({reports!r}), 0
 with path.open("rb") as stream:
     header = report_file.read_header(stream, name=path.name)

@@ -26,6 +26,7 @@ from .protocol.domains.hashed_strings import HashedStrings as HashedStrings
 from .protocol.domains.integers import Integers as Integers
 from .protocol.domains.interval import Interval as Interval
 from .protocol.messages.reports import Reports as Reports
+from .protocol.messages.tally import Tally as Tally
 from .protocol.release import Release as Release
 from .randomizers import CompressivePrivatization as CompressivePrivatization
 from .randomizers import LinearHashing as LinearHashing
@@ -38,6 +39,7 @@ from .results.difference import Difference as Difference
 from .results.distribution import Distribution as Distribution
 from .results.heavy_hitters import HeavyHitters as HeavyHitters
 from .results.series import Series as Series
+from .stored_files import load as load
 from .survey.joint_decoding import decode_together as decode_together
 from .survey.publication import release as release
 from .survey.series_decoding import decode_series as decode_series

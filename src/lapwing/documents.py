@@ -14,14 +14,16 @@ import math
 import os
 import re
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, ClassVar, Self, TypeVar
 
-from lapwing.errors import FormatError
+from lapwing.errors import FormatError, LapwingError, TallyError
+
+Built = TypeVar("Built")
 
 MAXIMUM_DOCUMENT_BYTES = 512 * 2**20
 
@@ -126,6 +128,89 @@ def read(path: Path) -> dict[str, Any]:
     if not data:
         raise FormatError(f"{path.name} is empty; make it again, or check the name")
     return parse(data, name=path.name)
+
+
+def read_as(path: Path, build: Callable[[dict[str, Any]], Built]) -> Built:
+    """Return what a function builds from the document in a file; its errors name the file."""
+    document = read(path)
+    try:
+        return build(document)
+    except TallyError as error:
+        raise TallyError(f"{path.name}: {error}") from None
+    except LapwingError as error:
+        raise FormatError(f"{path.name}: {error}") from None
+
+
+@contextmanager
+def opening(path: Path) -> Iterator[None]:
+    """Turn the system's refusal to open a file into a FormatError of one sentence."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise FormatError(f"there is no file {path}; check the name") from None
+    except IsADirectoryError:
+        raise FormatError(f"{path} is a folder; name a file in it") from None
+    except OSError as error:
+        raise FormatError(f"{path} cannot be read: {error.strerror}") from None
+
+
+class Stored:
+    """What is stored as a JSON document: its text and its file follow from the document.
+
+    A class adds `to_document` and `from_document`.
+    """
+
+    _name: ClassVar[str]
+    """What it is, for messages: "a survey"."""
+
+    _indent: ClassVar[int | None] = None
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return what :meth:`to_document` wrote; FormatError when it is something else."""
+        raise NotImplementedError
+
+    def to_json(self) -> str:
+        """Return the JSON text, which ends with a line break."""
+        return json.dumps(self.to_document(), indent=self._indent, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return what :meth:`to_json` wrote; FormatError when the text is something else."""
+        return cls.from_document(parse(text, name=cls._name))
+
+    def save(self, path: Path | str) -> None:
+        """Write the JSON text to a file, whole or not at all; an existing file is replaced.
+
+        Parameters
+        ----------
+        path : Path or str
+            Its folder must exist.
+        """
+        with replacing(Path(path).resolve()) as stream:
+            stream.write(self.to_json().encode())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Return what is stored in a file.
+
+        Parameters
+        ----------
+        path : Path or str
+
+        Raises
+        ------
+        FormatError
+            When there is no such file, or it is damaged, of another kind or of an unknown
+            version; the message names the file.
+        """
+        path = Path(path)
+        with opening(path):
+            return read_as(path, cls.from_document)
 
 
 def require(

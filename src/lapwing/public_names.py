@@ -29,6 +29,7 @@ RENAMED = {
     "Summary": "lw.protocol.ExactCounts",
     "LedgerFile": "lw.Ledger.open",
     "load_plugins": "lw.plugins.load",
+    "read_release": "lw.Release.load",
     "promise_of_each": "lw.privacy.Promise.split",
 }
 """Names that are called otherwise now, and an expression for each."""

@@ -1,5 +1,5 @@
 """Sums of reports: counted, or stored as they came."""
 
-from lapwing.protocol.messages.tally import CountTally, TallyLog
+from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog
 
-__all__ = ["CountTally", "TallyLog"]
+__all__ = ["CountTally", "Tally", "TallyLog"]

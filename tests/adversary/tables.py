@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import lapwing as lw
 from lapwing.cli import main
-from lapwing.protocol.messages.tally import tally_from_document
+from lapwing.protocol.messages.tally import Tally
 from tests.adversary.coupling import Tape, injected
 
 
@@ -102,7 +102,7 @@ def summarized(file: Path, column: Column) -> np.ndarray:
     out = file.with_suffix(".lws")
     out.unlink(missing_ok=True)
     run("summarize", file, "--column", "x", *column.asked, "-o", out, "--quiet")
-    return lw.protocol.ExactCounts.read(out).counts
+    return lw.protocol.ExactCounts.load(out).counts
 
 
 def released(file: Path, column: Column) -> tuple[np.ndarray, float]:
@@ -135,7 +135,7 @@ def randomized(file: Path, column: Column) -> np.ndarray | None:
     tally = out.with_suffix(".tally")
     tally.unlink(missing_ok=True)
     run("tally", survey, out, "-o", tally)
-    (counts,) = tally_from_document(json.loads(tally.read_text())).blocks
+    (counts,) = Tally.from_document(json.loads(tally.read_text())).blocks
     return np.array(counts)
 
 

@@ -29,7 +29,7 @@ from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles
 from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.survey.publication import release_from_document
+from lapwing.protocol.release import Release
 
 PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
 LOUD = Promise("replace-one", epsilon=24, delta="1e-6")
@@ -56,7 +56,7 @@ class TestRoundsOfMessages:
         method = ADAPTIVE[name]
         promise = Promise("replace-one", epsilon=1) if method.pure else PROMISE
         release, sent = from_sites(method, sites, promise, seed=1)
-        again = release_from_document(json.loads(release.to_json()))
+        again = Release.from_document(json.loads(release.to_json()))
         assert again.people == 10_000
         assert len(again.parts) == 3
         assert sent.messages >= release.answers.size

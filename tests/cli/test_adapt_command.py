@@ -23,7 +23,7 @@ def epochs(tmp_path: Path, done: Program) -> Path:
     write(tmp_path / "first.tally.json", lw.simulate(FIRST.randomizer, COUNTS, rng=1))
     done("decode", "first.json", "first.tally.json", "-o", "answer.json")
     done("adapt", "first.json", "answer.json", "--users", "30000", "-o", "second.json")
-    second = lw.Survey.read(tmp_path / "second.json")
+    second = lw.Survey.load(tmp_path / "second.json")
     write(tmp_path / "second.tally.json", lw.simulate(second.randomizer, 2 * COUNTS, rng=2))
     return tmp_path
 
@@ -35,7 +35,7 @@ def write(path: Path, tally: lw.tallies.CountTally) -> None:
 def test_it_writes_what_the_library_chooses(epochs: Path, done: Program) -> None:
     answer = lw.Distribution.from_json((epochs / "answer.json").read_text())
     meant = FIRST.next_epoch(answer, users=30_000)
-    written = lw.Survey.read(epochs / "second.json")
+    written = lw.Survey.load(epochs / "second.json")
     assert written == meant and written.fingerprint != FIRST.fingerprint
     named = ("adapt", "first.json", "answer.json", "--name", "again", "-o", "third.json")
     document = done(*named, "--json").document
@@ -72,7 +72,7 @@ def test_a_survey_without_its_tally_is_not_left_out(epochs: Path, lapwing: Progr
 
 
 def test_it_says_whether_the_parts_are_the_usual_ones(epochs: Path, done: Program) -> None:
-    parts = lw.Survey.read(epochs / "second.json").randomizer == FIRST.randomizer
+    parts = lw.Survey.load(epochs / "second.json").randomizer == FIRST.randomizer
     again = (
         "adapt",
         "first.json",
@@ -89,6 +89,6 @@ def test_it_says_whether_the_parts_are_the_usual_ones(epochs: Path, done: Progra
     write(epochs / "spiky.tally.json", lw.simulate(FIRST.randomizer, spiky, rng=3))
     done("decode", "first.json", "spiky.tally.json", "-o", "spiky.json")
     said = done("adapt", "first.json", "spiky.json", "-o", "third.json", "--json").document["usual"]
-    third = lw.Survey.read(epochs / "third.json").randomizer
+    third = lw.Survey.load(epochs / "third.json").randomizer
     assert said is (third == FIRST.randomizer)
     assert said is not parts  # both answers are seen

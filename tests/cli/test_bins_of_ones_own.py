@@ -32,7 +32,7 @@ def test_a_summary(people: Path, done: Program, closed: str | None, counts: list
     said = done("summarize", "ages.csv", *OWN, *more, "-o", "out.lws").out
     assert ("[a, b)" if closed == "left" else "(a, b]") in said
     assert "0 to 120 (number), 4 bins" in said and "edges at 18, 25, 65" in said
-    summary = lw.protocol.ExactCounts.read(people / "out.lws")
+    summary = lw.protocol.ExactCounts.load(people / "out.lws")
     assert summary.counts[:4].tolist() == counts
     assert summary.domain.bin_edges.tolist() == EDGES
 

@@ -344,7 +344,7 @@ def test_a_payment_for_rounds_can_be_followed_once(
 ) -> None:
     asked = (*BOUNDS, *PROMISE, "--mechanism", "running-prefix-sums", "--ledger", "budget.json")
     done("release", "ages.csv", *asked, "-o", "first.json")
-    first: Any = lw.survey.read_release(tmp_path / "first.json")
+    first: Any = lw.Release.load(tmp_path / "first.json")
     counts = [lw.protocol.ExactCounts.of_values(data, first.domain)] * 2
     ledger = tmp_path / "budget.json"
     for number in range(2):

@@ -22,7 +22,7 @@ from tests.cli.running import Program
 
 
 def read_survey(path: str = "survey.json") -> lw.Survey:
-    return lw.Survey.read(path)
+    return lw.Survey.load(path)
 
 
 # new

@@ -33,7 +33,7 @@ def counted(*values: float) -> ExactCounts:
 
 
 def same(path: Path, expected: ExactCounts) -> bool:
-    return bool((ExactCounts.read(path).counts == expected.counts).all())
+    return bool((ExactCounts.load(path).counts == expected.counts).all())
 
 
 @pytest.mark.parametrize("file", FILES)
@@ -72,7 +72,7 @@ def test_whole_numbers_and_labels_between_semicolons_need_none(
     (tmp_path / "whole.csv").write_text("who;age\na;1\nb;2\n")
     done("summarize", "whole.csv", "-c", "age", "--integers", "0", "9", "-o", "a.lws")
     done("summarize", "whole.csv", "-c", "who", "--categories", "a,b", "-o", "b.lws")
-    assert ExactCounts.read(tmp_path / "b.lws").counts.tolist() == [1, 1, 0]
+    assert ExactCounts.load(tmp_path / "b.lws").counts.tolist() == [1, 1, 0]
 
 
 def test_a_point_says_that_semicolons_are_all(tmp_path: Path, done: Program) -> None:

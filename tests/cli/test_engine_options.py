@@ -146,7 +146,7 @@ def test_an_engine_is_a_row(elsewhere: None, done: Program, ages: np.ndarray) ->
     assert run.document["refused"] == 1 and "1 row holds no report" in run.err
     domain = ("--low", "0", "--high", "100", "--bins", "10")
     done("summarize", "far://ages.csv", "-o", "s.bin", *domain, *there)
-    assert ExactCounts.read("s.bin") == ExactCounts.of_values(ages, Interval(0, 100, bins=10))
+    assert ExactCounts.load("s.bin") == ExactCounts.of_values(ages, Interval(0, 100, bins=10))
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def test_rounds_follow_each_other(rounds: Path, done: Program, lapwing: Program)
     assert (said.document["round"], said.document["rounds"]) == (2, 3)
     shown = done("extend", "two.json", "0.lws", "1.lws", "2.lws", *LEDGER, "-o", "three.json").out
     assert "3 of 3" in shown
-    made = lw.survey.read_release(rounds / "three.json")
+    made = lw.Release.load(rounds / "three.json")
     assert made.people == 6000 and len(made.parts) == 3
     answers = done("answer", "three.json", "--between", "20", "30", "--json").document["answers"]
     assert answers[0]["share"] == pytest.approx(0.5, abs=0.25)

@@ -79,7 +79,7 @@ def test_a_column_of_numbers_needs_no_name_only_where_its_header_is_none_of_them
     assert run.code == 4 and "--no-header" in run.complaint
     assert not first or first not in run.complaint.replace("columns are 1, 2, 3", "")
     assert lapwing("summarize", "bare.csv", *NUMBERS, "--no-header", "-o", "out.lws").code == 0
-    counts = lw.protocol.ExactCounts.read(tmp_path / "out.lws").counts
+    counts = lw.protocol.ExactCounts.load(tmp_path / "out.lws").counts
     assert counts.sum() == 3
 
 
@@ -90,7 +90,7 @@ def test_a_file_without_a_header_counts_every_line(
     (tmp_path / "bare.csv").write_text(content, encoding="utf-8")
     read = ("bare.csv", "--no-header", "--column", "1")
     done("summarize", *read, *NUMBERS, "-o", "out.lws")
-    counts = lw.protocol.ExactCounts.read(tmp_path / "out.lws").counts
+    counts = lw.protocol.ExactCounts.load(tmp_path / "out.lws").counts
     expected = np.zeros_like(counts)
     expected[[2, 4]] = 1  # of the bins (2, 3] and (4, 5]
     assert counts.tolist() == expected.tolist()

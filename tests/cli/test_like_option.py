@@ -62,7 +62,7 @@ def test_new_writes_the_survey_that_recommend_names(public: Path, done: Program)
     name = ("--name", "age", "--randomizer", "recommended")
     shown = done("new", "-o", "survey.json", *name, *goal).out
     assert "chosen by last.json" in shown and "who is asked what" in shown
-    made = lw.Survey.read(public / "survey.json").randomizer
+    made = lw.Survey.load(public / "survey.json").randomizer
     found = lw.recommend(LINE, epsilon=4, users=300_000, like=COUNTS, repeats=1)
     assert made == found.randomizer != lw.MultiscaleWave(LINE, 4)
     assert isinstance(made, lw.MultiscaleWave) and made.parts

@@ -78,7 +78,7 @@ def test_those_of_the_central_model(done: Program, tmp_path: Path) -> None:
             release = next(earlier for earlier in shown if earlier[-1] == "site1.json")
             done(*release[:-1], "site2.json")
         done(*line)
-    assert lw.survey.read_release(tmp_path / "all.json").people == 12_000
+    assert lw.Release.load(tmp_path / "all.json").people == 12_000
     assert len((tmp_path / "synthetic.csv").read_text().split()) == 10_001
 
 
@@ -87,7 +87,7 @@ def test_those_of_series(lapwing: Program, done: Program, tmp_path: Path) -> Non
     assert len(shown) == 8
     (tmp_path / "weeks").mkdir()
     done(*shown[0])
-    survey = lw.Survey.read(tmp_path / "survey.json")
+    survey = lw.Survey.load(tmp_path / "survey.json")
     held = np.random.default_rng(1).uniform(0, 60, 500)
     (tmp_path / "values.csv").write_text("minutes\n" + "\n".join(map(str, held)) + "\n")
     done("randomize", "survey.json", "values.csv", "-o", "reports-of-the-week.lwr")
@@ -107,4 +107,4 @@ def test_those_of_series(lapwing: Program, done: Program, tmp_path: Path) -> Non
     series = lw.Series.from_json((tmp_path / "series.json").read_text())
     assert series.names == [f"2026-W{week:02d}" for week in range(1, 5)]
     assert (tmp_path / "weeks.csv").read_text().startswith("week,people,change,mean,q10")
-    assert lw.Watch.read(tmp_path / "watch.json").names == ["2026-W01", "2026-W02", "2026-W03"]
+    assert lw.Watch.load(tmp_path / "watch.json").names == ["2026-W01", "2026-W02", "2026-W03"]

@@ -87,13 +87,13 @@ def test_domains_are_told_as_to_new(
     assert document["randomizer"] == as_json(found.to_document())["randomizer"]
     name = ("-o", "survey.json", "--name", "n", "--randomizer", "recommended")
     done("new", *name, *asked)
-    assert lw.Survey.read("survey.json") == lw.Survey("n", found.randomizer)
+    assert lw.Survey.load("survey.json") == lw.Survey("n", found.randomizer)
 
 
 def test_a_recommended_survey_runs_to_its_answer(done: Program, ages: object) -> None:
     name = ("-o", "survey.json", "--name", "age", "--randomizer", "recommended")
     done("new", *name, "--epsilon", "2", "--bounds", "0", "100", "--bins", "64")
-    assert isinstance(lw.Survey.read("survey.json").randomizer, lw.MultiscaleWave)
+    assert isinstance(lw.Survey.load("survey.json").randomizer, lw.MultiscaleWave)
     done("randomize", "survey.json", "ages.csv", "-c", "age", "-o", "reports.lwr")
     done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
     done("decode", "survey.json", "tally.json", "-o", "result.json")

@@ -245,7 +245,7 @@ def test_one_impossible_date_changes_two_counts_of_twenty_thousand(
             else:
                 write_parquet(path, cells, pa.string())
             done("summarize", path.name, *given, "-o", "x.lws", "--force")
-            summaries.append(lw.protocol.ExactCounts.read(tmp_path / "x.lws").counts)
+            summaries.append(lw.protocol.ExactCounts.load(tmp_path / "x.lws").counts)
     for counts in summaries[2:]:
         assert np.abs(counts - summaries[0]).sum() == 2
         assert counts[-1] == 1

@@ -56,7 +56,7 @@ def test_many_blocks_of_it_are_read(tmp_path: Path, done: Program) -> None:
     )
     assert run.returncode == 0, run.stderr
     expected = Interval(0, 64, bins=64).for_curator().index([7.0])[0]
-    counts = ExactCounts.read(tmp_path / "out.lws").counts
+    counts = ExactCounts.load(tmp_path / "out.lws").counts
     assert len(lines) > 4 * 2**20 and counts[expected] == counts.sum() == rows
 
 

@@ -18,7 +18,7 @@ def test_segments_and_memory_are_part_of_the_survey(lapwing: Program, tmp_path: 
     parts = ("--segment", "north", "--segment", "south", "--segment-minimum", "50", "--remembered")
     made = lapwing("new", "-o", path, *NEW, *LABELS, *parts, "--json")
     assert made.code == 0, made.err
-    survey = Survey.read(path)
+    survey = Survey.load(path)
     assert survey.segments == ("north", "south") and survey.segment_minimum == 50
     assert survey.answers == "remembered report"
     assert made.document["survey"] == survey.to_document()

@@ -48,7 +48,7 @@ def killed_at(line: int) -> Any:
 
 
 def main() -> None:
-    folder, survey, url = Path(sys.argv[1]), Survey.read(sys.argv[2]), sys.argv[3]
+    folder, survey, url = Path(sys.argv[1]), Survey.load(sys.argv[2]), sys.argv[3]
     first, step = int(sys.argv[4]), int(sys.argv[5])
     # What is read when it is first used is read now, so that it is not read in every child.
     warm = folder / "warm"

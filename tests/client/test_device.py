@@ -345,7 +345,7 @@ PROCESS = """
 import sys
 from lapwing import Survey
 from lapwing.client import Device
-survey = Survey.read(sys.argv[2])
+survey = Survey.load(sys.argv[2])
 for epoch in range(8):
     device = Device.open(sys.argv[1], epsilon_cap=4, budget=10)
     made = device.answer(survey, 42, epoch=str(epoch))

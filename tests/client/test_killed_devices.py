@@ -117,7 +117,7 @@ from lapwing.protocol.messages.batch import Batch
 real = Outbox.parcel
 def parcel(self, batch):
     found = real(self, batch)
-    survey = Survey.read(sys.argv[2])
+    survey = Survey.load(sys.argv[2])
     body = Batch.of(survey.randomize([3]), survey=survey.fingerprint).to_bytes()
     return found and Parcel(found.id, found.survey, found.epoch, body, found.token)
 Outbox.parcel = parcel
@@ -140,7 +140,7 @@ from lapwing import Survey
 from tests.client.killed_device import job
 print("ready", flush=True)
 sys.stdin.readline()
-job(Path(sys.argv[1]), Survey.read(sys.argv[2]), sys.argv[3], epoch="1", value=1)
+job(Path(sys.argv[1]), Survey.load(sys.argv[2]), sys.argv[3], epoch="1", value=1)
 """
 
 

@@ -44,7 +44,7 @@ from pathlib import Path
 from lapwing import Survey
 from lapwing.client import Device
 import lapwing.client.device_file as device_file
-folder, survey = Path(sys.argv[1]), Survey.read(sys.argv[2])
+folder, survey = Path(sys.argv[1]), Survey.load(sys.argv[2])
 mode, answers = sys.argv[3], int(sys.argv[4])
 real = device_file._connected
 def connected(path):

@@ -26,7 +26,7 @@ from lapwing import (
 )
 from lapwing.client import CollectorAddress, Device, Gateway, Patience, send_reports
 from lapwing.errors import CollectorError
-from lapwing.protocol.messages.tally import Tally, tally_from_document
+from lapwing.protocol.messages.tally import Tally
 from tests.cli.running import environment
 
 COLORS = RandomizedResponse(Categories(["red", "green", "blue"]), 1)
@@ -61,7 +61,7 @@ class Running:
         query = {} if segment is None else {"segment": segment}
         answer = self.admin.get(f"/v1/surveys/{survey.fingerprint}/tallies/{epoch}", params=query)
         assert answer.status_code == 200, answer.text
-        return tally_from_document(answer.json())
+        return Tally.from_document(answer.json())
 
     def upload_tokens(self, survey: Survey, count: int) -> list[str]:
         path = f"/v1/surveys/{survey.fingerprint}/upload-tokens"

@@ -11,7 +11,6 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
-from lapwing.survey.publication import release_from_document
 
 DOMAIN = Interval(0, 1, bins=64)
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -79,7 +78,7 @@ class TestMechanism:
     def test_documents_round_trip_and_replay(self, noise):
         mechanism = AdaptiveQuantiles(20, noise=noise)
         found = mechanism.release(summary(), APPROXIMATE, rng=seeded(1))
-        again = release_from_document(found.to_document())
+        again = Release.from_document(found.to_document())
         assert mechanism.places(again) == mechanism.places(found)
         result = SortedPoints().decode(again.channel, again)
         assert float(result.quantile(0.5)) == pytest.approx(0.73, abs=0.1)

@@ -20,7 +20,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.survey.publication import release_from_document
+from lapwing.protocol.release import Release
 
 RELATIONS = ("replace-one", "add-or-remove-one")
 SHAPES = [(64, 65, 50), (65, 65, 80), (97, 98, 1)]
@@ -81,12 +81,12 @@ def test_documents_say_the_part_and_old_ones_are_read() -> None:
     domain = Interval(0, 1, bins=64, missing="bin")
     summary = ExactCounts(domain, np.arange(65))
     made = PrefixSums(smooth=50).release(summary, MOVED, rng=seeded(1))
-    assert release_from_document(made.to_document()) == made
+    assert Release.from_document(made.to_document()) == made
     assert "smooth" not in PrefixSums().to_document()
     broken = made.to_document()
     broken["mechanism"]["smooth"] = 40  # its noise hides another sensitivity
     with pytest.raises(FormatError):
-        release_from_document(broken)
+        Release.from_document(broken)
 
 
 @pytest.mark.parametrize("smooth", [-1, 81, True, 0.5])

@@ -19,7 +19,7 @@ from lapwing.errors import ArgumentError, DomainError
 from lapwing.mechanisms.label_counts import CountStrategy
 from lapwing.privacy.integer_noise import Noise, Sensitivity
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.survey.publication import release_from_document
+from lapwing.protocol.release import Release
 
 VALUES: list[Any] = ["yes", "no", "maybe", None]
 SEGMENTS: list[Any] = ["north", "south", "east", None]
@@ -222,11 +222,11 @@ def test_segments_are_a_list_and_come_back_as_one() -> None:
 
 def test_documents_sums_and_summaries(tmp_path: Any) -> None:
     one = published().release
-    assert release_from_document(one.to_document()).to_document() == one.to_document()
+    assert Release.from_document(one.to_document()).to_document() == one.to_document()
     assert (one + published(2).release).people == 2 * one.people
     values, by = people()
-    lw.protocol.ExactCounts.of_segments(values, by, TABLE).write(tmp_path / "a.lws")
-    again = lw.protocol.ExactCounts.read(tmp_path / "a.lws")
+    lw.protocol.ExactCounts.of_segments(values, by, TABLE).save(tmp_path / "a.lws")
+    again = lw.protocol.ExactCounts.load(tmp_path / "a.lws")
     made = lw.release(again, neighbors="replace-one", epsilon=1, rng=lw.seeded(1))
     assert made.release.answers.tolist() == one.answers.tolist()
 

@@ -20,7 +20,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
-from lapwing.survey.publication import release, release_from_document
+from lapwing.survey.publication import release
 
 DOMAIN = Interval(0, 1, bins=9)
 PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -109,12 +109,12 @@ def test_decoded_it_knows_all_people():
 
 def test_documents_round_trip():
     found = run(3, months(3))
-    again = release_from_document(found.to_document())
+    again = Release.from_document(found.to_document())
     assert np.array_equal(again.blocks[0], found.blocks[0])
     document = found.to_document()
     document["mechanism"]["rounds"] = 2
     with pytest.raises(FormatError):
-        release_from_document(document)
+        Release.from_document(document)
 
 
 class TestRounds:
@@ -134,7 +134,7 @@ class TestRounds:
             with pytest.raises(BudgetError, match="no round may be drawn a second time"):
                 running.following(first, summaries[:1], summaries[1], ledger=other)
         # Not with other counts, nor with the same noise, nor from the stored release.
-        stored = release_from_document(first.to_document())
+        stored = Release.from_document(first.to_document())
         for before, counts, rng in ((first, summaries[2], None), (stored, summaries[1], seeded(1))):
             with pytest.raises(BudgetError, match="second time"):
                 running.following(before, summaries[:1], counts, ledger=ledger, rng=rng)

@@ -29,7 +29,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.survey.publication import release_from_document
+from lapwing.protocol.release import Release
 from tests.mechanisms.test_matching_pursuit_law import log_chosen
 
 DOMAIN = Interval(0, 1, bins=32)
@@ -72,7 +72,7 @@ class TestEverySite:
             kind(mechanism, one, promise, rng=seeded(number))
             for number, (one, promise) in enumerate(zip(summaries(), promises, strict=True))
         ]
-        found = release_from_document(hub(sites).to_document())
+        found = Release.from_document(hub(sites).to_document())
         assert found.people == sum(SIZES) and len(found.parts) == 3
         assert [part.promise for part in found.parts] == promises
         assert found.variance == sum(site.part.noise.variance for site in sites)
@@ -157,7 +157,7 @@ class TestEverySite:
             empty = ExactCounts.of_values(held, DOMAIN)
             for others in ([], summaries()[:1]):
                 found = hub([kind(mechanism, one, PURE, rng=seeded(1)) for one in [empty, *others]])
-                assert release_from_document(found.to_document()) == found
+                assert Release.from_document(found.to_document()) == found
                 assert found.people == people + 600 * len(others)
 
     def test_nothing_is_given_twice(self, kind, mechanism, hub):

@@ -13,7 +13,7 @@ import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.mechanisms.label_counts import MOST_SYMBOLS, CountStrategy
 from lapwing.privacy.integer_noise import Sensitivity
-from lapwing.survey.publication import release_from_document
+from lapwing.protocol.release import Release
 from tests.mechanisms.test_sensitivity import hidden, moved
 
 COLORS = lw.Categories(["red", "green", "blue", "rest"], other="rest")
@@ -90,10 +90,10 @@ def test_sites_add_and_a_ledger_pays(tmp_path: Path) -> None:
 def test_a_document_with_less_noise_is_refused() -> None:
     document = published().release.to_document()
     assert document["domain"]["other"] == "rest"
-    assert release_from_document(document).fingerprint == published(3).release.fingerprint
+    assert Release.from_document(document).fingerprint == published(3).release.fingerprint
     document["parts"][0]["noise"]["scale"] = "1"
     with pytest.raises(FormatError, match="do not trust it"):
-        release_from_document(document)
+        Release.from_document(document)
 
 
 def test_what_needs_an_order_refuses_labels() -> None:

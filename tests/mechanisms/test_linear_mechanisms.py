@@ -21,7 +21,7 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Part, Release
-from lapwing.survey.publication import release, release_from_document
+from lapwing.survey.publication import release
 from lapwing.survey.registry import MECHANISMS
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken
@@ -123,13 +123,13 @@ class TestMechanisms:
     def test_documents_round_trip_and_less_noise_is_refused(self, mechanism, promise):
         found = mechanism.release(summary(), promise, rng=seeded(1))
         document = found.to_document()
-        again = release_from_document(document)
+        again = Release.from_document(document)
         assert again.fingerprint == found.fingerprint
         assert again.to_document() == document
         noise = document["parts"][0]["noise"]
         noise["scale"] = str(Fraction(noise["scale"]) / 2)
         with pytest.raises(FormatError, match="do not trust it"):
-            release_from_document(document)
+            Release.from_document(document)
 
     def test_less_noise_is_refused_in_any_part_also_where_its_loss_is_stated(
         self, mechanism, promise
@@ -147,7 +147,7 @@ class TestMechanisms:
             document["parts"][1]["noise"] = noise.to_document()
             document["parts"][1]["loss"] = cost.to_document()
             with pytest.raises(FormatError, match=message):
-                release_from_document(document)
+                Release.from_document(document)
 
     def test_releases_of_sites_add_exactly(self, mechanism, promise):
         parts = [mechanism.release(summary(seed=s), promise, rng=seeded(s)) for s in range(3)]

@@ -27,8 +27,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import iterate, seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
-from lapwing.survey.publication import release_from_document
 from tests.false_alarms import accepts, multinomial_tail
 
 DOMAIN = Interval(-1, 1, bins=48)
@@ -72,14 +72,14 @@ class TestEveryForm:
     def test_documents_round_trip_and_less_noise_is_refused(self, mechanism):
         found = mechanism.release(summary(), APPROXIMATE, rng=seeded(1))
         document = found.to_document()
-        again = release_from_document(document)
+        again = Release.from_document(document)
         assert again.to_document() == document
         first, second = (CurveSum().decode(r.channel, r) for r in (found, again))
         assert np.array_equal(first.mass, second.mass)
         noise = document["parts"][0]["noise"]
         noise["scale"] = str(Fraction(noise["scale"]) / 2)
         with pytest.raises(FormatError, match="do not trust it"):
-            release_from_document(document)
+            Release.from_document(document)
 
     def test_the_own_noise_of_every_function_hides_its_own_range(self, mechanism):
         plan = mechanism.plan(DOMAIN, APPROXIMATE)
@@ -249,7 +249,7 @@ class TestRefusals:
         found = MatchingPursuit(3, atoms=8).release(summary(), APPROXIMATE, rng=seeded(1))
         document = found.to_document() | {"choices": {"atoms": atoms}}
         with pytest.raises(FormatError):
-            release_from_document(document)
+            Release.from_document(document)
 
     def test_own_functions_must_fit_the_domain(self):
         own = MatchingPursuit(1, tuple(map(tuple, legendre(3, MIDDLES))))

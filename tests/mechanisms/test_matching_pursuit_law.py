@@ -16,7 +16,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.survey.publication import release_from_document
+from lapwing.protocol.release import Release
 
 PURE = Promise("replace-one", epsilon=1)
 DICTIONARIES = [
@@ -134,13 +134,13 @@ class TestTheMissingSymbol:
     def test_a_stored_release_of_that_kind_is_refused(self, mechanism, monkeypatch):
         held = ExactCounts.of_values(np.linspace(-1, 1, 50), Interval(-1, 1, bins=BINS))
         right = mechanism.release(held, PURE, rng=seeded(1)).to_document()
-        assert release_from_document(right).to_document() == right
+        assert Release.from_document(right).to_document() == right
         short = without_the_missing(mechanism, BINS)
         with monkeypatch.context() as patch:
             patch.setattr(module, "_facts", lambda _, held: short)
             document = mechanism.release(held, PURE, rng=seeded(1)).to_document()
         with pytest.raises(FormatError, match="do not trust it"):
-            release_from_document(document)
+            Release.from_document(document)
 
 
 def without_the_missing(mechanism, held):
@@ -219,7 +219,7 @@ class TestChoosingAgain:
             found = mechanism.release(held, PURE, rng=seeded(seed))
             if len(set(found.choices["atoms"])) < 4:
                 break
-        assert release_from_document(found.to_document()) == found
+        assert Release.from_document(found.to_document()) == found
         assert len(set(found.choices["atoms"])) < 4
         repaired = MatchingPursuit(4, "splines", atoms=4).release(held, PURE, rng=seeded(1))
         assert len(set(repaired.choices["atoms"])) == 4

@@ -23,12 +23,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import scalar_below, seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.survey.publication import (
-    check_people,
-    checked_loss,
-    release,
-    release_from_document,
-)
+from lapwing.protocol.release import Release
+from lapwing.survey.publication import check_people, checked_loss, release
 from lapwing.survey.registry import MECHANISMS
 
 EVERY = [
@@ -98,7 +94,7 @@ def test_at_the_edges_it_releases_or_refuses_before_it_is_paid(mechanism, relati
         else:
             # It can be decoded, and read again: what was paid for is of use.
             assert made.distribution.mass.sum() == pytest.approx(1)
-            assert release_from_document(made.release.to_document()).people == made.release.people
+            assert Release.from_document(made.release.to_document()).people == made.release.people
             assert states(file)[-1] == "released"
             file = ledger(relation)
             outcomes.add("released")

@@ -16,8 +16,7 @@ from lapwing.mechanisms.linear_mechanism import LinearMechanism
 from lapwing.plugins import register
 from lapwing.privacy import Promise
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.release import Mechanism
-from lapwing.survey.publication import release_from_document
+from lapwing.protocol.release import Mechanism, Release
 from lapwing.survey.registry import MECHANISMS
 from tests.mistaken import mistaken
 
@@ -73,7 +72,7 @@ def test_a_plain_dataclass_releases_and_is_read_again(monkeypatch: pytest.Monkey
     ours = lw.release(values, domain, mechanism=LabelCounts(), rng=lw.seeded(1), **how)
     assert np.array_equal(found.release.answers, ours.release.answers)
     assert np.array_equal(found.release.channel.blocks[0].operator @ np.ones(3), np.ones(3))
-    again = release_from_document(found.release.to_document())
+    again = Release.from_document(found.release.to_document())
     assert again == found.release and again.total == found.release.total
     assert (again + ours_of(PlainCounts(), values, domain)).answers.size == 3
     each = Promise("replace-one", epsilon=1).split(4, PlainCounts(), domain)

@@ -33,7 +33,6 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
-from lapwing.survey.publication import release_from_document
 
 APPROXIMATE = Promise("replace-one", epsilon=1, delta="1e-6")
 HIDDEN = Promise("add-or-remove-one", epsilon=1, delta="1e-6")
@@ -185,7 +184,7 @@ class TestNoise:
         found = PolynomialProjection(6, shape="algorithm-1").release(
             summary(), APPROXIMATE, rng=seeded(1)
         )
-        assert release_from_document(found.to_document()) == found
+        assert Release.from_document(found.to_document()) == found
         assert CurveSum().decode(found.channel, found).mass.sum() == pytest.approx(1)
 
     def test_lemma_7_of_the_paper_fails(self):

@@ -17,7 +17,6 @@ from lapwing.mechanisms import HistogramQuery, PrefixSums, SumTree
 from lapwing.privacy import Promise
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.release import Release
-from lapwing.survey.publication import release_from_document
 
 DOMAIN = Interval(0, 1, bins=7)
 PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -38,10 +37,10 @@ def with_answers(release: Release, answers: list[int]) -> Release:
 
 def test_the_same_part_twice_is_refused() -> None:
     one, other = made(seed=1), made(seed=2)
-    assert release_from_document(document_of(one + other)).people == 100
+    assert Release.from_document(document_of(one + other)).people == 100
     document = document_of(one, parts=[*document_of(one)["parts"]] * 2)
     with pytest.raises(FormatError, match="the same part twice"):
-        release_from_document(document)
+        Release.from_document(document)
     with pytest.raises(MismatchError, match="the same part twice"):
         dataclasses.replace(one, parts=[*one.parts, *one.parts])
     with pytest.raises(MismatchError, match="count its people twice"):
@@ -52,7 +51,7 @@ def test_sums_that_do_not_fit_are_refused_and_never_wrap() -> None:
     huge = 2**63 - 1
     for answers in ([huge, 0, 0, 0, 0], [0, -huge, 0, 0, 0], [2**62] * 5):
         one, other = with_answers(made(seed=1), answers), with_answers(made(seed=2), answers)
-        assert release_from_document(document_of(one)).answers.tolist() == answers
+        assert Release.from_document(document_of(one)).answers.tolist() == answers
         with pytest.raises(MismatchError, match="too large to be added"):
             one + other
     half = [2**61, -(2**61), 0, 1, -1]
@@ -66,7 +65,7 @@ def test_sums_that_do_not_fit_are_refused_and_never_wrap() -> None:
 def test_answers_beyond_64_bits_are_refused(answer: int) -> None:
     release = made()
     with pytest.raises(FormatError):
-        release_from_document(document_of(release, answers=[answer, 0, 0, 0, 0]))
+        Release.from_document(document_of(release, answers=[answer, 0, 0, 0, 0]))
     if answer == 2**63:
         with pytest.raises(ArgumentError, match="too large"):
             dataclasses.replace(release, answers=np.array([answer], dtype=np.uint64))
@@ -78,7 +77,7 @@ def test_hidden_people_are_estimated_without_wrapping(mechanism: Any) -> None:
     summary = ExactCounts.of_values(np.linspace(0, 1, 50), DOMAIN)
     release = mechanism.release(summary, hidden, rng=seeded(1))
     loud = with_answers(release, [2**62] * release.answers.size)
-    assert release_from_document(document_of(loud)).total >= 2**40
+    assert Release.from_document(document_of(loud)).total >= 2**40
 
 
 CHANGES = [
@@ -112,7 +111,7 @@ def test_a_part_says_one_thing(mechanism: Any, path: str, value: Any) -> None:
         place = place[key]
     place[last] = value
     with pytest.raises(FormatError):
-        release_from_document(document)
+        Release.from_document(document)
 
 
 def test_a_mechanism_and_a_domain_are_spelled_as_they_are_written() -> None:
@@ -126,8 +125,8 @@ def test_a_mechanism_and_a_domain_are_spelled_as_they_are_written() -> None:
         ("domain", {"atoms": [0.5, 0.25]}),
     ):
         with pytest.raises(FormatError):
-            release_from_document({**document, part: {**document[part], **change}})
-    same = release_from_document({**document, "domain": {**document["domain"], "low": 0}})
+            Release.from_document({**document, part: {**document[part], **change}})
+    same = Release.from_document({**document, "domain": {**document["domain"], "low": 0}})
     assert same.fingerprint == release.fingerprint
 
 

@@ -242,11 +242,11 @@ def test_a_document_loads_no_package(site: Path) -> None:
     code = (
         "import sys; from lapwing import Survey\n"
         "from lapwing.errors import FormatError\n"
-        "try: Survey.read('survey.json')\n"
+        "try: Survey.load('survey.json')\n"
         "except FormatError as error: print(error)\n"
         "assert 'lapwing_example' not in sys.modules\n"
         "from lapwing.plugins import load; load()\n"
-        "print(Survey.read('survey.json').randomizer.name)\n"
+        "print(Survey.load('survey.json').randomizer.name)\n"
     )
     root = Path(lw.__file__).parents[1]
     ran = subprocess.run(
@@ -411,4 +411,4 @@ def test_the_command_line_does_not_give_the_name_of_ours_away(site: Path) -> Non
     made = _command(site, "new", *agreed, "--randomizer", "subset-selection")
     assert made.returncode == 0
     assert "'subset-selection' is the name of a randomizer of lapwing" in made.stderr
-    assert lw.Survey.read(site / "s.json").randomizer == lw.SubsetSelection(lw.Categories(9), 1)
+    assert lw.Survey.load(site / "s.json").randomizer == lw.SubsetSelection(lw.Categories(9), 1)

@@ -16,7 +16,8 @@ from lapwing.privacy import Promise
 from lapwing.privacy.integer_noise import SMOOTHING, Noise, Sensitivity, calibrated
 from lapwing.privacy.privacy_loss import concentrated_epsilon
 from lapwing.protocol import ExactCounts
-from lapwing.survey.publication import decode_release, release_from_document
+from lapwing.protocol.release import Release
+from lapwing.survey.publication import decode_release
 from tests.false_alarms import accepts, multinomial_tail
 
 dp = pytest.importorskip("opendp.prelude", reason="opendp is not installed")
@@ -119,7 +120,7 @@ class TestAsBackend:
         # The loss in noise against the rounded normal is far below a millionth.
         normal = PrefixSums().release(summary, self.PROMISE).parts[0].noise
         assert float(part.noise.scale / normal.scale) == pytest.approx(1, abs=1e-6)
-        again = release_from_document(release.to_document())
+        again = Release.from_document(release.to_document())
         assert float(decode_release(again).quantile(0.5)) == pytest.approx(0.5, abs=0.05)
 
     def test_it_draws_its_law(self) -> None:

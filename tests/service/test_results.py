@@ -16,7 +16,7 @@ import pytest
 import lapwing as lw
 from lapwing.planning.poisoning_alarm import poisoning_alarm
 from lapwing.protocol.messages.batch import Batch
-from lapwing.protocol.messages.tally import tally_from_document
+from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answers import difference_answer, result_answer
 from lapwing.service.decoding_orders import Key, Made, Material, Missing, Order
@@ -56,7 +56,7 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
             path = await here.publish(NUMBERS, epochs=("e", "f"), minimum=1000)
             await fill(here, NUMBERS, VALUES)
             await fill(here, NUMBERS, VALUES + 5, epoch="f")
-            tally = tally_from_document((await here.done("GET", f"{path}/tallies/e")).json())
+            tally = Tally.from_document((await here.done("GET", f"{path}/tallies/e")).json())
             assert tally == here.collector.store.tally(NUMBERS.fingerprint, "e")
             expected = NUMBERS.decode(tally)
 

@@ -332,7 +332,7 @@ def write_summary(folder: Path) -> None:
     """Write a summary, which is private elsewhere, and what it says."""
     folder.mkdir()
     summary = site(1)
-    summary.write(folder / "summary.bin")
+    summary.save(folder / "summary.bin")
     (folder / "summary.bin").chmod(0o644)  # nobody's data, and to be read by whoever runs the tests
     found = {"domain": summary.domain.to_document(), "counts": summary.counts.tolist()}
     (folder / "facts.json").write_text(document_text(found), "utf-8")

@@ -86,10 +86,10 @@ def test_stored_and_back(name: str) -> None:
 def test_reading_a_file(tmp_path: Path) -> None:
     path = tmp_path / "survey.json"
     path.write_text(INCOME.to_json())
-    assert Survey.read(path) == Survey.read(str(path)) == INCOME
+    assert Survey.load(path) == Survey.load(str(path)) == INCOME
     path.write_text("damaged")
     with pytest.raises(FormatError, match=r"survey\.json"):
-        Survey.read(path)
+        Survey.load(path)
 
 
 def test_different_agreements_have_different_fingerprints() -> None:

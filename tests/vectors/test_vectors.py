@@ -197,4 +197,4 @@ def test_bad_surveys_are_refused(case: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "survey.json"
     path.write_text(case["text"], encoding="utf-8")
     with pytest.raises(getattr(errors, case["error"])):
-        Survey.read(path)
+        Survey.load(path)

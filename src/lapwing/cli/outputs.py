@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -132,4 +131,4 @@ def write_figure(path: Path, figure: Any) -> None:
 
 def tally_text(tally: Tally) -> str:
     """Return the JSON text of a tally; equal tallies give equal bytes."""
-    return json.dumps(tally.to_document(), allow_nan=False) + "\n"
+    return tally.to_json()

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from importlib import import_module
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.documents import class_document, fingerprint, require
-from lapwing.errors import ArgumentError, FormatError, MismatchError
+from lapwing.documents import (
+    Stored,
+    class_document,
+    fingerprint,
+    require,
+    require_format,
+    require_spelling,
+)
+from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
 from lapwing.linear.memoized import cached_property, memoized
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise
@@ -24,6 +31,7 @@ from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.messages.observation import Kind, Summed
 
@@ -197,7 +205,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Release(Summed):
+class Release(Summed, Stored):
     """Noisy answers, public; releases of different people by one mechanism add with ``+``.
 
     Parameters
@@ -218,6 +226,8 @@ class Release(Summed):
     choices: dict[str, Any] = field(default_factory=dict)
 
     kind: ClassVar[Kind] = "release"
+
+    _name: ClassVar = "a release"
 
     def __eq__(self, other: object) -> bool:
         """Return whether two releases say the same: also after pickling, and after JSON."""
@@ -356,9 +366,57 @@ class Release(Summed):
             "choices": self.choices,
         }
 
-    def to_json(self) -> str:
-        """Return the JSON text."""
-        return json.dumps(self.to_document(), allow_nan=False) + "\n"
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the release that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is no release, of an unknown version, damaged, or says less noise than its
+            promise needs.
+        """
+        require_format(document, name="lapwing-release", version=VERSION)
+        keys = {"format", "version", "mechanism", "domain", "answers", "parts", "choices"}
+        require(document, keys, name="a release")
+        answers, parts, choices = document["answers"], document["parts"], document["choices"]
+        whole = isinstance(answers, list) and isinstance(parts, list) and isinstance(choices, dict)
+        whole = whole and len(answers) > 0 and len(parts) > 0
+        if not whole or any(type(number) is not int for number in answers):
+            raise FormatError("a release must hold a list of whole numbers and its parts")
+        if any(abs(number) >= 2 * LARGEST_ANSWER for number in answers):
+            raise FormatError("an answer of this release is too large")
+        # By name, as the registry reaches the mechanisms: both are above this file.
+        mechanisms = import_module("lapwing.survey.registry").MECHANISMS
+        try:
+            mechanism = build(document["mechanism"], mechanisms, name="the mechanism")
+            domain = build_domain(document["domain"])
+            mechanism.check(domain)
+            found = cls(
+                mechanism,
+                domain,
+                np.array(answers, dtype=np.int64),
+                [Part.from_document(part) for part in parts],
+                choices,
+            )
+            mechanism.verify(found)
+            outputs, held = found.channel.blocks[0].outputs, found.blocks[0].size
+        except FormatError:
+            raise
+        except LapwingError as error:
+            raise FormatError(f"the release cannot be used: {error}") from None
+        except (ArithmeticError, LookupError, TypeError, ValueError):
+            # From the algebra of a mechanism that was given other answers than it makes.
+            raise FormatError(
+                "the release cannot be used: its answers, choices or knobs are none of its "
+                "mechanism"
+            ) from None
+        if outputs != held:
+            raise FormatError(
+                f"the mechanism of this release gives {outputs} answers, it holds {held}"
+            )
+        require_spelling(document, found.to_document(), name="the release")
+        return found
 
 
 def _document(domain: Domain) -> dict[str, Any]:

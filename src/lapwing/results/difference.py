@@ -6,12 +6,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
-from typing import Any, Literal, Protocol
+from importlib import import_module
+from typing import Any, ClassVar, Literal, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lapwing.errors import ArgumentError, MismatchError
+from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.asked_places import to_places, to_span
@@ -26,6 +28,10 @@ from lapwing.results.shares import Among, Masses, share_ends_of, share_of
 from lapwing.results.uncertainty import Uncertainty
 
 People = Literal["same", "different"]
+
+VERSION = 1
+
+_KINDS = set(get_args(Kind))
 
 
 class Comparable(Masses, Protocol):
@@ -56,9 +62,13 @@ class Comparable(Masses, Protocol):
         """The error law among those whose value is present."""
         ...
 
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        ...
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference(Compared):
+class Difference(Compared, Stored):
     """The first of two distributions minus the second.
 
     Parameters
@@ -112,6 +122,8 @@ class Difference(Compared):
     people: People = "same"
     joint: Mapping[Kind, Uncertainty] | None = None
 
+    _name: ClassVar = "a difference"
+
     def __post_init__(self) -> None:
         """Check that the two can be compared."""
         if self.people not in ("same", "different"):
@@ -134,6 +146,47 @@ class Difference(Compared):
                 "who came and who left; for groups in which nobody stands in both, say "
                 "people='different'"
             )
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form: the two distributions, and how they belong together."""
+        first, second = self.first, self.second
+        laws = self.joint
+        return {
+            "format": "lapwing-difference",
+            "version": VERSION,
+            "first": first.to_document(),
+            "second": second.to_document(),
+            "people": self.people,
+            "joint": None if laws is None else {k: law.to_document() for k, law in laws.items()},
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the difference that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When it is none, of an unknown version or damaged.
+        """
+        require_format(document, name="lapwing-difference", version=VERSION)
+        keys = {"format", "version", "first", "second", "people", "joint"}
+        require(document, keys, name="a difference")
+        # By name: a Distribution makes differences, so its file imports this one.
+        distribution = import_module("lapwing.results.distribution").Distribution
+        first, second = (distribution.from_document(document[key]) for key in ("first", "second"))
+        joint, symbols = document["joint"], first.domain.size
+        if joint is not None and (not isinstance(joint, dict) or not set(joint) <= _KINDS):
+            raise FormatError("the joint errors of a difference must be those of its bands")
+        try:
+            laws = joint and {
+                kind: Uncertainty.from_document(law, symbols=symbols) for kind, law in joint.items()
+            }
+            found = cls(first, second, people=document["people"], joint=laws)
+        except (ArgumentError, MismatchError) as error:
+            raise FormatError(f"the difference is damaged: {error}") from None
+        require_spelling(document, found.to_document(), name="the difference")
+        return found
 
     @property
     def _shared(self) -> Any:

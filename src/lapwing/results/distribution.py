@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import parse, require, require_format, require_spelling
+from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.arrays import Values, as_numbers
 from lapwing.linear.memoized import cached_property
@@ -49,7 +48,7 @@ VERSION = 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Summarized, Shared):
+class Distribution(Summarized, Shared, Stored):
     """Masses of the symbols of a domain, not negative, summing to one.
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
@@ -90,6 +89,8 @@ class Distribution(Summarized, Shared):
     made: dict[str, Any] = field(default_factory=dict)
     signed: SignedEstimate | None = None
     kind: ClassVar[Literal["distribution"]] = "distribution"
+
+    _name: ClassVar = "a distribution"
 
     def __post_init__(self) -> None:
         """Check that it is a distribution, and freeze it."""
@@ -446,7 +447,7 @@ class Distribution(Summarized, Shared):
         return document | signed
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Distribution:
+    def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the distribution that :meth:`to_document` wrote.
 
         Raises
@@ -466,12 +467,3 @@ class Distribution(Summarized, Shared):
             raise FormatError(f"the distribution is damaged: {error}") from None
         require_spelling(document, found.to_document(), name="the distribution")
         return found
-
-    def to_json(self) -> str:
-        """Return the JSON text of :meth:`to_document`."""
-        return json.dumps(self.to_document(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Distribution:
-        """Return the distribution in a JSON text; FormatError when it is none."""
-        return cls.from_document(parse(text, name="a distribution"))

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from statistics import NormalDist
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import parse, require, require_format, require_spelling
+from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
@@ -36,7 +35,7 @@ METHOD = (
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class HeavyHitters:
+class HeavyHitters(Stored):
     """The values whose estimated share reaches a threshold, the largest share first.
 
     Parameters
@@ -99,6 +98,8 @@ class HeavyHitters:
     kind: ClassVar[Literal["heavy-hitters"]] = "heavy-hitters"
     __eq__ = equal_results
     __hash__ = hash_of_result
+
+    _name: ClassVar = "a list of heavy hitters"
 
     def __post_init__(self) -> None:
         """Check the arrays and freeze them."""
@@ -278,7 +279,7 @@ class HeavyHitters:
         }
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> HeavyHitters:
+    def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the result that :meth:`to_document` wrote.
 
         Raises
@@ -324,12 +325,3 @@ class HeavyHitters:
             raise FormatError(f"the heavy hitters are damaged: {error}") from None
         require_spelling(document, found.to_document(), name="the list of heavy hitters")
         return found
-
-    def to_json(self) -> str:
-        """Return the JSON text of :meth:`to_document`."""
-        return json.dumps(self.to_document(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> HeavyHitters:
-        """Return the result in a JSON text; FormatError when it is none."""
-        return cls.from_document(parse(text, name="a list of heavy hitters"))

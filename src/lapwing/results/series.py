@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias, overload
+from typing import Any, ClassVar, Self, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import fingerprint, parse, require, require_format, require_spelling
+from lapwing.documents import Stored, fingerprint, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.results.answer_documents import AnswerRequest
@@ -103,7 +102,7 @@ class SeriesWeek:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Series:
+class Series(Stored):
     """Weeks decoded together, in order.
 
     Parameters
@@ -126,6 +125,8 @@ class Series:
     smoothed: bool = True
     made: dict[str, Any] = field(default_factory=dict)
     errors: Errors | None = None
+
+    _name: ClassVar = "a series"
 
     def __post_init__(self) -> None:
         """Check that there is a week, on one domain."""
@@ -359,7 +360,7 @@ class Series:
         return document | {CHECKSUM: _checksum(document)}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Series:
+    def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the series that :meth:`to_document` wrote, in any version.
 
         Raises
@@ -404,7 +405,7 @@ class Series:
         require_spelling(document, written, name="the series")
         return found
 
-    def _with_errors(self, document: Any) -> Series:
+    def _with_errors(self, document: Any) -> Self:
         """Return the series with the errors in a document; FormatError when they do not fit."""
         size, ordered = self.domain.size, self.domain.ordered
         kind: type[WalkErrors] | type[LabelErrors] = WalkErrors if ordered else LabelErrors
@@ -421,15 +422,6 @@ class Series:
                 week = replace(week, distribution=_with_law(found, errors.law(number)))
             weeks.append(week)
         return replace(self, weeks=tuple(weeks), errors=errors)
-
-    def to_json(self) -> str:
-        """Return the JSON text."""
-        return json.dumps(self.to_document(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Series:
-        """Return the series that :meth:`to_json` wrote."""
-        return cls.from_document(parse(text, name="a series"))
 
 
 def _checksum(document: Mapping[str, Any]) -> str:

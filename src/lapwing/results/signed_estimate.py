@@ -7,14 +7,13 @@ quantiles and no samples. A decoder keeps it on request (``LeastSquares(signed=T
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import parse, require, require_format, require_spelling
+from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
@@ -40,7 +39,7 @@ DOCUMENT_KEYS = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SignedEstimate:
+class SignedEstimate(Stored):
     """Unbiased masses, of either sign.
 
     Parameters
@@ -63,6 +62,7 @@ class SignedEstimate:
     uncertainty: Uncertainty | None = None
     made: dict[str, Any] = field(default_factory=dict)
     kind: ClassVar[Literal["signed-estimate"]] = "signed-estimate"
+    _name: ClassVar = "a signed estimate"
     __eq__ = equal_results
     __hash__ = hash_of_result
 
@@ -154,7 +154,7 @@ class SignedEstimate:
         }
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> SignedEstimate:
+    def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the estimate that :meth:`to_document` wrote.
 
         Raises
@@ -170,15 +170,6 @@ class SignedEstimate:
             raise FormatError(f"the signed estimate is damaged: {error}") from None
         require_spelling(document, estimate.to_document(), name="the signed estimate")
         return estimate
-
-    def to_json(self) -> str:
-        """Return the JSON text of :meth:`to_document`."""
-        return json.dumps(self.to_document(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> SignedEstimate:
-        """Return the estimate in a JSON text; FormatError when it is none."""
-        return cls.from_document(parse(text, name="a signed estimate"))
 
 
 def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:

@@ -6,14 +6,12 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar, Self
 
 from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.segment_shares import segment_shares
-from lapwing.documents import read, require, require_format, require_spelling
-from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, PrivacyError
+from lapwing.documents import Stored
+from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
@@ -24,17 +22,16 @@ from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import RandomSource, source_of
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.domains.domain_documents import build, build_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.release import LARGEST_ANSWER, VERSION, Mechanism, Part, Release
+from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.distribution import Distribution
 from lapwing.survey.registry import MECHANISMS
 
 
 @dataclass(frozen=True)
-class Publication:
+class Publication(Stored):
     """A release and the distribution read from it.
 
     Parameters
@@ -44,6 +41,17 @@ class Publication:
     """
 
     release: Release
+
+    _name: ClassVar = "a release"
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form: that of the release, from which the distribution follows."""
+        return self.release.to_document()
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the publication of a stored release; FormatError when it is none."""
+        return cls(Release.from_document(document))
 
     @property
     def guarantee(self) -> Guarantee:
@@ -270,55 +278,3 @@ def decode_release(release: Release, decoder: Decoder | None = None) -> Distribu
     """Return the distribution behind a release, by the decoder that suits its mechanism."""
     chosen = release_decoder(release.mechanism) if decoder is None else decoder
     return chosen.decode(release.mechanism.channel_for(release), release)
-
-
-def release_from_document(document: dict[str, Any]) -> Release:
-    """Return the release that :meth:`Release.to_document` wrote.
-
-    Raises
-    ------
-    FormatError
-        When it is no release, of an unknown version, damaged, or says less noise than its
-        promise needs.
-    """
-    require_format(document, name="lapwing-release", version=VERSION)
-    keys = {"format", "version", "mechanism", "domain", "answers", "parts", "choices"}
-    require(document, keys, name="a release")
-    answers, parts, choices = document["answers"], document["parts"], document["choices"]
-    whole = isinstance(answers, list) and isinstance(parts, list) and isinstance(choices, dict)
-    whole = whole and len(answers) > 0 and len(parts) > 0
-    if not whole or any(type(number) is not int for number in answers):
-        raise FormatError("a release must hold a list of whole numbers and its parts")
-    if any(abs(number) >= 2 * LARGEST_ANSWER for number in answers):
-        raise FormatError("an answer of this release is too large")
-    try:
-        mechanism = build(document["mechanism"], MECHANISMS, name="the mechanism")
-        domain = build_domain(document["domain"])
-        mechanism.check(domain)
-        found = Release(
-            mechanism,
-            domain,
-            np.array(answers, dtype=np.int64),
-            [Part.from_document(part) for part in parts],
-            choices,
-        )
-        mechanism.verify(found)
-        outputs, held = found.channel.blocks[0].outputs, found.blocks[0].size
-    except FormatError:
-        raise
-    except LapwingError as error:
-        raise FormatError(f"the release cannot be used: {error}") from None
-    except (ArithmeticError, LookupError, TypeError, ValueError):
-        # From the algebra of a mechanism that was given other answers than it makes.
-        raise FormatError(
-            "the release cannot be used: its answers, choices or knobs are none of its mechanism"
-        ) from None
-    if outputs != held:
-        raise FormatError(f"the mechanism of this release gives {outputs} answers, it holds {held}")
-    require_spelling(document, found.to_document(), name="the release")
-    return found
-
-
-def read_release(path: Path | str) -> Release:
-    """Return the release in a file; FormatError names the file."""
-    return release_from_document(read(Path(path)))

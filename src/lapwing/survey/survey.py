@@ -7,16 +7,13 @@ its thresholds give cannot be loaded.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 from lapwing.documents import (
+    Stored,
     fingerprint,
-    parse,
-    read,
     require,
     require_format,
     require_spelling,
@@ -53,7 +50,7 @@ _LARGEST_MINIMUM = 10**12
 
 
 @dataclass(frozen=True)
-class Survey:
+class Survey(Stored):
     """A name and a randomizer, frozen and fingerprinted.
 
     Parameters
@@ -118,6 +115,9 @@ class Survey:
             remembered: bool = False,
         ) -> None: ...
 
+    _name: ClassVar = "a survey"
+    _indent: ClassVar = 2
+
     def __post_init__(self) -> None:
         """Check the name, the segments, and how answers are kept."""
         if not isinstance(self.name, str) or not 1 <= len(self.name) <= 200:
@@ -179,7 +179,7 @@ class Survey:
 
     def tally(self, reports: Reports) -> Tally:
         """Return the exact tally of a batch, marked as this survey's. See the randomizer."""
-        return replace(self.randomizer.tally(reports), survey=self.fingerprint)
+        return self.randomizer.tally(reports).of_survey(self.fingerprint)
 
     def check(self, tally: Tally) -> None:
         """Raise MismatchError unless the tally is this survey's; ArgumentError at no tally."""
@@ -345,10 +345,6 @@ class Survey:
         """Return the JSON form."""
         return {**self._agreed(), "fingerprint": self.fingerprint}
 
-    def to_json(self) -> str:
-        """Return the JSON text, indented for people."""
-        return json.dumps(self.to_document(), indent=2, allow_nan=False) + "\n"
-
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the survey that :meth:`to_document` wrote.
@@ -391,16 +387,6 @@ class Survey:
             )
         require_spelling(document, survey.to_document(), name="the survey")
         return survey
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Self:
-        """Return the survey in a JSON text; FormatError when it is none."""
-        return cls.from_document(parse(text, name="a survey"))
-
-    @classmethod
-    def read(cls, path: Path | str) -> Self:
-        """Return the survey in a file; FormatError names the file."""
-        return cls.from_document(read(Path(path)))
 
 
 def _recommended_randomizer(given: Any) -> Any:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import base64
-import json
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -23,9 +21,8 @@ from lapwing.decoders.series.change_test import (
 from lapwing.decoders.series.walk_decoder import walked
 from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.documents import (
+    Stored,
     fingerprint,
-    parse,
-    read,
     require,
     require_format,
     require_spelling,
@@ -130,7 +127,7 @@ class _Seen:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Watch:
+class Watch(Stored):
     """Looks at one week after the other, and says when something changed.
 
     The probability that it ever reports a change where there was none is at most `alpha`, however
@@ -174,6 +171,8 @@ class Watch:
     since: int = 0
     pilot: Vector | None = None
     changes: tuple[WatchedChange, ...] = field(default=())
+
+    _name: ClassVar = "a watch"
 
     def __post_init__(self) -> None:
         """Check the level."""
@@ -354,12 +353,8 @@ class Watch:
             "changes": [change.to_document() for change in self.changes],
         }
 
-    def to_json(self) -> str:
-        """Return the JSON text."""
-        return json.dumps(self.to_document(), allow_nan=False) + "\n"
-
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Watch:
+    def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the watch that :meth:`to_document` wrote; FormatError when it is none."""
         require_format(document, name="lapwing-watch", version=VERSION)
         keys = {"format", "version", "alpha", "domain", "weeks", "since", "pilot", "changes"}
@@ -386,16 +381,6 @@ class Watch:
             raise FormatError("a change of this watch is at a symbol that its domain has not")
         require_spelling(document, watch.to_document(), name="the watch")
         return watch
-
-    @classmethod
-    def from_json(cls, text: str | bytes) -> Watch:
-        """Return the watch that :meth:`to_json` wrote."""
-        return cls.from_document(parse(text, name="a watch"))
-
-    @classmethod
-    def read(cls, path: Path | str) -> Watch:
-        """Return the watch in a file; FormatError when it is none."""
-        return cls.from_document(read(Path(path)))
 
 
 def _label_pilot(week: ReadWeek) -> Vector:

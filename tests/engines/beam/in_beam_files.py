@@ -340,7 +340,7 @@ def test_the_command_line(
     domain = ("--low", "0", "--high", "20", "--bins", "5", "--allow-equal")
     told_by("summarize", "in", "-o", "s.bin", "-c", "v", *domain)
     wanted = lw.protocol.ExactCounts.of_values(list(range(20)) * 10, lw.Interval(0, 20, bins=5))
-    assert lw.protocol.ExactCounts.read("s.bin") == wanted
+    assert lw.protocol.ExactCounts.load("s.bin") == wanted
     assert "must be a folder that is not there" in told_by(
         "randomize", "s.json", "in", "-o", "out", code=2
     )

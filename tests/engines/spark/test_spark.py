@@ -470,7 +470,7 @@ def test_the_command_line(
     assert run("summarize", "in", "-o", "s.bin", *domain) == (0, "")
     assert run("summarize", "ages.csv", "-o", "c.bin", *domain) == (0, "")
     wanted = ExactCounts.of_values(ages, Interval(0, 100, bins=10))
-    assert ExactCounts.read("s.bin") == ExactCounts.read("c.bin") == wanted
+    assert ExactCounts.load("s.bin") == ExactCounts.load("c.bin") == wanted
     Path("short.csv").write_text("age,place\n1,a\n2\n")
     Path("x.lwr").write_bytes(b"")
     for words, code, part in (

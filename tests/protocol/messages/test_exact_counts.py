@@ -42,24 +42,24 @@ def test_they_add_in_any_order():
 def test_the_file_is_for_its_owner_and_comes_back(tmp_path):
     path = tmp_path / "site.lws"
     found = ExactCounts.of_values(VALUES, DOMAIN)
-    found.write(path)
+    found.save(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    again = ExactCounts.read(path)
+    again = ExactCounts.load(path)
     assert again.domain == found.domain and np.array_equal(again.counts, found.counts)
 
 
 @pytest.mark.parametrize("place", [0, 3, 30, -1, -40])
 def test_a_damaged_file_is_refused(place, tmp_path):
     path = tmp_path / "site.lws"
-    ExactCounts.of_values(VALUES, DOMAIN).write(path)
+    ExactCounts.of_values(VALUES, DOMAIN).save(path)
     content = bytearray(path.read_bytes())
     content[place] ^= 1
     path.write_bytes(content)
     with pytest.raises(FormatError):
-        ExactCounts.read(path)
+        ExactCounts.load(path)
     path.write_bytes(bytes(content[:20]))
     with pytest.raises(FormatError):
-        ExactCounts.read(path)
+        ExactCounts.load(path)
 
 
 @pytest.mark.parametrize("counts", [[1, 2], [1.0] * 6, [-1, 0, 0, 0, 0, 0], [2**40, 1, 0, 0, 0, 0]])
@@ -98,8 +98,8 @@ def test_labels_that_are_none_are_missing_or_the_other_one():
 def test_a_summary_of_labels_is_stored_and_added(tmp_path):
     domain = Categories(["red", "rest"], other="rest")
     one = ExactCounts.of_values(["red", "blue", None], domain)
-    one.write(tmp_path / "one.lws")
-    again = ExactCounts.read(tmp_path / "one.lws")
+    one.save(tmp_path / "one.lws")
+    again = ExactCounts.load(tmp_path / "one.lws")
     assert (one + again).counts.tolist() == [2, 2, 2]
     with pytest.raises(MismatchError):
         one + ExactCounts.of_values(["red"], Categories(["red", "rest"]))

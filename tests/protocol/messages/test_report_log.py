@@ -13,7 +13,7 @@ from lapwing import Categories, LinearHashing, Survey
 from lapwing.documents import canonical
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.protocol.messages.tally import tally_from_document
+from lapwing.protocol.messages.tally import Tally
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.tallies import CountTally, TallyLog
 from tests.damaged_documents import Document, refuses
@@ -44,7 +44,7 @@ def test_records_are_the_reports_sorted_as_numbers() -> None:
 
 def test_json_both_ways() -> None:
     marked = replace(LOG, survey="s" * 64)
-    again = tally_from_document(json.loads(canonical(marked.to_document())))
+    again = Tally.from_document(json.loads(canonical(marked.to_document())))
     assert isinstance(again, TallyLog)
     assert again == marked and hash(again) == hash(marked) and again.survey == marked.survey
     assert again + again == marked + marked
@@ -54,13 +54,13 @@ def test_json_both_ways() -> None:
 
 def test_documents_of_both_kinds_are_told_apart() -> None:
     counts = CountTally([np.array([1, 2])], [3], "f")
-    assert isinstance(tally_from_document(counts.to_document()), CountTally)
+    assert isinstance(Tally.from_document(counts.to_document()), CountTally)
     with pytest.raises(FormatError):
         TallyLog.from_document(counts.to_document())
     with pytest.raises(FormatError):
         CountTally.from_document(LOG.to_document())
     with pytest.raises(FormatError, match="lapwing-tally"):
-        tally_from_document({"format": "lapwing-survey"})
+        Tally.from_document({"format": "lapwing-survey"})
 
 
 def test_damaged_documents_are_refused() -> None:

@@ -107,7 +107,7 @@ def decode(
     with out.listening():
         result = survey.decode(tally, decoder=decoder)
     if output is not None:
-        write_text(output, result.to_json() + "\n")
+        write_text(output, result.to_json())
     said, tables, rows = _said(survey.name, result, level, output)
     table.write(rows)
     document: dict[str, Any] = {"command": "decode", "survey": survey.name}
@@ -152,7 +152,7 @@ def _decode_together(
     with out.listening():
         result = decode_together(pairs)
     if output is not None:
-        write_text(output, result.to_json() + "\n")
+        write_text(output, result.to_json())
     names = list(dict.fromkeys(survey.name for survey, _ in pairs))
     said, tables, rows = _said(" and ".join(names), result, level, output)
     table.write(rows)

@@ -66,7 +66,7 @@ def extend(
                 f"{path.name} is no summary, and later rounds need the exact counts of this one; "
                 "make it first: lapwing summarize"
             )
-    *earlier, newest = [ExactCounts.read(path) for path in rounds]
+    *earlier, newest = [ExactCounts.load(path) for path in rounds]
     after = running.following(made, earlier, newest, ledger=ledger)
     write_text(output, after.to_json())
     _show(out, after, output, most=running.rounds)

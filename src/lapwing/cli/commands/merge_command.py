@@ -16,7 +16,7 @@ from lapwing.cli.reading.stored import read_tally
 from lapwing.cli.wording import count_text
 from lapwing.documents import read
 from lapwing.errors import FormatError, MismatchError
-from lapwing.survey.publication import read_release
+from lapwing.protocol.release import Release
 
 
 def merge(
@@ -67,7 +67,7 @@ def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:
 
 def _merge_releases(paths: list[Path], output: Path, out: Output) -> None:
     total, counted = _added(
-        paths, read_release, lambda part: {"parts": len(part.parts), "people": part.people}
+        paths, Release.load, lambda part: {"parts": len(part.parts), "people": part.people}
     )
     write_text(output, total.to_json())
     document = {

@@ -106,7 +106,7 @@ def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> Exac
             "a summary knows its domain; leave the bounds or labels, --column, --texts and "
             "--decimal out"
         )
-    return ExactCounts.read(data)
+    return ExactCounts.load(data)
 
 
 def _show(out: Output, published: Publication, output: Path, ledger: Path | None) -> None:

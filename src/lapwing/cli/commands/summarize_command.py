@@ -61,7 +61,7 @@ def summarize(
                 data, domain, column=column, by=by, reading=reading_of(asked, domain)
             )
     elif all(stored):
-        parts = [ExactCounts.read(path) for path in files]
+        parts = [ExactCounts.load(path) for path in files]
         total = sum(parts[1:], start=parts[0])
     elif any(stored):
         raise ArgumentError("give tables, or summaries, not both; summarize the tables first")
@@ -69,7 +69,7 @@ def summarize(
         total = summary_of(
             paths, column, asked.domain(), out, asked=asked, threads=threads, progress=progress
         )
-    total.write(output)
+    total.save(output)
     if progress is not None:
         finished(progress)
     document = {"command": "summarize", "files": len(files), "output": str(output)}

@@ -8,15 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lapwing.cli.reading.stored import read_as
-from lapwing.documents import nearest, read
+from lapwing.documents import nearest, read, read_as
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 from lapwing.results.series import Series
-from lapwing.survey.publication import Publication, decode_release, release_from_document
+from lapwing.survey.publication import Publication, decode_release
 from lapwing.survey.watch import Watch
 
 RELEASE = "lapwing-release"
@@ -29,7 +28,7 @@ def read_result(path: Path) -> Distribution:
 
 def read_stored_release(path: Path) -> Release:
     """Return the release in a file; FormatError when it is none."""
-    return read_as(path, release_from_document)
+    return read_as(path, Release.from_document)
 
 
 def read_series(path: Path) -> Series:
@@ -60,7 +59,7 @@ def read_segment(path: Path, segment: str | None) -> Distribution:
     if segment is None:
         return read_result(path)
     document = read(path)
-    made = read_as(path, release_from_document) if document.get("format") == RELEASE else None
+    made = read_as(path, Release.from_document) if document.get("format") == RELEASE else None
     if made is None or not isinstance(made.domain, Segmented):
         raise ArgumentError(
             f"{path.name} has no segments; --segment is for a release that was made with --by"
@@ -89,7 +88,7 @@ def segment_text(segment: str | int | None) -> str:
 
 def _distribution(document: dict[str, Any]) -> Distribution:
     if document.get("format") == RELEASE:
-        return decode_release(release_from_document(document))
+        return decode_release(Release.from_document(document))
     return Distribution.from_document(document)
 
 

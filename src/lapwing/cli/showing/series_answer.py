@@ -75,7 +75,7 @@ def decode_weeks(
     with out.listening():
         series = decode_series(files.weeks, names=names, smooth=not weeks.so_far)
     if output is not None:
-        write_text(output, series.to_json() + "\n")
+        write_text(output, series.to_json())
     document = series_document(series, level=level)
     table.write(document["weeks"])
     said = {"command": "decode", "output": None if output is None else str(output)}

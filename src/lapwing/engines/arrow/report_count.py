@@ -18,7 +18,7 @@ from lapwing.engines.arrow.report_arrays import Flags, Records, check_report_typ
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
 from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, rest_name, split_groups
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import Tally, tally_from_document
+from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
 
 Label = str | None
@@ -115,7 +115,7 @@ def count_to_document(counted: ReportCount) -> dict[str, Any]:
 
 def count_from_document(document: Mapping[str, Any]) -> ReportCount:
     """Return the counts that :func:`count_to_document` wrote."""
-    groups = {label: tally_from_document(one) for label, one in document["groups"]}
+    groups = {label: Tally.from_document(one) for label, one in document["groups"]}
     files = tuple(FileCount(**file) for file in document.get("files", ()))
     return ReportCount(groups, document["grouped"], document["refused"], files)
 

@@ -355,20 +355,47 @@ def open_report_csv(path: Path, survey: Survey, by: str | None) -> Table:
     return Table(path, tuple(names), 0 if empty else None, typed=False, skip=1)
 
 
-def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: str | None) -> list[str]:
-    """Read the two lines before the reports, and return the names of the columns."""
-    first = stream.readline(300).decode("ascii", errors="replace").strip()
-    found = _HEADER.fullmatch(first)
-    heading = stream.readline(2000).decode("utf-8", errors="replace").strip()
-    if found is None or not heading.startswith("report"):
+def words_of_csv(line: bytes, path: Path) -> tuple[str, str]:
+    """Return the fingerprints of survey and randomizer in the first line of a CSV of reports."""
+    words = _HEADER.fullmatch(line.decode("ascii", errors="replace").strip())
+    if words is None:
         raise FormatError(
             f"{path.name} must hold reports written by lapwing, its first two lines do not "
             "say so; check the name, or name the column of reports with --column"
         )
+    version, of_survey, of_randomizer = words.groups()
+    _check_version(path, version)
+    return of_survey, of_randomizer
+
+
+def words_of_table(path: Path) -> tuple[str, str, int]:
+    """Return the fingerprints in a Parquet or Arrow file, and its rows; no report is read."""
+    pa, parquet = _arrow()
+    with path.open("rb") as stream:
+        is_parquet = stream.read(4) == b"PAR1"
+    with _damage(path):
+        if is_parquet:
+            schema, number = parquet.read_schema(path), parquet.read_metadata(path).num_rows
+        else:
+            with pa.memory_map(str(path)) as source:
+                file = pa.ipc.open_file(source)
+                batches = range(file.num_record_batches)
+                schema = file.schema
+                number = sum(file.get_batch(batch).num_rows for batch in batches)
+    words = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+    kind, version, of_survey, of_randomizer = (words.get(key, "") for key in KEYS)
+    _check_columns(path, ["report"] if kind == "lapwing-reports" else [], None)
+    _check_version(path, version)
+    return of_survey, of_randomizer, number
+
+
+def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: str | None) -> list[str]:
+    """Read the two lines before the reports, and return the names of the columns."""
+    first = stream.readline(300)
+    heading = stream.readline(2000).decode("utf-8", errors="replace").strip()
+    of_survey, of_randomizer = words_of_csv(first if heading.startswith("report") else b"", path)
     names = next(csv.reader([heading]))
     _check_columns(path, names, by)
-    version, of_survey, of_randomizer = found.groups()
-    _check_version(path, version)
     _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)
     return names
 

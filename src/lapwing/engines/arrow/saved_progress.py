@@ -48,6 +48,24 @@ def identity(path: Path) -> dict[str, Any]:
     }
 
 
+def read_head(path: Path) -> tuple[dict[str, Any], bytes]:
+    """Return the head of a file of progress, and what was counted; FormatError when damaged."""
+    content = path.read_bytes()
+    content, digest = content[:-32], content[-32:]
+    start = len(MAGIC) + 4
+    whole = content.startswith(MAGIC) and hashlib.sha256(content).digest() == digest
+    if not whole or len(content) < start:
+        raise FormatError(
+            f"{path.name} must hold the progress of a job, it does not or is damaged; delete it, "
+            "and the job starts anew"
+        )
+    (length,) = struct.unpack("<I", content[start - 4 : start])
+    head = parse(content[start : start + length], name=path.name)
+    require_format(head, name=FORMAT, version=VERSION)
+    require(head, {"format", "version", "job", "done"}, name="the progress of a job")
+    return head, content[start + length :]
+
+
 @dataclass
 class SavedProgress:
     """The progress of one job, in a file.
@@ -78,26 +96,14 @@ class SavedProgress:
         """
         if not self.path.exists():
             return None
-        content = self.path.read_bytes()
-        content, digest = content[:-32], content[-32:]
-        start = len(MAGIC) + 4
-        whole = content.startswith(MAGIC) and hashlib.sha256(content).digest() == digest
-        if not whole or len(content) < start:
-            raise FormatError(
-                f"{self.path.name} must hold the progress of a job, it does not or is damaged; "
-                "delete it, and the job starts anew"
-            )
-        (length,) = struct.unpack("<I", content[start - 4 : start])
-        head = parse(content[start : start + length], name=self.path.name)
-        require_format(head, name=FORMAT, version=VERSION)
-        require(head, {"format", "version", "job", "done"}, name="the progress of a job")
+        head, counted = read_head(self.path)
         if canonical(head["job"]) != canonical(dict(self.job)):
             raise ArgumentError(
                 f"{self.path.name} holds the progress of another job, with another survey or "
                 "other options; run that job to its end, or delete the file to start anew"
             )
         self._done = dict(head["done"])
-        return content[start + length :]
+        return counted
 
     def is_done(self, path: Path) -> dict[str, Any] | None:
         """Return what was said of a file when it was done; None when it was not.

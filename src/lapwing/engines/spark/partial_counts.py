@@ -14,7 +14,7 @@ import numpy as np
 from lapwing.documents import canonical, parse
 from lapwing.engines.arrow.report_count import Label, ReportCount
 from lapwing.protocol.messages.reports import Reports
-from lapwing.protocol.messages.tally import CountTally, Tally, tally_from_document
+from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.survey.survey import Survey
 
 COLUMNS = "task int, labeled boolean, label string, content binary, refused long"
@@ -49,7 +49,7 @@ def rows_of(counted: ReportCount, *, task: int) -> Iterator[Any]:
 
 
 def _contents(tally: Tally) -> Iterator[bytes]:
-    if isinstance(tally, CountTally):
+    if not isinstance(tally, TallyLog):
         yield canonical(tally.to_document())
         return
     records = tally.records()
@@ -78,8 +78,8 @@ def nothing_of(survey: Survey) -> Tally:
 
 
 def _tally(content: bytes, survey: Survey) -> Tally:
-    if isinstance(nothing_of(survey), CountTally):
-        return tally_from_document(parse(content, name="the count of a task"))
+    if not isinstance(nothing_of(survey), TallyLog):
+        return Tally.from_document(parse(content, name="the count of a task"))
     data = np.frombuffer(content, dtype=np.uint8).reshape(-1, survey.randomizer.report_width)
     counted: Tally = survey.tally(Reports(data, survey.randomizer.fingerprint))
     return counted

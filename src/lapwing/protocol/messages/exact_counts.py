@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import canonical, parse, replacing, require, require_format
+from lapwing.documents import canonical, opening, parse, replacing, require, require_format
 from lapwing.errors import ArgumentError, DomainError, FormatError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.protocol.domains.domain import Domain, require_domain
@@ -171,7 +171,7 @@ class ExactCounts(Summed):
             }
         )
 
-    def write(self, path: Path | str) -> None:
+    def save(self, path: Path | str) -> None:
         """Write the private file, readable by its owner only."""
         header = self._header()
         body = self.counts.astype("<i8").tobytes()
@@ -180,7 +180,7 @@ class ExactCounts(Summed):
             stream.write(content + hashlib.sha256(content).digest())
 
     @classmethod
-    def read(cls, path: Path | str) -> ExactCounts:
+    def load(cls, path: Path | str) -> ExactCounts:
         """Return the summary in a file.
 
         Raises
@@ -189,7 +189,8 @@ class ExactCounts(Summed):
             When it is no summary, of an unknown version or damaged.
         """
         path = Path(path)
-        content = path.read_bytes()
+        with opening(path):
+            content = path.read_bytes()
         if not content.startswith(MAGIC):
             raise FormatError(f"{path.name} must be a summary written by this software; it is not")
         content, digest = content[:-32], content[-32:]

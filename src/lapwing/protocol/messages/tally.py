@@ -5,16 +5,16 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.documents import require, require_format, require_spelling
+from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import FormatError, MismatchError, TallyError
 from lapwing.linear.memoized import cached_property
-from lapwing.protocol.messages.observation import Kind, Summed
+from lapwing.protocol.messages.observation import Kind
 
 VERSION = 1
 _TWO_KINDS = (
@@ -27,7 +27,73 @@ LARGEST_COUNT = 2**53 - 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountTally(Summed):
+class Tally(Stored):
+    """The sum of reports: a :class:`CountTally` or a :class:`TallyLog`.
+
+    Tallies of one survey add with ``+``, and ``sum`` may start from 0.
+    """
+
+    kind: ClassVar[Kind]
+    _name: ClassVar = "a tally"
+
+    if TYPE_CHECKING:  # fields and properties of the two
+
+        @property
+        def blocks(self) -> Sequence[NDArray[Any]]:
+            """Counts or stored reports, an array for each block."""
+            ...
+
+        @property
+        def reports(self) -> Sequence[int]:
+            """Reports of each block."""
+            ...
+
+        @property
+        def fingerprint(self) -> str:
+            """Of the randomizer whose reports are in it."""
+            ...
+
+        @property
+        def survey(self) -> str | None:
+            """Fingerprint of the survey that collected them."""
+            ...
+
+        @property
+        def total(self) -> int:
+            """Reports in all blocks together."""
+            ...
+
+    def __add__(self, other: Tally) -> Self:
+        """Return the tally of both sets of reports; MismatchError for another survey's."""
+        raise NotImplementedError
+
+    def __radd__(self, other: object) -> Self:
+        """Return this, of 0 and this."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def of_survey(self, survey: str) -> Self:
+        """Return the same tally, marked as that of a survey, by its fingerprint."""
+        tally: Any = self
+        copy: Self = replace(tally, survey=survey)
+        return copy
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the tally that a document holds, of either kind.
+
+        Raises
+        ------
+        FormatError
+            When it is not a tally, of an unknown version or kind, or damaged.
+        """
+        require_format(document, name="lapwing-tally", version=VERSION)
+        kind: Any = TallyLog if document.get("kind") == "log" else CountTally
+        tally: Self = kind.from_document(document)
+        return tally
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountTally(Tally):
     """A tally that counts outputs.
 
     Parameters
@@ -101,7 +167,7 @@ class CountTally(Summed):
         """Reports in all blocks together."""
         return sum(self.reports)
 
-    def __add__(self, other: Tally) -> CountTally:
+    def __add__(self, other: Tally) -> Self:
         """Return the tally of both sets of reports.
 
         Raises
@@ -117,7 +183,7 @@ class CountTally(Summed):
             raise MismatchError(_TWO_KINDS)
         if [counts.size for counts in self.blocks] != [counts.size for counts in other.blocks]:
             raise MismatchError("tallies can be merged only when they hold counts of equal sizes")
-        return CountTally(
+        return type(self)(
             [ours + theirs for ours, theirs in zip(self.blocks, other.blocks, strict=True)],
             [ours + theirs for ours, theirs in zip(self.reports, other.reports, strict=True)],
             self.fingerprint,
@@ -145,7 +211,7 @@ class CountTally(Summed):
         }
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> CountTally:
+    def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the tally that :meth:`to_document` wrote.
 
         Raises
@@ -174,7 +240,7 @@ class CountTally(Summed):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TallyLog(Summed):
+class TallyLog(Tally):
     """A tally that keeps the reports themselves, as a sorted multiset.
 
     For seeded hashing over domains too large to count: what a report says about a value follows
@@ -249,7 +315,7 @@ class TallyLog(Summed):
         """Number of reports, as of one block."""
         return (self.total,)
 
-    def __add__(self, other: Tally) -> TallyLog:
+    def __add__(self, other: Tally) -> Self:
         """Return the log of both sets of reports.
 
         Raises
@@ -264,7 +330,7 @@ class TallyLog(Summed):
             raise MismatchError(_TWO_KINDS)
         if self.width != other.width:
             raise MismatchError("logs can be merged only when their reports have one width")
-        return TallyLog((*self.runs, *other.runs), self.width, self.fingerprint, self.survey)
+        return type(self)((*self.runs, *other.runs), self.width, self.fingerprint, self.survey)
 
     def __eq__(self, other: object) -> bool:
         """Return whether both hold the same reports of the same survey."""
@@ -293,7 +359,7 @@ class TallyLog(Summed):
         }
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> TallyLog:
+    def from_document(cls, document: dict[str, Any]) -> Self:
         """Return the log that :meth:`to_document` wrote.
 
         Raises
@@ -359,24 +425,6 @@ def _check_same_survey(one: Tally, other: Tally) -> None:
             "tallies can be merged only when the same survey collected them; these are of "
             f"{_shown(one)} and {_shown(other)}"
         )
-
-
-Tally = CountTally | TallyLog
-"""Either kind: what randomizers return, and surveys merge, store and decode."""
-
-
-def tally_from_document(document: dict[str, Any]) -> Tally:
-    """Return the tally that a document holds, of either kind.
-
-    Raises
-    ------
-    FormatError
-        When it is not a tally, of an unknown version or kind, or damaged.
-    """
-    require_format(document, name="lapwing-tally", version=VERSION)
-    if document.get("kind") == "log":
-        return TallyLog.from_document(document)
-    return CountTally.from_document(document)
 
 
 def _shown(tally: Tally) -> str:

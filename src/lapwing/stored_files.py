@@ -1,0 +1,293 @@
+"""Any stored file, read by what it says that it is.
+
+A document says its format, and a binary file begins with a mark of its own. Nothing that a file
+names is imported: the tables here say which class reads which format. Of files that may be large
+or that belong to a running program there is a description instead.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from lapwing.documents import (
+    canonical,
+    nearest,
+    opening,
+    parse,
+    quoted,
+    read,
+    read_as,
+    require,
+    require_format,
+)
+from lapwing.errors import FormatError, LapwingError
+
+__all__ = ["CollectorExport", "JobProgress", "ReportFile", "load"]
+
+CLASSES = {
+    "lapwing-survey": "lapwing.survey.survey:Survey",
+    "lapwing-tally": "lapwing.protocol.messages.tally:Tally",
+    "lapwing-release": "lapwing.protocol.release:Release",
+    "lapwing-distribution": "lapwing.results.distribution:Distribution",
+    "lapwing-signed-estimate": "lapwing.results.signed_estimate:SignedEstimate",
+    "lapwing-heavy-hitters": "lapwing.results.heavy_hitters:HeavyHitters",
+    "lapwing-series": "lapwing.results.series:Series",
+    "lapwing-difference": "lapwing.results.difference:Difference",
+    "lapwing-watch": "lapwing.survey.watch:Watch",
+    "lapwing-ledger": "lapwing.privacy.ledger:Ledger",
+}
+"""Formats of documents, and the class that reads each."""
+
+EXPORT = "lapwing-collector-state"
+SCAN = "lapwing-scan"
+
+_LONGEST_MARK = 32
+_LONGEST_LINE = 64 * 2**20
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A file of reports: what it says about them. The reports stay in the file.
+
+    Parameters
+    ----------
+    path : Path
+    survey, randomizer : str
+        Fingerprints, 64 hex digits.
+    reports : int, optional
+        How many it holds; None where only reading all of them tells.
+    """
+
+    path: Path
+    survey: str
+    randomizer: str
+    reports: int | None
+
+
+@dataclass(frozen=True)
+class JobProgress:
+    """What a job has done so far; the job itself reads it and goes on.
+
+    Parameters
+    ----------
+    path : Path
+    job : dict
+        What the job was asked to do.
+    done : int
+        Files that were counted, or tiles that were searched.
+    """
+
+    path: Path
+    job: dict[str, Any]
+    done: int
+
+
+@dataclass(frozen=True)
+class CollectorExport:
+    """The state of a survey that a collector exported; `lapwing collector import` reads it.
+
+    Parameters
+    ----------
+    path : Path
+    survey : Survey
+    state : {"draft", "published", "retired"}
+    epochs : int
+        How many there are.
+    """
+
+    path: Path
+    survey: Any
+    state: str
+    epochs: int
+
+
+def load(path: Path | str) -> Any:
+    """Return what is stored in a file, of whatever kind it is.
+
+    Parameters
+    ----------
+    path : Path or str
+
+    Returns
+    -------
+    object
+        A Survey, Tally, Release, Distribution, HeavyHitters, Series, Difference, Watch,
+        SignedEstimate, Ledger (a snapshot: paying needs :meth:`Ledger.open`) or ExactCounts. Of
+        reports a :class:`ReportFile`, of an unfinished job a :class:`JobProgress`, and of a
+        collector's export a :class:`CollectorExport`.
+
+    Raises
+    ------
+    FormatError
+        When there is no such file; when it is empty, damaged, no file of lapwing, or of a newer
+        version; and for the database of a device, which only :class:`lapwing.client.Device`
+        opens.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lapwing.protocol.domains.integers import Integers
+    >>> from lapwing.results.distribution import Distribution
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Distribution.of_counts([1, 3], Integers(0, 1)).save(f"{folder}/result.json")
+    ...     load(f"{folder}/result.json").mean()
+    0.75
+    """
+    path = Path(path)
+    with opening(path):
+        with path.open("rb") as stream:
+            mark = stream.read(_LONGEST_MARK)
+        if not mark:
+            raise FormatError(f"{path.name} is empty; make it again, or check the name")
+        for known, reader in _MARKS.items():
+            if mark.startswith(known):
+                return reader(path)
+        document = _exported_head(path) if mark.startswith(b'{"format":') else None
+        if document is not None:
+            return _export(path, document)
+        document = read(path)
+        name = document.get("format")
+        if name == SCAN:
+            return _scan(path, document)
+        if name not in CLASSES:
+            raise FormatError(_unknown(path, name))
+        return read_as(path, _class(CLASSES[name]).from_document)
+
+
+def _unknown(path: Path, name: Any) -> str:
+    """Return the sentence that refuses a document whose format nobody here reads."""
+    if not isinstance(name, str):
+        return f"{path.name} must say its format, as every document of lapwing does; it does not"
+    known = nearest(name, CLASSES)
+    return f"{path.name} is a {quoted(name)} document, which this version cannot read{known}"
+
+
+def _class(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
+
+
+# Binary files, by the mark at their beginning.
+
+
+def _exact_counts(path: Path) -> Any:
+    return _class("lapwing.protocol.messages.exact_counts:ExactCounts").load(path)
+
+
+def _compact_reports(path: Path) -> ReportFile:
+    """Return the header of a compact file, and its number of reports from block to block."""
+    from lapwing.protocol.messages.report_file import read_header, reports_per_block
+
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        header = read_header(stream, name=path.name)
+        total = 0
+        while place := stream.read(8):
+            count = struct.unpack("<I", place[:4])[0] if len(place) == 8 else 0
+            end = stream.tell() + count * header.width
+            if not 1 <= count <= reports_per_block(header.width) or end > size:
+                raise FormatError(
+                    f"{path.name} is torn or damaged after {total} reports; `lapwing tally` counts "
+                    "what is intact"
+                )
+            total += count
+            stream.seek(end)
+    return ReportFile(path, header.survey, header.randomizer, total)
+
+
+def _csv_reports(path: Path) -> ReportFile:
+    from lapwing.engines.arrow.report_tables import words_of_csv
+
+    with path.open("rb") as stream:
+        return ReportFile(path, *words_of_csv(stream.readline(300), path), None)
+
+
+def _arrow_table(path: Path) -> ReportFile:
+    from lapwing.engines.arrow.report_tables import words_of_table
+
+    return ReportFile(path, *words_of_table(path))
+
+
+def _progress(path: Path) -> JobProgress:
+    from lapwing.engines.arrow.saved_progress import read_head
+
+    head, _ = read_head(path)
+    return JobProgress(path, head["job"], len(head["done"]))
+
+
+def _device(path: Path) -> Any:
+    raise FormatError(
+        f"{path.name} is a database of a device or a collector, not a document; open it with "
+        "lapwing.client.Device.open, or serve it with `lapwing serve`"
+    )
+
+
+def _memory(path: Path) -> Any:
+    raise FormatError(
+        f"{path.name} is the secret memory of a RAPPOR device; open it with "
+        "lapwing.randomizers.Memory.open"
+    )
+
+
+_MARKS: dict[bytes, Callable[[Path], Any]] = {
+    b"LAPWING-SECRET\n": _exact_counts,
+    b"LWREPORT": _compact_reports,
+    b"# lapwing-reports": _csv_reports,
+    b"PAR1": _arrow_table,
+    b"ARROW1": _arrow_table,
+    b"LAPWING-PROGRESS\n": _progress,
+    b"SQLite format 3": _device,
+    b"LWMEMORY": _memory,
+}
+
+
+# Documents that belong to a program that was stopped.
+
+
+def _scan(path: Path, document: dict[str, Any]) -> JobProgress:
+    require_format(document, name=SCAN, version=1)
+    done = document.get("done")
+    if type(done) is not int or done < 0:
+        raise FormatError(f"{path.name} is damaged; remove it to start the search again")
+    job = {key: document.get(key) for key in ("survey", "randomizer", "expected_false", "tiles")}
+    return JobProgress(path, job, done)
+
+
+def _exported_head(path: Path) -> dict[str, Any] | None:
+    """Return the first line of a collector's export; None of any other file."""
+    with path.open("rb") as stream:
+        line = stream.readline(_LONGEST_LINE)
+    if not line.startswith(f'{{"format":"{EXPORT}"'.encode()):
+        return None
+    return parse(line, name=path.name)
+
+
+def _export(path: Path, head: dict[str, Any]) -> CollectorExport:
+    """Return what an export says, once its checksum agrees."""
+    require_format(head, name=EXPORT, version=1)
+    keys = {"survey", "state", "minimum", "upload", "retention_days"}
+    require(head, {"format", "version", *keys}, name=path.name)
+    digest, lines, epochs, end = sha256(), 0, 0, b""
+    with path.open("rb") as stream:
+        while line := stream.readline(_LONGEST_LINE):
+            if end:
+                digest.update(end)
+                lines += 1
+                epochs += end.startswith(b'{"epoch":')
+            end = line
+    written = {"end": {"lines": lines, "sha256": digest.hexdigest()}}
+    if end != json.dumps(written, separators=(",", ":")).encode() + b"\n":
+        raise FormatError(f"{path.name} is damaged or ends early; export the survey again")
+    survey = _class(CLASSES["lapwing-survey"])
+    try:
+        agreed = survey.from_document(parse(canonical(head["survey"]), name=path.name))
+    except LapwingError as error:
+        raise FormatError(f"{path.name}: {error}") from None
+    return CollectorExport(path, agreed, str(head["state"]), epochs)

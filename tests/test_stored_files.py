@@ -1,0 +1,194 @@
+"""Whatever is stored is saved and loaded in one way, and `lw.load` knows what a file is."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lapwing as lw
+from lapwing.documents import Stored
+from lapwing.engines.arrow.report_tables import write_reports
+from lapwing.engines.arrow.saved_progress import SavedProgress, identity
+from lapwing.errors import FormatError
+from lapwing.protocol import ExactCounts
+from lapwing.stored_files import CLASSES, JobProgress, ReportFile
+from lapwing.survey import Publication
+
+DOMAIN = lw.Interval(0, 8, bins=8)
+SURVEY = lw.Survey("wait", lw.SquareWave(DOMAIN, 1))
+HASHED = lw.Survey("words", lw.LinearHashing(lw.HashedStrings(16), 2))
+REPORTS = SURVEY.randomize(np.linspace(0, 8, 200), rng=lw.seeded(1))
+TALLY = SURVEY.tally(REPORTS)
+LATER = SURVEY.tally(SURVEY.randomize(np.linspace(0, 6, 200), rng=lw.seeded(4)))
+LOG = HASHED.tally(HASHED.randomize(["owl", "wren"] * 20, rng=lw.seeded(2)))
+RESULT = SURVEY.decode(TALLY)
+PUBLISHED = lw.release(
+    [1.0, 2.0, 5.0] * 200, DOMAIN, epsilon=1, delta=1e-6, neighbors="replace-one", rng=lw.seeded(3)
+)
+SERIES = lw.decode_series([(SURVEY, TALLY), (SURVEY, LATER)])
+GUARANTEE = lw.Guarantee(1, 0, "replace-one", "local")
+
+DOCUMENTS: dict[str, Callable[[], Any]] = {
+    "survey": lambda: SURVEY,
+    "count tally": lambda: TALLY,
+    "tally log": lambda: LOG,
+    "distribution": lambda: RESULT,
+    "signed estimate": lambda: SURVEY.decode(TALLY, decoder=lw.LeastSquares(signed=True)).signed,
+    "distribution with its signed estimate": lambda: SURVEY.decode(
+        TALLY, decoder=lw.LeastSquares(signed=True)
+    ),
+    "release": lambda: PUBLISHED.release,
+    "heavy hitters": lambda: HASHED.decode(LOG, decoder=lw.decoders.Candidates(["owl", "wren"])),
+    "series": lambda: SERIES,
+    "difference": lambda: RESULT.difference(RESULT, people="different"),
+    "difference within a series": lambda: SERIES.between(*SERIES.names),
+    "watch": lambda: lw.Watch().look((SURVEY, TALLY))[0],
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_what_is_saved_is_loaded(kind: str, tmp_path: Path) -> None:
+    thing = DOCUMENTS[kind]()
+    path = tmp_path / "stored.json"
+    thing.save(path)
+    assert path.read_text() == thing.to_json() and thing.to_json().endswith("}\n")
+    for again in (lw.load(path), lw.load(str(path)), type(thing).load(path)):
+        assert type(again) is type(thing)
+        assert again.to_json() == thing.to_json()
+    assert type(thing).from_json(thing.to_json()).to_json() == thing.to_json()
+
+
+def test_every_kind_of_document_is_tried() -> None:
+    tried = {json.loads(make().to_json())["format"] for make in DOCUMENTS.values()}
+    assert tried | {"lapwing-ledger"} == set(CLASSES)
+    assert all(isinstance(make(), Stored) for make in DOCUMENTS.values())
+
+
+def test_a_tally_of_either_kind_is_a_tally(tmp_path: Path) -> None:
+    for tally in (TALLY, LOG):
+        tally.save(tmp_path / "tally.json")
+        assert isinstance(tally, lw.Tally)
+        assert lw.Tally.load(tmp_path / "tally.json") == tally
+        assert sum([tally, tally]).total == 2 * tally.total  # type: ignore[arg-type]
+
+
+def test_a_publication_is_stored_as_its_release(tmp_path: Path) -> None:
+    PUBLISHED.save(tmp_path / "release.json")
+    assert lw.load(tmp_path / "release.json") == PUBLISHED.release
+    again = Publication.load(tmp_path / "release.json")
+    assert again.distribution == PUBLISHED.distribution
+
+
+def test_exact_counts_stay_secret(tmp_path: Path) -> None:
+    counts = ExactCounts.of_values([1.0, 1.0, 3.0], DOMAIN)
+    counts.save(tmp_path / "counts.lws")
+    again = lw.load(tmp_path / "counts.lws")
+    assert again == counts and "secret" in repr(again) and "3" not in repr(again)
+    assert not hasattr(counts, "to_json")
+
+
+@pytest.mark.parametrize("name", ["r.lwr", "r.parquet", "r.arrow", "r.csv"])
+def test_reports_are_described_and_not_read(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    with path.open("wb") as stream:
+        write_reports(stream, SURVEY, iter([REPORTS] * 30), ending=path.suffix)
+    described = lw.load(path)
+    randomizer = SURVEY.randomizer.fingerprint
+    number = None if name == "r.csv" else 30 * len(REPORTS)
+    assert described == ReportFile(path, SURVEY.fingerprint, randomizer, number)
+
+
+def test_progress_is_described(tmp_path: Path) -> None:
+    progress = SavedProgress(tmp_path / "job", {"verb": "tally"})
+    (tmp_path / "a.csv").write_text("1\n")
+    progress.add(tmp_path / "a.csv", identity(tmp_path / "a.csv"), {"reports": 1})
+    progress.save(b"counted")
+    assert lw.load(tmp_path / "job") == JobProgress(tmp_path / "job", {"verb": "tally"}, 1)
+
+
+def refused(path: Path) -> str:
+    """Return the one sentence with which a file is refused."""
+    with pytest.raises(FormatError) as error:
+        lw.load(path)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+def test_what_is_no_file_of_lapwing_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    assert "no file" in refused(path) and "is a folder" in refused(tmp_path)
+    for content, reason in [
+        ("", "is empty"),
+        ("hello", "damaged or foreign"),
+        ("[1]", "JSON object"),
+        ("{}", "must say its format"),
+        ('{"format": 3}', "must say its format"),
+        ('{"format": "lapwing-surveys"}', "did you mean lapwing-survey"),
+        ('{"format": "os:system"}', "cannot read"),
+        ("PAR1xxxx", "damaged"),
+        ("ARROW1xxxx", "damaged"),
+        ("LWREPORT", "header"),
+        ("LAPWING-SECRET\n\0xxx", "damaged"),
+        ("LAPWING-PROGRESS\nxxx", "damaged"),
+        ("# lapwing-reports\n", "must hold reports"),
+        ('{"format":"lapwing-collector-state","version":1}\n', "lacks the key"),
+        ("LWMEMORYxxxx", "Memory.open"),
+    ]:
+        path.write_text(content)
+        assert reason in refused(path)
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+def test_a_newer_or_damaged_document_is_refused(kind: str, tmp_path: Path) -> None:
+    text = DOCUMENTS[kind]().to_json()
+    path = tmp_path / "x.json"
+    document = json.loads(text)
+    path.write_text(json.dumps(document | {"version": 99}))
+    assert "x.json" in refused(path) and "update lapwing" in refused(path)
+    path.write_text(json.dumps(document | {"more": 1}))
+    assert "unknown key 'more'" in refused(path)
+    path.write_text(text[: len(text) // 2])
+    assert "damaged or foreign" in refused(path)
+
+
+def test_a_device_file_is_refused(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "device")
+    connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    assert "Device.open" in refused(tmp_path / "device")
+
+
+def test_a_torn_file_of_reports_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.lwr"
+    with path.open("wb") as stream:
+        write_reports(stream, SURVEY, iter([REPORTS]), ending=path.suffix)
+    path.write_bytes(path.read_bytes()[:-1])
+    assert "torn or damaged after 0 reports" in refused(path)
+
+
+def test_no_document_imports_anything(tmp_path: Path) -> None:
+    assert "antigravity" not in sys.modules
+    document = SURVEY.to_document()
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(document | {"randomizer": {"class": "antigravity"}}))
+    refused(path)
+    path.write_text('{"format": "antigravity:load"}')
+    refused(path)
+    assert "antigravity" not in sys.modules
+
+
+def test_of_two_writers_the_last_one_stays_whole(tmp_path: Path) -> None:
+    """A link is followed, so what it points to is replaced."""
+    target, link = tmp_path / "a.json", tmp_path / "b.json"
+    target.write_text("old")
+    link.symlink_to(target)
+    SURVEY.save(link)
+    assert link.is_symlink() and lw.load(target) == SURVEY
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.json", "b.json"]
