@@ -100,7 +100,7 @@ def test_a_symbol_left_out_is_found_in_a_pursuit(monkeypatch: pytest.MonkeyPatch
     made = MECHANISMS["matching-pursuit"]
     promise = Promise("replace-one", epsilon=1)
     found = [
-        worst_of(made(1, dictionary, atoms=4)(DOMAINS[-1]), promise, tries=4)
+        worst_of(made(1, dictionary, atoms=4), DOMAINS[-1].for_curator(), promise, tries=4)
         for dictionary in ("legendre", "splines", "normal-curves")
     ]
     assert max(found) > OVER

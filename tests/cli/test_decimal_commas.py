@@ -29,7 +29,7 @@ def tables(tmp_path: Path) -> None:
 
 
 def counted(*values: float) -> ExactCounts:
-    return ExactCounts.of_values(list(values)(Interval(0, 64, bins=256)))
+    return ExactCounts.of_values(list(values), Interval(0, 64, bins=256).for_curator())
 
 
 def same(path: Path, expected: ExactCounts) -> bool:

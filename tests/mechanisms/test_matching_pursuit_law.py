@@ -128,7 +128,7 @@ class TestTheMissingSymbol:
     def test_leaving_it_out_is_found(self, mechanism, monkeypatch):
         # As it once was: these cost up to 1.4 for a promised 1.
         short = without_the_missing(mechanism, BINS)
-        monkeypatch.setattr(module, "_facts", lambda _, held: short)
+        monkeypatch.setattr(module, "_sensitivities", lambda _, held: short)
         assert worst_of_all(mechanism, 1, 2, monkeypatch) > 1.1
 
     def test_a_stored_release_of_that_kind_is_refused(self, mechanism, monkeypatch):
@@ -137,7 +137,7 @@ class TestTheMissingSymbol:
         assert Release.from_document(right).to_document() == right
         short = without_the_missing(mechanism, BINS)
         with monkeypatch.context() as patch:
-            patch.setattr(module, "_facts", lambda _, held: short)
+            patch.setattr(module, "_sensitivities", lambda _, held: short)
             document = mechanism.release(held, PURE, rng=seeded(1)).to_document()
         with pytest.raises(FormatError, match="do not trust it"):
             Release.from_document(document)
@@ -148,9 +148,9 @@ def without_the_missing(mechanism, held):
     products = Dictionary.products.fget
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Dictionary, "products", property(lambda self: products(self)[:, :-1]))
-        module._facts.forget()
+        module._sensitivities.forget()
         short = module._sensitivities(mechanism, held)
-    module._facts.forget()
+    module._sensitivities.forget()
     assert short != module._sensitivities(mechanism, held)
     return short
 

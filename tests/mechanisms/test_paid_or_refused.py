@@ -231,7 +231,7 @@ def test_what_a_command_asks_before_it_pays_is_the_same():
     refused = Promise("replace-one", epsilon="1e-12")
     for mechanism in (PrefixSums(), MatchingPursuit(1, atoms=2), SumTree(strategy="haar")):
         with pytest.raises(PrivacyError, match="cannot be drawn"):
-            checked_loss(mechanism(TWELVE), refused)
+            checked_loss(mechanism, TWELVE.for_curator(), refused)
 
 
 @pytest.mark.parametrize("form", ["repaired", "published"])
