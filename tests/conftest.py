@@ -107,7 +107,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 @pytest.fixture
 def registered_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """What a test registers is gone after it."""
-    from lapwing.survey.registry import GROUPS
+    from lapwing.planning.registry import GROUPS
 
     for table in GROUPS.values():
         monkeypatch.setattr(table, "_registered", dict(table._registered))

@@ -11,7 +11,7 @@ from tests.package_imports import Source, read_sources
 PACKAGE = Path(__file__).parent.parent / "src" / "lapwing"
 
 HOMES = {"planning/defaults", "planning/release_defaults"}
-REGISTRY = "survey/registry"
+REGISTRY = "planning/registry"
 """It lists all of them by name, and joins nothing."""
 
 

@@ -20,9 +20,9 @@ from lapwing.errors import (
     LapwingError,
     UnsupportedChannelError,
 )
+from lapwing.planning import registry
 from lapwing.protocol.randomizer import channel_for
 from lapwing.protocol.release import Mechanism
-from lapwing.survey import registry
 from tests.contracts.registered import DOMAINS, RANDOMIZERS
 from tests.contracts.registered_decoders import DECODERS
 from tests.mistaken import mistaken

@@ -115,12 +115,12 @@ def test_heights_that_are_no_wave_are_refused(shape: list[float]) -> None:
 @pytest.mark.parametrize("share", [0.0, -0.2, 1.5, float("nan"), float("inf")])
 def test_a_share_that_is_none_is_refused(share: float) -> None:
     with pytest.raises(ArgumentError, match="share of a part must be positive"):
-        MultiscaleWave(bins(8), 1, parts=[("wave", 0.5, share), ("subset", 4, 0.5)])
+        MultiscaleWave(bins(8), 1, components=[("wave", 0.5, share), ("subset", 4, 0.5)])
 
 
 def test_shares_of_parts_are_relative_and_shares_of_blocks_sum_to_one() -> None:
     """The stated fallback of the one, and the errors of the others."""
-    third = MultiscaleWave(bins(8), 1, parts=[("wave", 0.5, 0.2), ("subset", 4, 0.1)])
+    third = MultiscaleWave(bins(8), 1, components=[("wave", 0.5, 0.2), ("subset", 4, 0.1)])
     assert third.channel.blocks[0].share == pytest.approx(2 / 3)
     for shares in ([0.5, 0.4], [0.5, 0.6], [], [1.2, -0.2]):
         with pytest.raises(ArgumentError, match="positive and sum to 1"):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import lapwing
-from lapwing.survey.registry import GROUPS
+from lapwing.planning.registry import GROUPS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "lapwing"
@@ -101,7 +101,7 @@ def test_what_a_page_names_is_there(page: Path) -> None:
 
 
 def test_wrong_names_are_noticed() -> None:
-    right = "`survey/survey.py`, `lapwing.randomizers.two_level.TwoLevel.near`, `Release.people`"
+    right = "`survey/survey.py`, `lapwing.randomizers.two_level.TwoLevel._near`, `Release.people`"
     assert not missing_files(right) | missing_modules(right) | missing_members(right)
     assert missing_files("`survey/surveys.py`") == {"survey/surveys.py"}
     assert missing_files("    device  remote/ -> results/, remote.py") == {"remote/", "remote.py"}

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import lapwing as lw
+from lapwing.planning.registry import DECODERS, GROUPS, RANDOMIZERS
 from lapwing.public_names import RENAMED
-from lapwing.survey.registry import DECODERS, GROUPS, RANDOMIZERS
 
 NAMESPACES = [
     "client", "decoders", "distances", "engines", "errors", "mechanisms", "plugins", "privacy",
@@ -196,7 +196,7 @@ SIGNATURES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "OptimizedUnaryEncoding": (["domain", "epsilon"], {}),
     "SquareWave": (["domain", "epsilon"], {"width": None, "grid": None}),
     "SubsetSelection": (["domain", "epsilon"], {}),
-    "MultiscaleWave": (["domain", "epsilon"], {"parts": None}),
+    "MultiscaleWave": (["domain", "epsilon"], {"components": None}),
     "LeastSquares": ([], {"signed": False}),
     "ExpectationMaximization": ([], {"smoothed": False}),
     "Survey": (["name", "randomizer"], {}),

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import lapwing as lw
 from lapwing.errors import PrivacyError
 from lapwing.mechanisms.private_bounds import count_steps
-from lapwing.survey.registry import MECHANISMS
+from lapwing.planning.registry import MECHANISMS
 from tests.nasty_cells import COLUMNS, DOMAINS, OBJECTS, TEXTS, check_each_row_alone
 
 USUAL: dict[str, list[Any]] = {

@@ -18,6 +18,7 @@ from lapwing import Distribution, Guarantee, HeavyHitters, Ledger, Reports, Seri
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.documents import read
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.planning.registry import MECHANISMS, RANDOMIZERS
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.domains.domain_documents import build_domain
@@ -25,7 +26,6 @@ from lapwing.protocol.messages.report_file import read_blocks, read_header
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
 from lapwing.survey.publication import decode_release
-from lapwing.survey.registry import MECHANISMS, RANDOMIZERS
 from tests.stored.make_stored import SERIES as STORED_SERIES
 from tests.stored.make_stored import counted, weeks_of
 

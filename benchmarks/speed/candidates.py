@@ -37,7 +37,7 @@ def measure(
     values = held[rng.choice(held.size, people, p=weights / weights.sum())]
     hashing = lw.LinearHashing(lw.Categories(2**bits), epsilon)
     log = hashing.tally(hashing.randomize(values, rng=lw.seeded(1)))
-    channel = hashing.linear_channel
+    channel = hashing.log_channel
     others = rng.integers(0, 2**bits, held.size)
     mixed = list(dict.fromkeys(np.stack([held, others], axis=1).ravel().tolist()))
     lists = {

@@ -63,7 +63,7 @@ log = survey.tally(survey.randomize(values, rng=lw.seeded({seed})))
 found = survey.decode(log, decoder=lw.decoders.ExhaustiveScan())
 known, counts = np.unique(values, return_counts=True)
 shares = counts / values.size
-deviation = float(survey.randomizer.linear_channel.deviations(np.zeros(1), values.size)[0])
+deviation = float(survey.randomizer.log_channel.deviations(np.zeros(1), values.size)[0])
 sure = known[shares >= found.threshold + 3 * deviation]
 with open({path!r}, "w") as stream:
     json.dump({{

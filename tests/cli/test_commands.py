@@ -17,7 +17,7 @@ from pyarrow import parquet
 import lapwing as lw
 from lapwing.cli.commands.verify_command import posterior
 from lapwing.cli.wording import percent
-from lapwing.survey.registry import RANDOMIZERS
+from lapwing.planning.registry import RANDOMIZERS
 from tests.cli.running import Program
 
 
@@ -106,9 +106,9 @@ def test_knobs_have_options_of_their_own_or_are_set(done: Program, option: tuple
     [
         (
             "multiscale-wave",
-            'parts=[["wave", 0.5, 0.75], ["subset", 4, 0.25]]',
+            'components=[["wave", 0.5, 0.75], ["subset", 4, 0.25]]',
             lw.MultiscaleWave(
-                lw.Interval(1, 16, bins=8), 1, parts=[("wave", 0.5, 0.75), ("subset", 4, 0.25)]
+                lw.Interval(1, 16, bins=8), 1, components=[("wave", 0.5, 0.75), ("subset", 4, 0.25)]
             ),
         ),
         (
@@ -147,7 +147,7 @@ def test_verify_states_the_exact_ratio(done: Program, survey: lw.Survey) -> None
     assert document["e^epsilon"].startswith("7.389056098930650227")
     shown = done("verify", "survey.json").out
     assert str(certificate.ratio) in shown and document["ratio"]["decimal"] in shown
-    assert f"{survey.randomizer.thresholds['near']:#018x}" in shown
+    assert f"{survey.randomizer._thresholds['near']:#018x}" in shown
 
 
 def test_verify_shows_what_many_reports_of_a_lifetime_can_tell(lapwing: Program) -> None:
@@ -192,7 +192,7 @@ def test_verify_shows_what_repeated_answers_cost(done: Program, survey: lw.Surve
 
 def test_the_posterior_bound_is_reached_by_the_randomizer_itself() -> None:
     response = lw.RandomizedResponse(lw.Categories(2), 2)
-    inside, outside = response.probabilities
+    inside, outside = response._probabilities
     for prior in (0.01, 0.1, 0.5):
         bayes = prior * inside / (prior * inside + (1 - prior) * outside)
         assert posterior(prior, 2.0) == pytest.approx(bayes, rel=1e-12)

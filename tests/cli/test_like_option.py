@@ -65,7 +65,7 @@ def test_new_writes_the_survey_that_recommend_names(public: Path, done: Program)
     made = lw.Survey.load(public / "survey.json").randomizer
     found = lw.recommend(LINE, epsilon=4, users=300_000, like=COUNTS, repeats=1)
     assert made == found.randomizer != lw.MultiscaleWave(LINE, 4)
-    assert isinstance(made, lw.MultiscaleWave) and made.parts
+    assert isinstance(made, lw.MultiscaleWave) and made.components
     for kind, size, share in made.parts:
         assert f"{kind:<6}   {size:14g}   {100 * share:5.2f} %" in shown
     # Of a column without smoothness the parts stay, and both commands say so.

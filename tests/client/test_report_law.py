@@ -58,16 +58,16 @@ def test_fresh_answers_follow_the_channel(tmp_path: Path) -> None:
     """At four comparisons of 1e-12; the same reports are refused under another epsilon or value."""
     values = [7 * number % SYMBOLS for number in range(ANSWERS)]
     bits = sent_by(tmp_path, BITS, values)
-    assert all(accepts(tail) for tail in tails(bits, values, BITS.randomizer.thresholds))
+    assert all(accepts(tail) for tail in tails(bits, values, BITS.randomizer._thresholds))
     for epsilon in ("0.8", "1.25"):
         wrong = OptimizedUnaryEncoding(Categories(SYMBOLS), epsilon)
-        assert not all(accepts(tail) for tail in tails(bits, values, wrong.thresholds))
+        assert not all(accepts(tail) for tail in tails(bits, values, wrong._thresholds))
     # A device that says nothing of its value, and one that sends one report again and again.
     silent = bits.copy()
     silent[np.arange(ANSWERS), values] = False
     same = np.repeat(bits[:1], ANSWERS, axis=0)
     for broken in (silent, same):
-        assert not all(accepts(tail) for tail in tails(broken, values, BITS.randomizer.thresholds))
+        assert not all(accepts(tail) for tail in tails(broken, values, BITS.randomizer._thresholds))
 
 
 def test_rounds_follow_the_channel_of_two_reports(tmp_path: Path) -> None:
@@ -77,7 +77,9 @@ def test_rounds_follow_the_channel_of_two_reports(tmp_path: Path) -> None:
     """
     rappor = Rappor(Categories(SYMBOLS), 2, lifetime=3)
     survey = Survey("habit", rappor)
-    keep, again = (Fraction(rappor.thresholds[key], WORD) for key in ("permanent", "instantaneous"))
+    keep, again = (
+        Fraction(rappor._thresholds[key], WORD) for key in ("permanent", "instantaneous")
+    )
     pairs: Counter[int] = Counter()
     for number in range(12):
         folder = tmp_path / str(number)
@@ -117,4 +119,4 @@ def test_remembered_devices_follow_the_channel(tmp_path: Path, value: int) -> No
         assert (bits[0] == bits[1]).all()
         rows.append(bits[1])
     found = np.array(rows)
-    assert all(accepts(tail) for tail in tails(found, [value] * 40, BITS.randomizer.thresholds))
+    assert all(accepts(tail) for tail in tails(found, [value] * 40, BITS.randomizer._thresholds))

@@ -30,7 +30,7 @@ def _with_derived(name: str, tampered: Any) -> str:
     """Return a case's survey whose derived part is that of a tampered randomizer."""
 
     def change(document: dict[str, Any]) -> None:
-        document["derived"] = tampered.derived
+        document["derived"] = tampered._derived
 
     return changed(survey_text(CASES[name].randomizer), change)
 
@@ -149,17 +149,17 @@ def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> 
     parts = [list(part) for part in ladder.parts]
     wider = [[kind, size * 1.01 if kind == "wave" else size, share] for kind, size, share in parts]
     pairs: list[tuple[Any, Any]] = [
-        (sets, lw.SubsetSelection(labels, 1, size=sets.members + 1)),
-        (sets, lw.SubsetSelection(labels, 1, size=sets.members - 1)),
-        (affine, lw.randomizers.AffineSubsetSelection(labels, 1, size=affine.members + 1)),
-        (wave, lw.SquareWave(line, 1, width=(wave.half_window + 1) / 1024)),
-        (wave, lw.SquareWave(line, 1, width=(wave.half_window - 0.5) / 1024)),
+        (sets, lw.SubsetSelection(labels, 1, size=sets._members + 1)),
+        (sets, lw.SubsetSelection(labels, 1, size=sets._members - 1)),
+        (affine, lw.randomizers.AffineSubsetSelection(labels, 1, size=affine._members + 1)),
+        (wave, lw.SquareWave(line, 1, width=(wave._half_window + 1) / 1024)),
+        (wave, lw.SquareWave(line, 1, width=(wave._half_window - 0.5) / 1024)),
         (lw.SquareWave(circle, 1), lw.SquareWave(circle, 1, width=0.2)),
         (HadamardResponse(labels, 1), HadamardResponse(labels, 1, blocks=2)),
         (HadamardResponse(labels, 4), HadamardResponse(labels, 4, blocks=16)),
         (lw.LinearHashing(labels, 2), lw.LinearHashing(labels, 2, hash_bits=4)),
         (PrefixHashing(words, 2), PrefixHashing(words, 2, hash_bits=4)),
-        (ladder, lw.MultiscaleWave(line, 1, parts=[(k, s, w) for k, s, w in wider])),
+        (ladder, lw.MultiscaleWave(line, 1, components=[(k, s, w) for k, s, w in wider])),
         (lw.randomizers.Hierarchical(line, 1), lw.randomizers.Hierarchical(line, 1, branching=2)),
         (lw.randomizers.Wavelet(line, 2), lw.randomizers.Wavelet(line, 2, levels=9)),
         (lw.randomizers.Wavelet(line, 2), lw.randomizers.Wavelet(line, 2, allocation="uniform")),
@@ -168,7 +168,7 @@ def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> 
     for number, (stated, derived) in enumerate(pairs):
 
         def change(document: dict[str, Any], derived: Any = derived) -> None:
-            document["derived"] = derived.derived
+            document["derived"] = derived._derived
 
         texts[f"{number}: {stated.name}"] = changed(survey_text(stated), change)
     for what, answer in _read(texts).items():

@@ -224,5 +224,5 @@ def test_thresholds_and_bounds_are_python_s_bit_for_bit() -> None:
                 (lw.randomizers.UnaryEncoding, "symmetric"),
                 (lw.randomizers.OptimizedUnaryEncoding, "asymmetric"),
             ):
-                made = kind(lw.Categories(3), text).thresholds
+                made = kind(lw.Categories(3), text)._thresholds
                 assert [int(t) for t in answer[name]] == [made["own"], made["other"]]

@@ -93,7 +93,7 @@ CHANNELS: dict[str, Callable[[], Channel]] = {
     "multiscale": lambda: (
         (
             MultiscaleWave(
-                _TAXI, 3, parts=[("wave", 0.5, 0.5), ("wave", 1, 0.3), ("subset", 8, 0.2)]
+                _TAXI, 3, components=[("wave", 0.5, 0.5), ("wave", 1, 0.3), ("subset", 8, 0.2)]
             )
         ).channel
     ),

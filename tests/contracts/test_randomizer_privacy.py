@@ -17,11 +17,11 @@ import pytest
 from lapwing import Categories, CompressivePrivatization, Survey
 from lapwing.errors import PrivacyError
 from lapwing.linear.operators.stacked import dense
+from lapwing.planning import registry
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.protocol.channels.laws import Multinomial
-from lapwing.survey import registry
 from lapwing.survey.privacy_statement import Asked
 from lapwing.testing.randomizer_contract import (
     check_channel,

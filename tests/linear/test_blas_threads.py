@@ -12,7 +12,7 @@ import scipy.linalg  # noqa: F401
 from threadpoolctl import OpenBLASController, threadpool_info, threadpool_limits
 
 from lapwing.linear.blas_threads import OneThread, one_thread
-from lapwing.survey.registry import DECODERS
+from lapwing.planning.registry import DECODERS
 
 
 def threads() -> set[int]:

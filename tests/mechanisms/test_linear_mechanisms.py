@@ -14,6 +14,7 @@ from lapwing.mechanisms.label_counts import CountStrategy, LabelCounts
 from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.mechanisms.sum_tree import HaarStrategy, SumTree, TreeStrategy
+from lapwing.planning.registry import MECHANISMS
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
@@ -22,7 +23,6 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Part, Release
 from lapwing.survey.publication import release
-from lapwing.survey.registry import MECHANISMS
 from tests.false_alarms import accepts, moments_tail
 from tests.mistaken import mistaken
 

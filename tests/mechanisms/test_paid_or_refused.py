@@ -16,6 +16,7 @@ from lapwing.mechanisms.polynomial_projection import PolynomialProjection
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.private_bounds import private_bounds
 from lapwing.mechanisms.sum_tree import SumTree
+from lapwing.planning.registry import MECHANISMS
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.integer_noise import Noise, Sensitivity, calibrated
 from lapwing.privacy.ledger import Ledger
@@ -25,7 +26,6 @@ from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
 from lapwing.survey.publication import check_people, checked_loss, release
-from lapwing.survey.registry import MECHANISMS
 
 EVERY = [
     PrefixSums(),

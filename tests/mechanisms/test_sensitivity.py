@@ -14,6 +14,7 @@ from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.mechanisms.polynomial_projection import FAMILIES, PolynomialProjection
 from lapwing.mechanisms.prefix_sums import PrefixSums, SquareRootStrategy
 from lapwing.mechanisms.sum_tree import SumTree
+from lapwing.planning.registry import MECHANISMS
 from lapwing.privacy.integer_noise import Noise
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
@@ -22,7 +23,6 @@ from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.survey.registry import MECHANISMS
 
 RELATIONS = ("replace-one", "add-or-remove-one")
 MOST_BINS = 12

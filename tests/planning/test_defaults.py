@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 import lapwing as lw
+from lapwing.errors import ArgumentError
+from lapwing.planning import defaults
 from lapwing.planning.defaults import recommended_decoder
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.survey.publication import MECHANISMS
@@ -18,27 +23,12 @@ NUMBERS = {
     "affine-subset-selection": "spectral-prior",
     "unary-encoding": "spectral-prior",
     "optimized-unary-encoding": "spectral-prior",
-    "square-wave": "spectral-prior",
-    "general-wave": "spectral-prior",
-    "piecewise": "spectral-prior",
-    "multiscale-wave": "spectral-prior",
-    "hierarchical": "tree-consistency",
-    "wavelet": "wavelet-clip",
-    "haar-hadamard": "least-squares",
 }
-LABELS = {
-    "randomized-response": "mixture-prior",
-    "subset-selection": "mixture-prior",
-    "affine-subset-selection": "mixture-prior",
-    "unary-encoding": "mixture-prior",
-    "optimized-unary-encoding": "mixture-prior",
-    "hadamard-response": "mixture-prior",
-    "rappor": "mixture-prior",
-    "local-hashing": "mixture-prior",
-    "linear-hashing": "mixture-prior",
-    "prefix-hashing": "least-squares",
-    "compressive-privatization": "sparse-recovery",
-}
+"""Randomizers of numbers that another decoder than their own stands in for."""
+
+LABELS = {"prefix-hashing": "least-squares"}
+"""The same of labels."""
+
 RELEASES = {
     "prefix-sums": "spectral-pursuit",
     "sum-tree": "spectral-pursuit",
@@ -57,20 +47,59 @@ KNOBS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", NUMBERS)
-def test_numbers(name: str) -> None:
-    made: Any = RANDOMIZERS[name](lw.Interval(0, 1, bins=64), 1, **KNOBS.get(name, {}))
-    assert recommended_decoder(made).name == NUMBERS[name]
+@pytest.mark.parametrize("name", RANDOMIZERS)
+def test_a_randomizer_gets_the_decoder_that_it_names(name: str) -> None:
+    seen = 0
+    for domain, instead in ((lw.Interval(0, 1, bins=64), NUMBERS), (lw.Categories(64), LABELS)):
+        with suppress(lw.errors.DomainError):
+            made: Any = RANDOMIZERS[name](domain, 1, **KNOBS.get(name, {}))
+            assert recommended_decoder(made).name == instead.get(name, made.decoder)
+            assert "decoder" not in json.dumps(lw.Survey("s", made).to_document())
+            seen += 1
+    assert seen > 0
 
 
-@pytest.mark.parametrize("name", LABELS)
-def test_labels(name: str) -> None:
-    made: Any = RANDOMIZERS[name](lw.Categories(64), 1, **KNOBS.get(name, {}))
-    assert recommended_decoder(made).name == LABELS[name]
+def test_the_decoders_of_the_papers_come_first() -> None:
+    for name, decoder in {
+        "multiscale-wave": "spectral-prior",
+        "square-wave": "spectral-prior",
+        "general-wave": "spectral-prior",
+        "piecewise": "spectral-prior",
+        "hierarchical": "tree-consistency",
+        "wavelet": "wavelet-clip",
+        "haar-hadamard": "least-squares",
+        "randomized-response": "mixture-prior",
+        "linear-hashing": "mixture-prior",
+        "prefix-hashing": "prefix-extension",
+        "compressive-privatization": "sparse-recovery",
+    }.items():
+        assert RANDOMIZERS[name].decoder == decoder
+    tree: Any = recommended_decoder(lw.randomizers.Hierarchical(lw.Integers(0, 63), 1))
+    assert tree.method == "admm"
+    ordered: Any = [
+        RANDOMIZERS[name](lw.Integers(0, 63), 1) for name in ("rappor", "hadamard-response")
+    ]
+    assert [made.decoder for made in ordered] == ["least-squares"] * 2
 
 
-def test_every_randomizer_and_mechanism_has_its_row() -> None:
-    assert NUMBERS.keys() | LABELS.keys() == set(RANDOMIZERS)
+@dataclass(frozen=True)
+class Elsewhere(lw.RandomizedResponse):
+    """Randomized response that names a decoder which nobody registered."""
+
+    name = "elsewhere"
+    decoder = "far-away"
+
+
+def test_a_decoder_that_is_absent_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: Any = Elsewhere(lw.Categories(4), 1)
+    with pytest.raises(ArgumentError, match="elsewhere is decoded by 'far-away', which is not reg"):
+        recommended_decoder(made)
+    monkeypatch.setattr(defaults, "packages_distributions", lambda: {"tests": ["far-off-package"]})
+    with pytest.raises(ArgumentError, match="install all of the package far-off-package"):
+        recommended_decoder(made)
+
+
+def test_every_mechanism_has_its_row() -> None:
     assert RELEASES.keys() == set(MECHANISMS)
 
 

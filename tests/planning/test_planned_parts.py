@@ -14,7 +14,7 @@ from lapwing.planning.curve_risk import CurveRisk
 from lapwing.planning.planned_parts import bent, planned_parts, tables
 from lapwing.planning.reference_columns import reference_column
 from lapwing.planning.simulated_error import simulated_errors
-from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave, ladder
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave, default_mixture
 
 LINE = lw.Interval(0, 1, bins=64)
 SMOOTH = reference_column("smooth", size=64, number=3)
@@ -28,9 +28,9 @@ def of_subsets(parts: Any) -> float:
 @pytest.mark.parametrize("epsilon", [0.1, 0.7, 2, 4, 24])
 def test_every_table_is_one_and_the_ladder_is_the_first(epsilon: float) -> None:
     compared = list(tables(epsilon))
-    assert compared[0] == ladder(epsilon)
+    assert compared[0] == default_mixture(epsilon)
     assert len(set(compared)) == len(compared) > 10
-    least = of_subsets(ladder(epsilon)) / 4
+    least = of_subsets(default_mixture(epsilon)) / 4
     for table in compared:
         assert math.fsum(share for _, _, share in table) == pytest.approx(1)
         assert min(share for _, _, share in table) > 0
@@ -48,7 +48,7 @@ def test_a_smooth_column_gets_fewer_fine_bins_and_atoms_more() -> None:
     known = {"epsilon": 2, "users": 500_000}
     smooth = planned_parts(LINE, SMOOTH, **known)
     atoms = planned_parts(LINE, ATOMS, **known)
-    usual = of_subsets(ladder(2))
+    usual = of_subsets(default_mixture(2))
     assert of_subsets(smooth) < 0.6 * usual
     assert of_subsets(atoms) > 0.99 * usual
 
@@ -56,10 +56,10 @@ def test_a_smooth_column_gets_fewer_fine_bins_and_atoms_more() -> None:
 def test_information_adds_up_over_parts_and_is_the_decoders() -> None:
     whole = MultiscaleWave(LINE, 2)
     risk = CurveRisk(LINE, SMOOTH)
-    assert whole.parts is not None
+    assert whole.components is not None
     parts = [
-        share * risk.information(MultiscaleWave(LINE, 2, parts=[(kind, size, 1.0)]).channel)
-        for kind, size, share in whole.parts
+        share * risk.information(MultiscaleWave(LINE, 2, components=[(kind, size, 1.0)]).channel)
+        for kind, size, share in whole.components
     ]
     found = risk.information(whole.channel)
     np.testing.assert_allclose(found, sum(parts), rtol=1e-6)
@@ -72,7 +72,7 @@ def test_information_adds_up_over_parts_and_is_the_decoders() -> None:
 
 def test_many_symbols_are_compared_on_few_cells() -> None:
     numbers = lw.Integers(0, 299)
-    wave = MultiscaleWave(numbers, 2, parts=[("wave", 1.0, 0.5), ("affine", 300, 0.5)])
+    wave = MultiscaleWave(numbers, 2, components=[("wave", 1.0, 0.5), ("affine", 300, 0.5)])
     even = np.full(300, 1 / 300)
     found = CurveRisk(numbers, even).information(wave.channel)
     assert found.shape == (150, 150)
@@ -84,7 +84,7 @@ def test_many_symbols_are_compared_on_few_cells() -> None:
     assert tally.total * cells @ found @ cells == pytest.approx(moved @ seen @ moved, rel=0.01)
     # What stands apart is a cell of its own.
     apart = lw.Interval(0, 1, bins=300, atoms=(0.5,))
-    wave = MultiscaleWave(apart, 2, parts=[("wave", 1.0, 1.0)])
+    wave = MultiscaleWave(apart, 2, components=[("wave", 1.0, 1.0)])
     assert len(CurveRisk(apart, np.full(301, 1 / 301)).information(wave.channel)) > 150
 
 
@@ -116,7 +116,7 @@ def test_reports_that_are_there_already_count() -> None:
     assert many[0] < 0.6 * few[0] and many[1] < 0.6 * few[1]
     # Where millions have answered, a thousand more change nothing, and nothing is chosen for them.
     before = [(first.channel, 10**8)]
-    assert planned_parts(LINE, SMOOTH, epsilon=2, users=100, before=before) == first.parts
+    assert planned_parts(LINE, SMOOTH, epsilon=2, users=100, before=before) == first.components
 
 
 @pytest.mark.parametrize(("other", "leaves"), [((0.5, 0.99), 0), ((0.95, 0.96), 1)])
@@ -135,7 +135,7 @@ def test_both_errors_must_gain_and_all_people_are_counted(
     parts = planned_parts(
         few, np.full(8, 1 / 8), epsilon=2, users=300, before=[(first.channel, 50)]
     )
-    assert (parts != first.parts) == leaves
+    assert (parts != first.components) == leaves
     assert set(asked) == {350}
 
 
@@ -147,5 +147,5 @@ def test_hard_columns_and_ends_of_the_ranges(users: int, epsilon: float) -> None
     for domain in (few, apart):
         for mass in (np.full(domain.size, 1 / domain.size), np.eye(domain.size)[0]):
             parts = planned_parts(domain, mass, epsilon=epsilon, users=users)
-            made = MultiscaleWave(domain, epsilon, parts=parts)
-            assert made.certificate().holds and made.parts == parts
+            made = MultiscaleWave(domain, epsilon, components=parts)
+            assert made.certificate().holds and made.components == parts

@@ -339,7 +339,7 @@ def test_a_column_of_ones_own_chooses_the_parts() -> None:
     found = lw.recommend(WIDE, **known, like=smooth)
     usual = lw.MultiscaleWave(WIDE, 2)
     assert isinstance(found.randomizer, lw.MultiscaleWave)
-    assert found.randomizer.parts not in (None, usual.parts)
+    assert found.randomizer.components not in (None, usual.components)
     assert found.randomizer.guarantee == usual.guarantee
     assert "parts were chosen for this column" in found.reason
     assert found.predicted_by == "simulation"

@@ -58,9 +58,9 @@ def test_the_group_has_its_share_and_does_not_depend_on_the_value() -> None:
 )
 def test_impossible_parts_are_refused(parts: list[Any]) -> None:
     with pytest.raises(ValueError):
-        MultiscaleWave(DOMAIN, 1, parts=parts)
+        MultiscaleWave(DOMAIN, 1, components=parts)
 
 
 def test_more_groups_than_a_byte_can_number_are_refused() -> None:
     with pytest.raises(ValueError, match="groups"):
-        MultiscaleWave(DOMAIN, 1, parts=[("wave", 1.0, 1 / 256)] * 256)
+        MultiscaleWave(DOMAIN, 1, components=[("wave", 1.0, 1 / 256)] * 256)

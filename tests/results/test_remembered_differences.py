@@ -68,7 +68,7 @@ def test_errors_of_a_permanent_round_do_cancel() -> None:
     """Exactly: two reports of a bit have a covariance that is positive, so adding is cautious."""
     assert isinstance(HABIT.randomizer, Rappor)
     keep, again = (
-        Fraction(HABIT.randomizer.thresholds[key], WORD) for key in ("permanent", "instantaneous")
+        Fraction(HABIT.randomizer._thresholds[key], WORD) for key in ("permanent", "instantaneous")
     )
     one = keep * again + (1 - keep) * (1 - again)
     both = keep * again**2 + (1 - keep) * (1 - again) ** 2

@@ -11,10 +11,10 @@ import pytest
 import lapwing as lw
 from lapwing.documents import canonical
 from lapwing.errors import ReportError, StoreError
+from lapwing.planning import registry
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.service.storage import counting as module
 from lapwing.service.storage.counting import COUNTS, RECORDS, Counting, Row
-from lapwing.survey import registry
 from tests.contracts.registered import RandomizerCase, randomizer_cases
 from tests.service.uploading import HASHED, LABELS
 

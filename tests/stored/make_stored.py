@@ -128,7 +128,7 @@ SURVEYS: dict[str, Survey] = {
         MultiscaleWave(
             Interval(0, 100, bins=24),
             1,
-            parts=[
+            components=[
                 ("wave", 0.35, 0.17),
                 ("wave", 0.7, 0.57),
                 ("subset", 16.0, 0.08),
@@ -139,7 +139,7 @@ SURVEYS: dict[str, Survey] = {
     "multiscale-wave-affine": Survey(
         "wage",
         MultiscaleWave(
-            Interval(0, 100, bins=24), 1, parts=[("wave", 0.5, 0.7), ("affine", 24, 0.3)]
+            Interval(0, 100, bins=24), 1, components=[("wave", 0.5, 0.7), ("affine", 24, 0.3)]
         ),
     ),
     "affine-subset-selection": Survey(
@@ -150,7 +150,7 @@ SURVEYS: dict[str, Survey] = {
         MultiscaleWave(
             Interval(0, 60, bins=12, atoms=(0, 40), missing="bin"),
             2,
-            parts=[("wave", 0.5, 0.5), ("wave", 1.25, 0.25), ("subset", 5, 0.25)],
+            components=[("wave", 0.5, 0.5), ("wave", 1.25, 0.25), ("subset", 5, 0.25)],
         ),
     ),
     "general-wave": Survey("weight", GeneralWave(Interval(0, 1, bins=10), 1, ratio=0.4)),

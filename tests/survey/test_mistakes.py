@@ -11,7 +11,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.survey.registry import RANDOMIZERS
+from lapwing.planning.registry import RANDOMIZERS
 
 INCOME = lw.Interval(0, 100, bins=16)
 COLORS = lw.Categories(["red", "green", "blue"])

@@ -29,7 +29,7 @@ def answered(survey: lw.Survey, mass: Any, *, people: int = 100_000) -> lw.Distr
 
 def fine(survey: lw.Survey) -> float:
     parts: Any = survey.randomizer
-    return sum(share for kind, _, share in parts.parts if kind != "wave")
+    return sum(share for kind, _, share in parts.components if kind != "wave")
 
 
 def test_the_promise_and_the_question_stay_and_the_document_is_another() -> None:

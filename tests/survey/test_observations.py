@@ -13,6 +13,7 @@ from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
 from lapwing.planning.defaults import default_decoder, scanned_long
+from lapwing.planning.registry import DECODERS
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.interval import Interval
@@ -23,7 +24,6 @@ from lapwing.randomizers.categorical.prefix_hashing import PrefixHashing
 from lapwing.randomizers.categorical.randomized_response import RandomizedResponse
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.survey.publication import release
-from lapwing.survey.registry import DECODERS
 from lapwing.survey.survey import Survey
 
 EPSILON = Fraction(2)

@@ -25,7 +25,7 @@ NAMED: dict[str, tuple[Survey, list[Any]]] = {
             MultiscaleWave(
                 Integers(0, 39),
                 1,
-                parts=[("wave", 0.5, 0.5), ("affine", 8, 0.2), ("affine", 40, 0.3)],
+                components=[("wave", 0.5, 0.5), ("affine", 8, 0.2), ("affine", 40, 0.3)],
             ),
         ),
         [0, 10, 39, 40],
@@ -47,7 +47,7 @@ BIT_LADDER = Survey(
     MultiscaleWave(
         Integers(0, 19),
         2,
-        parts=[
+        components=[
             *(("wave", 0.35, 0.15), ("wave", 0.6, 0.25), ("wave", 1.0, 0.23), ("wave", 1.4, 0.13)),
             ("subset", 20.0, 0.24),
         ],

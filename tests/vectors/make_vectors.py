@@ -71,7 +71,12 @@ LADDER = Survey(
     MultiscaleWave(
         interval(0, 100, bins=16),
         1,
-        parts=[("wave", 0.5, 0.5), ("wave", 1.0, 0.25), ("subset", 11, 0.1), ("subset", 16, 0.15)],
+        components=[
+            ("wave", 0.5, 0.5),
+            ("wave", 1.0, 0.25),
+            ("subset", 11, 0.1),
+            ("subset", 16, 0.15),
+        ],
     ),
 )
 SIGNS = Survey("score", Wavelet(Integers(0, 19), 2, levels=4, allocation="uniform"))

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from lapwing import Survey, errors
+from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.reports import Reports
-from lapwing.survey.registry import RANDOMIZERS
 from tests.vectors import make_vectors, port
 
 V1 = Path(__file__).parent / "v1"

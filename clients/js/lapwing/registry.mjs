@@ -135,9 +135,9 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
   },
 
   "multiscale-wave": ({ asked, derived, domain, odds }) => {
-    requireKnobs(asked, ["parts"]);
+    requireKnobs(asked, ["components"]);
     requireOrder(domain, true);
-    const { parts } = asked;
+    const { components } = asked;
     const legal = ([kind, scale, share, ...rest]) =>
       ["wave", "subset", "affine"].includes(kind) &&
       rest.length === 0 &&
@@ -149,18 +149,18 @@ export const RANDOMIZERS = Object.assign(Object.create(null), {
       (kind !== "affine" || scale <= MOST_ELEMENTS);
     demand(
       domain.size >= 8 &&
-        Array.isArray(parts) &&
-        parts.every((part) => Array.isArray(part) && legal(part)),
-      'the parts must be ["wave", "subset" or "affine", size, share], on at least 8 symbols',
+        Array.isArray(components) &&
+        components.every((row) => Array.isArray(row) && legal(row)),
+      'the components must be ["wave", "subset" or "affine", size, share], on at least 8 symbols',
     );
-    const total = parts.reduce((sum, [, , share]) => sum + share, 0);
-    const groups = groupsOf(derived, parts.length);
-    const made = groups.map((group, i) => rung(group, parts[i], domain.size, odds));
+    const total = components.reduce((sum, [, , share]) => sum + share, 0);
+    const groups = groupsOf(derived, components.length);
+    const made = groups.map((group, i) => component(group, components[i], domain.size, odds));
     return mixture(
       derived,
       domain,
       made,
-      parts.map(([, , share]) => share / total),
+      components.map(([, , share]) => share / total),
     );
   },
 
@@ -270,12 +270,12 @@ function linearHashing(asked, derived, symbols, odds) {
 }
 
 /** Return a part of a multiscale wave: a wave, a set of cells, or one cell. */
-function rung(group, [kind, scale], symbols, odds) {
+function component(group, [kind, scale], symbols, odds) {
   const epsilon = approximate(odds);
   if (kind === "wave") {
     checkPart(group, "square-wave", symbols);
     const half = oneOf(
-      sizes.rungWindows(symbols, epsilon, scale),
+      sizes.waveWindows(symbols, epsilon, scale),
       (group.derived.near - 1) / 2,
       "near",
     );
@@ -323,7 +323,7 @@ function part(group, name, cells, Made, odds, ...more) {
 
 function mixture(derived, domain, made, shares) {
   const whole = derived.groups.map(({ share }) => share);
-  demand(sizes.areShares(whole, shares), "the shares of the groups do not follow from the parts");
+  demand(sizes.areShares(whole, shares), "the shares of the groups do not follow from the components");
   const parts = made.map((one, i) => ({
     made: one,
     cells: derived.groups[i].cells,

@@ -50,7 +50,7 @@ export function halfWindows(points, epsilon, width, circular) {
 }
 
 /** Points on either side in a wave of a mixture: a multiple of the width, rounded to the grid. */
-export function rungWindows(points, epsilon, multiple) {
+export function waveWindows(points, epsilon, multiple) {
   const width = Math.min(multiple * informationWidth(epsilon, false), 1);
   return wholeParts(width * points).map((half) => Math.max(0, half));
 }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from importlib.metadata import entry_points, packages_distributions
 from typing import Any, TypeVar
 
 from lapwing.decoders.decoder import Decoder, SearchDecoder
@@ -11,14 +11,13 @@ from lapwing.decoders.empirical_bayes.mixture_prior import MixturePrior
 from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT, SpectralPrior
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
-from lapwing.decoders.logs.prefix_extension import PrefixExtension
-from lapwing.decoders.structured.sparse_recovery import SparseRecovery
 from lapwing.decoders.structured.tree_consistency import TreeConsistency
-from lapwing.decoders.structured.wavelet_clip import WaveletClip
 from lapwing.decoders.unbiased.least_squares import LeastSquares
+from lapwing.errors import ArgumentError
+from lapwing.planning.registry import DECODERS
 from lapwing.protocol.channels.hashed_channel import LISTED
 from lapwing.protocol.messages.observation import Kind
-from lapwing.protocol.randomizer import Randomizer, derived_values
+from lapwing.protocol.randomizer import Randomizer
 
 D = TypeVar("D")
 
@@ -39,6 +38,9 @@ FEW = 24
 def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> Decoder:
     """Return the decoder to use when none is asked for; each returns a Distribution.
 
+    The randomizer names it: the class variable `decoder`. The size of the domain decides whether
+    another one stands in for the spectral prior and the mixture prior.
+
     Numbers are decoded by the spectral prior, which learns from the reports how smooth the column
     is. On the same reports of one wave it is as good as EMS on smooth columns and far better on
     others (`benchmarks/accuracy`). Above 4096 symbols waves are decoded by EMS, in time
@@ -57,49 +59,48 @@ def recommended_decoder(randomizer: Randomizer, *, size: int | None = None) -> D
         Symbols at which it is decoded. Default: those of its domain.
     """
     symbols = randomizer.domain.size if size is None else size
-    name = randomizer.name
-    if name in _DECODED_AS_TREES:
-        return _DECODED_AS_TREES[name]()
-    if name in _WAVES:
-        return (
-            SpectralPrior() if symbols <= _WAVES[name] else ExpectationMaximization(smoothed=True)
+    named = named_decoder(randomizer)
+    if named.name == SpectralPrior.name:
+        # The blocks of a mixture together are what the prior was made for, up to its own limit.
+        most = SYMBOL_LIMIT if hasattr(randomizer, "groups") else NUMERIC_LIMIT
+        return SpectralPrior() if symbols <= most else ExpectationMaximization(smoothed=True)
+    if named.name == MixturePrior.name:
+        if randomizer.domain.ordered:
+            return SpectralPrior() if symbols <= COUNTED_LIMIT else LeastSquares()
+        return MixturePrior() if symbols >= FEW else LeastSquares()
+    return LeastSquares() if named.reads == "log" else named
+
+
+def named_decoder(randomizer: Randomizer) -> Any:
+    """Return the decoder that a randomizer names, with its default parameters.
+
+    Raises
+    ------
+    ArgumentError
+        When no such decoder is registered.
+    """
+    name = randomizer.decoder
+    if name == TreeConsistency.name:
+        return TreeConsistency(method="admm")
+    if name not in DECODERS:
+        raise ArgumentError(
+            f"{randomizer.name} is decoded by {name!r}, which is not registered; "
+            f"{_remedy(randomizer)}, or pass decoder="
         )
-    ordered = randomizer.domain.ordered
-    if ordered and name in _ALIKE and symbols <= COUNTED_LIMIT:
-        return SpectralPrior()
-    labels = not ordered and symbols >= FEW and name in _SUPPORTED
-    # The channel of a pool of hashes is one that the prior cannot read.
-    if labels and "hashes" not in derived_values(randomizer):
-        return MixturePrior()
-    return LeastSquares()
+    return DECODERS.made(name)
 
 
-_DECODED_AS_TREES: Mapping[str, Callable[[], Decoder]] = {
-    "hierarchical": lambda: TreeConsistency(method="admm"),
-    "wavelet": WaveletClip,
-    "compressive-privatization": SparseRecovery,
-}
-
-_WAVES: Mapping[str, int] = {
-    # Its blocks together are what the prior was made for, up to the prior's own limit.
-    "multiscale-wave": SYMBOL_LIMIT,
-    "square-wave": NUMERIC_LIMIT,
-    "general-wave": NUMERIC_LIMIT,
-    "piecewise": NUMERIC_LIMIT,
-}
-"""Symbols up to which the spectral prior is recommended for a wave."""
-
-_ALIKE = {
-    "randomized-response",
-    "subset-selection",
-    "affine-subset-selection",
-    "optimized-unary-encoding",
-    "unary-encoding",
-}
-"""Randomizers that treat all symbols alike, whether they are numbers or labels."""
-
-_SUPPORTED = _ALIKE | {"rappor", "hadamard-response", "linear-hashing", "local-hashing"}
-"""Randomizers of labels whose channel the mixture prior reads."""
+def _remedy(randomizer: Randomizer) -> str:
+    """Return how to get the decoder that a randomizer names."""
+    offered = entry_points(group="lapwing.decoders", name=randomizer.decoder)
+    for entry in offered:
+        if entry.dist is not None:
+            return f"the package {entry.dist.name} offers it: call lapwing.plugins.load()"
+    module = type(randomizer).__module__.partition(".")[0]
+    package = next(iter(packages_distributions().get(module, [])), None)
+    if package is None:
+        return "register its class with lapwing.plugins.register"
+    return f"install all of the package {package}, which has the randomizer"
 
 
 def default_decoder(
@@ -111,8 +112,9 @@ def default_decoder(
     its counts are, as those of any randomizer, by the recommended decoder.
     """
     if kind == "log":
-        if randomizer.name == "prefix-hashing":
-            return PrefixExtension()
+        named: SearchDecoder = named_decoder(randomizer)
+        if named.reads == "log":
+            return named
         if randomizer.domain.size > LISTED:
             return ExhaustiveScan()
     return recommended_decoder(randomizer, size=size)

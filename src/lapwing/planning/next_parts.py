@@ -70,4 +70,4 @@ def next_randomizer(
         users=users,
         before=[(randomizer.channel, answer.reports)],
     )
-    return MultiscaleWave(domain, randomizer.epsilon, parts=parts)
+    return MultiscaleWave(domain, randomizer.epsilon, components=parts)

@@ -19,7 +19,12 @@ from lapwing.planning.curve_risk import CurveRisk
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
-from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave, Wave, fitted, ladder
+from lapwing.randomizers.numerical.multiscale_wave import (
+    MultiscaleWave,
+    Wave,
+    default_mixture,
+    fitted,
+)
 
 SUBSETS = (0.25, 0.5, 1.0, 2.0)
 """Factors of the subsets' share."""
@@ -36,10 +41,12 @@ GAIN = 0.03
 
 def tables(epsilon: ExactNumber) -> Iterator[tuple[Wave, ...]]:
     """Yield the tables that are compared, the ladder first."""
-    yield ladder(float(epsilon))
+    yield default_mixture(float(epsilon))
     for subsets, narrow, widths in product(SUBSETS, NARROW, WIDTHS):
         if (subsets, narrow, widths) != (1.0, 1.0, 1.0):
-            yield bent(ladder(float(epsilon)), subsets=subsets, narrow=narrow, widths=widths)
+            yield bent(
+                default_mixture(float(epsilon)), subsets=subsets, narrow=narrow, widths=widths
+            )
 
 
 def bent(
@@ -120,7 +127,7 @@ def planned_parts(
         total: Matrix = np.zeros(())
         for kind, size, share in table:
             if (kind, size) not in known:
-                alone = MultiscaleWave(domain, epsilon, parts=[(kind, size, 1.0)])
+                alone = MultiscaleWave(domain, epsilon, components=[(kind, size, 1.0)])
                 known[kind, size] = risk.information(alone.channel)
             total = total + share * known[kind, size]
         return total

@@ -311,7 +311,7 @@ def _numerical(
     if "like" in columns and pair == "multiscale-wave":
         mass = columns["like"](0)
         parts = planned_parts(plan.domain, mass, epsilon=plan.epsilon, users=people)
-        planned = MultiscaleWave(plan.domain, plan.epsilon, parts=parts)
+        planned = MultiscaleWave(plan.domain, plan.epsilon, components=parts)
         if planned != randomizer:
             randomizer, reason = planned, f"{reason} Its parts were chosen for this column."
 

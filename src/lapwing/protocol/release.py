@@ -387,7 +387,7 @@ class Release(Summed, Stored):
         if any(abs(number) >= 2 * LARGEST_ANSWER for number in answers):
             raise FormatError("an answer of this release is too large")
         # By name, as the registry reaches the mechanisms: both are above this file.
-        mechanisms = import_module("lapwing.survey.registry").MECHANISMS
+        mechanisms = import_module("lapwing.planning.registry").MECHANISMS
         try:
             mechanism = build(document["mechanism"], mechanisms, name="the mechanism")
             domain = build_domain(document["domain"])

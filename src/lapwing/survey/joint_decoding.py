@@ -20,11 +20,11 @@ from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.documents import fingerprint
 from lapwing.errors import ArgumentError, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.planning.defaults import FEW, recommended_decoder
+from lapwing.planning.registry import DECODERS
 from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.tally import CountTally, Tally
 from lapwing.results.distribution import Distribution
-from lapwing.survey.registry import DECODERS
 from lapwing.survey.series_decoding import channel_and_counts
 from lapwing.survey.survey import Survey
 

@@ -14,6 +14,7 @@ from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
+from lapwing.planning.registry import MECHANISMS
 from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbors, american
@@ -27,7 +28,6 @@ from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.distribution import Distribution
-from lapwing.survey.registry import MECHANISMS
 
 
 @dataclass(frozen=True)

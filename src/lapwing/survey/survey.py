@@ -21,6 +21,7 @@ from lapwing.documents import (
 from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
+from lapwing.planning.registry import DECODERS, RANDOMIZERS
 from lapwing.privacy.exact_numbers import check_whole, check_whole_field
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
@@ -32,7 +33,6 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.randomizer import Randomizer, channel_for, derived_values
 from lapwing.protocol.release import Release
-from lapwing.survey.registry import DECODERS, RANDOMIZERS
 
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.

@@ -42,7 +42,7 @@ def test_every_report_is_shared_out_by_what_it_says_of_its_sender() -> None:
 def test_groups_share_out_their_own_reports() -> None:
     """With groups of people asked in two ways, the whole is the mean over all people."""
     randomizer = lw.MultiscaleWave(
-        lw.Interval(0, 1, bins=SIZE), 3, parts=[("wave", 1.0, 0.75), ("wave", 0.35, 0.25)]
+        lw.Interval(0, 1, bins=SIZE), 3, components=[("wave", 1.0, 0.75), ("wave", 0.35, 0.25)]
     )
     mass, uniform = population(), np.full(SIZE, 1 / SIZE)
     tally = lw.simulate(randomizer, np.random.default_rng(6).multinomial(400, mass), rng=7)

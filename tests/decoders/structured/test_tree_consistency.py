@@ -290,7 +290,7 @@ def test_noiseless_tally_gives_the_truth(method: Method, size: int, branching: i
 def test_levels_may_come_from_subset_selection() -> None:
     domain = Interval(0, 1, bins=24)
     randomizer = MultiscaleWave(
-        domain, 0.5, parts=[("subset", 24, 0.5), ("subset", 4, 0.2), ("subset", 12, 0.3)]
+        domain, 0.5, components=[("subset", 24, 0.5), ("subset", 4, 0.2), ("subset", 12, 0.3)]
     )
     names = {part.randomizer.name for part in randomizer.groups}
     assert "subset-selection" in names
@@ -398,10 +398,13 @@ def test_channels_that_are_no_trees(method: Method) -> None:
     nested = [("subset", 4, 0.5), ("subset", 24, 0.5)]
     for randomizer, message in [
         (SquareWave(domain, 1), "count cells"),
-        (MultiscaleWave(domain, 1, parts=[("wave", 0.5, 0.5), *nested]), "count cells"),
-        (MultiscaleWave(domain, 1, parts=[("subset", 4, 0.5), ("subset", 8, 0.5)]), "24 symbols"),
-        (MultiscaleWave(domain, 1, parts=[*nested, ("subset", 24, 0.5)]), "different numbers"),
-        (MultiscaleWave(domain, 1, parts=[*nested, ("subset", 6, 0.5)]), "not the levels"),
+        (MultiscaleWave(domain, 1, components=[("wave", 0.5, 0.5), *nested]), "count cells"),
+        (
+            MultiscaleWave(domain, 1, components=[("subset", 4, 0.5), ("subset", 8, 0.5)]),
+            "24 symbols",
+        ),
+        (MultiscaleWave(domain, 1, components=[*nested, ("subset", 24, 0.5)]), "different numbers"),
+        (MultiscaleWave(domain, 1, components=[*nested, ("subset", 6, 0.5)]), "not the levels"),
         (HaarHadamard(domain, 1), "power of two|count cells"),
     ]:
         tally = tally_of(randomizer, 1_000, seed=15)

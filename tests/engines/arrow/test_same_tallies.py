@@ -23,10 +23,10 @@ from lapwing.engines.arrow.report_tables import (
     write_reports,
 )
 from lapwing.errors import ReportError
+from lapwing.planning.registry import RANDOMIZERS
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.group_tallies import tally_by_group
 from lapwing.protocol.messages.reports import Reports
-from lapwing.survey.registry import RANDOMIZERS
 from tests.contracts.registered import RandomizerCase, randomizer_cases
 
 PEOPLE = 403

@@ -65,14 +65,18 @@ ROWS = {
     ),
     "multiscale-wave": RandomizerRow(
         lambda domain, epsilon: MultiscaleWave(
-            domain, epsilon, parts=[("wave", 0.5, 0.4), ("wave", 1.0, 0.35), ("subset", 5, 0.25)]
+            domain,
+            epsilon,
+            components=[("wave", 0.5, 0.4), ("wave", 1.0, 0.35), ("subset", 5, 0.25)],
         ),
         ("eight",),
         *GROUPS,
     ),
     "multiscale-wave, affine": RandomizerRow(
         lambda domain, epsilon: MultiscaleWave(
-            domain, epsilon, parts=[("wave", 0.5, 0.4), ("affine", 8, 0.35), ("affine", 5, 0.25)]
+            domain,
+            epsilon,
+            components=[("wave", 0.5, 0.4), ("affine", 8, 0.35), ("affine", 5, 0.25)],
         ),
         ("eight",),
         *GROUPS,

@@ -11,11 +11,11 @@ from lapwing import Interval
 from lapwing.linear.operators.stacked import dense
 from lapwing.randomizers.mixture import COIN
 from lapwing.randomizers.numerical.multiscale_wave import (
-    LADDER,
+    DEFAULT_MIXTURES,
     SUBSETS,
     WHOLE,
     MultiscaleWave,
-    ladder,
+    default_mixture,
 )
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 
@@ -23,16 +23,16 @@ LINE = Interval(0, 1, bins=64)
 
 
 def test_every_row_of_the_table_is_a_mixture() -> None:
-    for row in LADDER.values():
+    for row in DEFAULT_MIXTURES.values():
         assert len(row.multiples) == len(row.waves) == 4
         assert len(row.subsets) == len(SUBSETS)
         assert math.fsum([*row.waves, *row.subsets]) == pytest.approx(1, abs=1e-12)
         assert min(row.multiples) > 0 <= min([*row.waves, *row.subsets])
 
 
-@pytest.mark.parametrize("epsilon", sorted(LADDER))
+@pytest.mark.parametrize("epsilon", sorted(DEFAULT_MIXTURES))
 def test_at_a_row_the_parts_are_the_row(epsilon: float) -> None:
-    row, parts = LADDER[epsilon], ladder(epsilon)
+    row, parts = DEFAULT_MIXTURES[epsilon], default_mixture(epsilon)
     for width in set(row.multiples):
         share = sum(s for m, s in zip(row.multiples, row.waves, strict=True) if m == width)
         assert ("wave", width, pytest.approx(share, abs=1e-8)) in parts
@@ -42,26 +42,26 @@ def test_at_a_row_the_parts_are_the_row(epsilon: float) -> None:
 
 
 def test_outside_the_table_its_ends_are_used() -> None:
-    assert ladder(0.01) == ladder(0.5)
-    assert ladder(24) == ladder(4)
+    assert default_mixture(0.01) == default_mixture(0.5)
+    assert default_mixture(24) == default_mixture(4)
 
 
 def test_between_rows_parts_change_little_by_little() -> None:
-    middle = {size: share for kind, size, share in ladder(2**0.5) if kind == "subset"}
+    middle = {size: share for kind, size, share in default_mixture(2**0.5) if kind == "subset"}
     assert middle == pytest.approx({16: 0.04, 64: 0.04, WHOLE: 0.17}, abs=1e-9)
-    waves = {size: share for kind, size, share in ladder(2**0.5) if kind == "wave"}
+    waves = {size: share for kind, size, share in default_mixture(2**0.5) if kind == "wave"}
     assert waves == pytest.approx({0.35: 0.16, 0.65: 0.22, 0.85: 0.21, 1.05: 0.16}, abs=1e-9)
     for epsilon in np.geomspace(0.3, 6, 200):
-        parts = ladder(float(epsilon))
+        parts = default_mixture(float(epsilon))
         assert math.fsum(share for _, _, share in parts) == pytest.approx(1, abs=1e-8)
-        nearby = ladder(float(epsilon) * 1.001)
+        nearby = default_mixture(float(epsilon) * 1.001)
         assert abs(_share(parts, WHOLE) - _share(nearby, WHOLE)) < 0.003
 
 
 def test_parts_between_rows_are_rounded_as_said() -> None:
     """Surveys spell the parts out: other digits would be other surveys."""
     for epsilon in np.geomspace(0.5, 4, 50):
-        for kind, size, _ in ladder(float(epsilon)):
+        for kind, size, _ in default_mixture(float(epsilon)):
             assert kind == "subset" or round(size * 1000) / 1000 == size
 
 
@@ -72,18 +72,18 @@ def _share(parts: tuple[tuple[str, float, float], ...], cells: int) -> float:
 def test_logarithms_that_differ_in_the_last_digit_give_the_same_parts() -> None:
     for epsilon in (0.7, 1.5, 2.5, 3.3):
         for neighbor in (math.nextafter(epsilon, 0), math.nextafter(epsilon, 9)):
-            assert ladder(neighbor) == ladder(epsilon)
+            assert default_mixture(neighbor) == default_mixture(epsilon)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 0.8, 2, 4])
 def test_waves_have_the_widths_that_the_parts_say(epsilon: float) -> None:
     # The window of a wave of c times the width b covers about 2 c b of the domain.
     groups = MultiscaleWave(Interval(0, 1, bins=256), epsilon).groups
-    for part, (kind, size, share) in zip(groups, ladder(epsilon), strict=True):
+    for part, (kind, size, share) in zip(groups, default_mixture(epsilon), strict=True):
         assert part.share / COIN == pytest.approx(share, abs=1e-8)
         if kind == "wave":
             width = 2 * size * mutual_information_width(epsilon)
-            assert part.randomizer.derived["near"] / 256 == pytest.approx(width, abs=1 / 256)
+            assert part.randomizer._derived["near"] / 256 == pytest.approx(width, abs=1 / 256)
         else:
             assert part.randomizer.domain.size == size
 
@@ -91,7 +91,7 @@ def test_waves_have_the_widths_that_the_parts_say(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
 def test_no_frequency_is_lost_which_one_wave_alone_would_hide(epsilon: float) -> None:
     def weakest(parts: list[tuple[str, float, float]] | None) -> float:
-        channel = MultiscaleWave(LINE, epsilon, parts=parts).channel
+        channel = MultiscaleWave(LINE, epsilon, components=parts).channel
         information = np.zeros((64, 64))
         for block in channel.blocks:
             counts = np.zeros(block.outputs, dtype=np.int64)
@@ -125,7 +125,7 @@ def test_on_more_bins_a_quarter_of_the_finest_share_goes_to_single_bins(
 
 
 def test_sets_are_sent_by_name_unless_their_bits_are_as_short() -> None:
-    kinds = {(kind, size) for kind, size, _ in MultiscaleWave(LINE, 0.5).parts or ()}
+    kinds = {(kind, size) for kind, size, _ in MultiscaleWave(LINE, 0.5).components or ()}
     assert kinds >= {("subset", 8), ("subset", 16), ("affine", 64)}
     wave = MultiscaleWave(Interval(0, 1, bins=4096), 0.5)
     assert wave.report_width == 4
@@ -141,7 +141,7 @@ def test_on_few_bins_subsets_of_more_cells_than_bins_become_one() -> None:
 def test_the_document_spells_the_parts_out_and_they_make_the_same_randomizer() -> None:
     wave = MultiscaleWave(Interval(0, 1, bins=1024), "1.5")
     document = wave.to_document()
-    assert [tuple(part) for part in document["parts"]] == list(wave.parts or ())
-    again = MultiscaleWave(wave.domain, "1.5", parts=document["parts"])
+    assert [tuple(part) for part in document["components"]] == list(wave.components or ())
+    again = MultiscaleWave(wave.domain, "1.5", components=document["components"])
     assert again.fingerprint == wave.fingerprint
     assert again.groups == wave.groups

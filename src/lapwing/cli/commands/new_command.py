@@ -20,11 +20,11 @@ from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.recommendation import recommend, recommended_bins
+from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
-from lapwing.survey.registry import RANDOMIZERS
 from lapwing.survey.survey import Survey
 
 RECOMMENDED = "recommended"

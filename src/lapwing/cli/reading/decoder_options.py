@@ -19,8 +19,8 @@ from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.decoders.logs.prefix_extension import PrefixExtension
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
+from lapwing.planning.registry import DECODERS
 from lapwing.protocol.messages.tally import Tally
-from lapwing.survey.registry import DECODERS
 from lapwing.survey.survey import Survey
 
 _SIGNED = (

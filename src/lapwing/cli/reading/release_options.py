@@ -10,12 +10,12 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.reading.knobs import make_with_knobs, pick
 from lapwing.cli.reading.options import Settings, relation_of
 from lapwing.errors import ArgumentError
+from lapwing.planning.registry import MECHANISMS
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.promise import Promise
 from lapwing.protocol.release import Mechanism
 from lapwing.survey.publication import PlannedRelease
-from lapwing.survey.registry import MECHANISMS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,5 +26,7 @@ def parts_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
 
 def parts_table(randomizer: MultiscaleWave) -> Table:
     """Return the table of the parts: a row for each."""
-    rows = [[kind, f"{size:g}", percent(share)] for kind, size, share in randomizer.parts or ()]
+    rows = [
+        [kind, f"{size:g}", percent(share)] for kind, size, share in randomizer.components or ()
+    ]
     return grid("who is asked what", ["part", "width or cells", "people"], rows)

@@ -1,4 +1,4 @@
-"""A ladder of square waves of several widths, with a few people on subsets of fine bins.
+"""A mixture of square waves of several widths, with a few people on subsets of fine bins.
 
 One wave is blind to the frequencies at which its box has a zero; waves of other widths see them.
 Subset selection on fine bins supplies what is narrower than every wave.
@@ -46,12 +46,12 @@ double the error within cells where there are such values. On made-up columns a 
 two gained nothing."""
 
 SUBSETS = (8, 16, 64, WHOLE)
-"""Cells of the subsets in the ladder, in the order of their shares."""
+"""Cells of the subsets in the default mixture, in the order of their shares."""
 
 
 @dataclass(frozen=True)
-class Rung:
-    """A row of the ladder: the same four waves and four subsets at every epsilon.
+class MixtureRow:
+    """The default mixture at one epsilon: the same four waves and four subsets at every epsilon.
 
     Parameters
     ----------
@@ -66,15 +66,15 @@ class Rung:
     subsets: tuple[float, ...]
 
 
-LADDER = {
-    0.5: Rung((0.35, 0.7, 0.7, 0.7), (0.15, 0.20, 0.20, 0.18), (0.06, 0.04, 0.05, 0.12)),
-    1.0: Rung((0.35, 0.7, 0.7, 0.7), (0.17, 0.19, 0.19, 0.19), (0, 0.08, 0, 0.18)),
-    2.0: Rung((0.35, 0.6, 1.0, 1.4), (0.15, 0.25, 0.23, 0.13), (0, 0, 0.08, 0.16)),
-    3.0: Rung((0.35, 0.75, 1.1, 1.6), (0.13, 0.20, 0.26, 0.26), (0, 0, 0, 0.15)),
-    4.0: Rung((0.45, 0.95, 1.5, 2.2), (0.13, 0.17, 0.28, 0.29), (0, 0, 0, 0.13)),
+DEFAULT_MIXTURES = {
+    0.5: MixtureRow((0.35, 0.7, 0.7, 0.7), (0.15, 0.20, 0.20, 0.18), (0.06, 0.04, 0.05, 0.12)),
+    1.0: MixtureRow((0.35, 0.7, 0.7, 0.7), (0.17, 0.19, 0.19, 0.19), (0, 0.08, 0, 0.18)),
+    2.0: MixtureRow((0.35, 0.6, 1.0, 1.4), (0.15, 0.25, 0.23, 0.13), (0, 0, 0.08, 0.16)),
+    3.0: MixtureRow((0.35, 0.75, 1.1, 1.6), (0.13, 0.20, 0.26, 0.26), (0, 0, 0, 0.15)),
+    4.0: MixtureRow((0.45, 0.95, 1.5, 2.2), (0.13, 0.17, 0.28, 0.29), (0, 0, 0, 0.13)),
 }
-"""The ladder by epsilon, designed against the error about the people who reported, for smooth,
-rough and atomic columns at once, from the information of the reports and without drawing any."""
+"""The default mixtures by epsilon. They were designed against the error about the people who
+reported, for smooth, rough and atomic columns at once, from the information of the reports."""
 
 BITS = 16
 """Sets of at most so many cells are sent as bits, larger ones by the name of an affine set."""
@@ -83,35 +83,37 @@ _LEAST = 0.01
 """Interpolated shares below this are left out."""
 
 
-def ladder(epsilon: float) -> tuple[Wave, ...]:
-    """Return the parts for an epsilon: linear in its logarithm between the rows of the table.
+def default_mixture(epsilon: float) -> tuple[Wave, ...]:
+    """Return the default mixture: linear in the logarithm of epsilon between rows of the table.
 
     Below the first row and above the last one these are used. Waves of the same width are one
-    part; shares sum to 1 within 1e-9.
+    component; shares sum to 1 within 1e-9.
 
     Notes
     -----
     Multiples are rounded to 0.001 and shares to 0.0001, so that machines whose logarithms differ
-    in the last digit agree on the parts.
+    in the last digit agree on the components.
 
     Examples
     --------
-    >>> ladder(1)
+    >>> default_mixture(1)
     (('wave', 0.35, 0.17), ('wave', 0.7, 0.57), ('subset', 16, 0.08), ('subset', 256, 0.18))
     """
-    table = np.array([[*row.multiples, *row.waves, *row.subsets] for row in LADDER.values()])
+    table = np.array(
+        [[*row.multiples, *row.waves, *row.subsets] for row in DEFAULT_MIXTURES.values()]
+    )
     place = math.log(epsilon)
-    row = [np.interp(place, np.log(list(LADDER)), column) for column in table.T]
+    row = [np.interp(place, np.log(list(DEFAULT_MIXTURES)), column) for column in table.T]
     waves = (len(row) - len(SUBSETS)) // 2
     kinds = [("wave", round(float(width), 3)) for width in row[:waves]]
-    parts: dict[tuple[str, float], float] = {}
+    sums: dict[tuple[str, float], float] = {}
     for key, share in zip(
         [*kinds, *(("subset", cells) for cells in SUBSETS)], row[waves:], strict=True
     ):
-        parts[key] = parts.get(key, 0.0) + round(float(share), 4)
-    kept = {key: share for key, share in parts.items() if share >= _LEAST}
-    total = math.fsum(kept.values())
-    return tuple((kind, size, round(share / total, 9)) for (kind, size), share in kept.items())
+        sums[key] = sums.get(key, 0.0) + round(float(share), 4)
+    shares = {key: share for key, share in sums.items() if share >= _LEAST}
+    total = math.fsum(shares.values())
+    return tuple((kind, size, round(share / total, 9)) for (kind, size), share in shares.items())
 
 
 @dataclass(frozen=True)
@@ -125,13 +127,13 @@ class MultiscaleWave(Mixture[CountTally]):
         reference points; the decoder knows that the ends touch.
     epsilon : int, float, str or Fraction
         In (0, 24], nats.
-    parts : sequence of (kind, size, share), optional
+    components : sequence of (kind, size, share), optional
         ``("wave", c, share)``: a square wave of c times the mutual-information width;
         ``("subset", cells, share)``: subset selection on so many equal groups of symbols, the set
         sent as bits; ``("affine", cells, share)``: the same law pair by pair, the set sent by its
         name. Shares sum to 1 (within 1e-9, or to any total: they are divided by it). Default:
-        :func:`ladder`, which the document then spells out, so that a survey outlives a better
-        table.
+        :func:`default_mixture`, which the document then spells out, so that a survey outlives a
+        better table.
 
     Accuracy
     --------
@@ -140,8 +142,8 @@ class MultiscaleWave(Mixture[CountTally]):
 
     Cost
     ----
-    One byte more than the widest part: with the ladder 3 bytes per report of up to 256 bins, 4 of
-    up to 4096, 5 beyond.
+    One byte more than the widest component: with the default mixture 3 bytes per report of up to
+    256 bins, 4 of up to 4096, 5 beyond.
 
     Source: own design; see `docs/methods.md`.
 
@@ -154,35 +156,35 @@ class MultiscaleWave(Mixture[CountTally]):
     """
 
     _: KW_ONLY
-    parts: Sequence[Wave] | None = None
+    components: Sequence[Wave] | None = None
 
     if TYPE_CHECKING:  # what it takes; the fields say what it keeps
 
         def __init__(
-            self, domain: Domain, epsilon: ExactNumber, *, parts: Sequence[Wave] | None = None
+            self, domain: Domain, epsilon: ExactNumber, *, components: Sequence[Wave] | None = None
         ) -> None: ...
 
     name: ClassVar[str] = "multiscale-wave"
     decoder: ClassVar[str] = "spectral-prior"
 
     def __post_init__(self) -> None:
-        """Check the parts, then what all mixtures check."""
+        """Check the components, then what all mixtures check."""
         require_domain(self.domain)
         if not self.domain.ordered or self.domain.size < 8:
             raise DomainError(
                 "a multiscale wave needs an Interval or Integers of at least 8 symbols"
             )
         object.__setattr__(self, "epsilon", exact_epsilon(self.epsilon))
-        parts = self.parts
-        if parts is None:
-            parts = fitted(ladder(float(self.epsilon)), self.domain.size)
-        object.__setattr__(self, "parts", tuple(_part(part) for part in parts))
+        components = self.components
+        if components is None:
+            components = fitted(default_mixture(float(self.epsilon)), self.domain.size)
+        object.__setattr__(self, "components", tuple(_component(row) for row in components))
         super().__post_init__()
 
     @cached_property
     def groups(self) -> tuple[Component, ...]:
-        """The parts, in the order of their numbers."""
-        table = self.parts or ()
+        """The component of each group of people, in the order of their numbers."""
+        table = self.components or ()
         total = math.fsum(share for _, _, share in table)
         shares = whole_shares([share / total for _, _, share in table])
         return tuple(
@@ -205,18 +207,18 @@ class MultiscaleWave(Mixture[CountTally]):
         return SubsetSelection(Categories(cells), self.epsilon)
 
 
-def _part(part: Any) -> Wave:
+def _component(row: Any) -> Wave:
     try:
-        kind, scale, share = part
+        kind, scale, share = row
         scale, share = float(scale), float(share)
     except (TypeError, ValueError):
-        raise ArgumentError("every part must be (kind, size, share)") from None
+        raise ArgumentError("every component must be (kind, size, share)") from None
     if kind not in ("wave", "subset", "affine"):
-        raise ArgumentError(f"a part must be a 'wave', a 'subset' or 'affine', got {kind!r}")
+        raise ArgumentError(f"a component must be a 'wave', a 'subset' or 'affine', got {kind!r}")
     if not (0 < share <= 1 and 0 < scale < math.inf):
-        raise ArgumentError("the size and the share of a part must be positive")
+        raise ArgumentError("the size and the share of a component must be positive")
     if kind != "wave" and (scale < 2 or scale != int(scale)):
-        raise ArgumentError("a part of subsets needs a whole number of at least 2 cells")
+        raise ArgumentError("a component of subsets needs a whole number of at least 2 cells")
     return kind, scale, share
 
 
@@ -226,7 +228,7 @@ def fitted(table: Sequence[Wave], size: int) -> tuple[Wave, ...]:
     Parameters
     ----------
     table : sequence of (kind, size, share)
-        As :func:`ladder` returns it: subsets of :data:`WHOLE` cells stand for the finest.
+        As :func:`default_mixture` returns it: subsets of :data:`WHOLE` cells stand for the finest.
     size : int
     """
     shares: dict[tuple[str, float], float] = {}
@@ -235,10 +237,10 @@ def fitted(table: Sequence[Wave], size: int) -> tuple[Wave, ...]:
         if kind == "subset" and scale == WHOLE and size > WHOLE:
             finest = float(min(size, MOST_CELLS))
             targets = [(scale, share * (1 - FINE)), (finest, share * FINE)]
-        for cells, part in targets:
+        for cells, weight in targets:
             key = (kind, cells)
             if kind == "subset":
                 cells = min(cells, float(size))
                 key = ("affine" if cells > BITS else kind, cells)
-            shares[key] = shares.get(key, 0.0) + part
+            shares[key] = shares.get(key, 0.0) + weight
     return tuple((kind, scale, share) for (kind, scale), share in shares.items())

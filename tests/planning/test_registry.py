@@ -14,9 +14,9 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.planning import registry
+from lapwing.planning.registry import DECODERS, MECHANISMS, RANDOMIZERS
 from lapwing.plugins import register
-from lapwing.survey import registry
-from lapwing.survey.registry import DECODERS, MECHANISMS, RANDOMIZERS
 from tests.test_import import modules_after
 
 TABLES = [RANDOMIZERS, DECODERS, MECHANISMS]
@@ -55,7 +55,7 @@ def test_reading_a_survey_loads_few_files() -> None:
 
 def test_names_are_told_without_reading_the_classes() -> None:
     code = (
-        "from lapwing.survey.registry import RANDOMIZERS as R, DECODERS as D, MECHANISMS as M; "
+        "from lapwing.planning.registry import RANDOMIZERS as R, DECODERS as D, MECHANISMS as M; "
         "assert 'square-wave' in R and 'fish' not in D and list(M) and len(R) > 10; "
     )
     methods = ("lapwing.randomizers.", "lapwing.mechanisms.", "lapwing.decoders.")
