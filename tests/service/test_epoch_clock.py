@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError
-from lapwing.service.epoch_clock import DAY, ORDER, kept_until, state_at, to_moment, to_text
+from lapwing.service.epoch_clock import DAY, ORDER, kept_until, state_at, to_text, to_timestamp
 from lapwing.service.storage.store import StoredEpoch
 from tests.service.one_collector import NOON, batch_of, labels_survey, problem, site
 
@@ -63,12 +63,12 @@ def test_retention_begins_when_an_epoch_has_closed() -> None:
 )
 def test_a_moment_has_an_offset_from_utc(text: object) -> None:
     with pytest.raises(ArgumentError, match="opens must"):
-        to_moment(text, name="opens")
+        to_timestamp(text, name="opens")
 
 
 def test_a_moment_is_told_in_utc() -> None:
-    assert to_moment(None, name="opens") is None and to_text(None) is None
-    moment = to_moment("2026-12-01T01:30:00+01:00", name="opens")
+    assert to_timestamp(None, name="opens") is None and to_text(None) is None
+    moment = to_timestamp("2026-12-01T01:30:00+01:00", name="opens")
     assert to_text(moment) == "2026-12-01T00:30:00Z"
 
 

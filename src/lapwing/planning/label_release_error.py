@@ -9,7 +9,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.mechanisms.label_counts import LabelCounts
-from lapwing.privacy.guarantee import Neighbors
+from lapwing.privacy.guarantee import Neighbors, american
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.domain import Domain, require_domain
@@ -49,6 +49,7 @@ class ExpectedLabelError:
         }
 
 
+@american
 def expected_label_release_error(
     domain: Domain,
     *,

@@ -17,7 +17,7 @@ from lapwing.planning.expected_error import ExpectedError
 from lapwing.planning.reference_columns import KINDS, reference_column
 from lapwing.planning.release_defaults import quick_release_decoder, recommended_mechanism
 from lapwing.privacy.exact_numbers import ExactNumber
-from lapwing.privacy.guarantee import Neighbors
+from lapwing.privacy.guarantee import Neighbors, american
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.domain import Domain, require_domain
@@ -78,6 +78,7 @@ class ExpectedReleaseError:
         }
 
 
+@american
 def expected_release_error(
     domain: Domain,
     *,

@@ -31,8 +31,8 @@ import numpy as np
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.protocol.domains.asked_places import to_days
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_days
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_number, to_text
 from lapwing.results.answer_documents import (

@@ -14,8 +14,7 @@ from numpy.typing import ArrayLike
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Values, Vector
 from lapwing.linear.memoized import cached_property
-from lapwing.protocol.domains.asked_places import Places, Span
-from lapwing.protocol.domains.domain_answers import check_range, to_points
+from lapwing.protocol.domains.domain_answers import Places, Span, check_range, to_points
 
 _ROUNDING = 1e-12
 """More than the rounding of a sum of masses, less than any share that matters."""

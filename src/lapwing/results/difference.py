@@ -16,8 +16,8 @@ from lapwing.documents import Stored, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.asked_places import to_places, to_span
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_places, to_span
 from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown, to_zero
 from lapwing.results.compared import Compared
 from lapwing.results.cumulative import Cumulative

@@ -15,9 +15,15 @@ from lapwing.linear.memoized import cached_property
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import generator_of
-from lapwing.protocol.domains.asked_places import to_days, to_places, to_span
 from lapwing.protocol.domains.domain import Domain, require_domain
-from lapwing.protocol.domains.domain_answers import to_interval, to_points, to_values
+from lapwing.protocol.domains.domain_answers import (
+    to_days,
+    to_interval,
+    to_places,
+    to_points,
+    to_span,
+    to_values,
+)
 from lapwing.results.atoms import Atom, atoms_of, found_bins
 from lapwing.results.band import Band, Kind, Target, kind_when_shown
 from lapwing.results.cumulative import Cumulative

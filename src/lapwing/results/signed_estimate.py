@@ -18,8 +18,8 @@ from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.projections import simplex
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.protocol.domains.asked_places import to_places, to_span
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_places, to_span
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative

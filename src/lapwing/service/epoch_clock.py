@@ -41,7 +41,7 @@ def kept_until(epoch: StoredEpoch, retention_days: int | None) -> float | None:
     return epoch.closes + epoch.grace_seconds + retention_days * DAY
 
 
-def to_moment(text: object, *, name: str) -> int | None:
+def to_timestamp(text: object, *, name: str) -> int | None:
     """Return seconds since 1970 of a text of RFC 3339; None of None, which means by hand.
 
     Raises
@@ -74,7 +74,7 @@ def to_text(moment: int | None) -> str | None:
 
     Examples
     --------
-    >>> to_text(to_moment("2026-12-01T01:00:00+01:00", name="opens"))
+    >>> to_text(to_timestamp("2026-12-01T01:00:00+01:00", name="opens"))
     '2026-12-01T00:00:00Z'
     """
     if moment is None:

@@ -20,7 +20,7 @@ from lapwing.errors import (
 )
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
-from lapwing.service.epoch_clock import kept_until, state_at, to_moment
+from lapwing.service.epoch_clock import kept_until, state_at, to_timestamp
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.security import UPLOAD_PREFIX, hash_of, new_token
@@ -381,6 +381,6 @@ def _whole(value: Any, name: str, low: int, high: int) -> int:
 
 def _moment(text: Any, name: str) -> int | None:
     try:
-        return to_moment(text, name=name)
+        return to_timestamp(text, name=name)
     except ArgumentError as error:
         raise ProblemError(DeskProblem.MALFORMED_REQUEST, str(error)) from None

@@ -109,7 +109,7 @@ def test_a_column_that_fits_means_what_the_library_takes_it_for(kind: str, domai
     assert legal.index(part_values).tolist() == legal.index(values)[5:16].tolist()
 
 
-def test_the_time_of_day_is_the_one_on_the_wall() -> None:
+def test_the_time_of_day_is_the_one_as_local_time() -> None:
     noon = dt.datetime(2019, 7, 1, 12, tzinfo=dt.UTC)  # 8 in the morning in New York
     array = pa.array([noon], NEW_YORK)
     assert TIME.index(values_of(array, TIME, column="c", typed=True)).tolist() == [8 * 60]

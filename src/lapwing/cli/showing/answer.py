@@ -11,8 +11,8 @@ import numpy as np
 
 from lapwing.cli.console import facts, grid
 from lapwing.cli.wording import count_text, interval_text, label_text, number_text, percent
-from lapwing.protocol.domains.asked_places import to_days
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_answers import to_days
 from lapwing.results.distribution import Distribution
 from lapwing.results.intervals import days_of_quantile
 

@@ -30,7 +30,7 @@ from lapwing.protocol.domains.text_values import (
     number_in_text,
 )
 from lapwing.protocol.domains.units import to_numbers
-from lapwing.protocol.domains.zoned_columns import on_the_wall
+from lapwing.protocol.domains.zoned_columns import as_local_time
 
 Values = NDArray[Any]
 
@@ -254,7 +254,7 @@ def _ordered(
         return _floats(ticks) / _PER_SECOND[array.type.unit]
     if unit != "datetime":
         # The date and the time of day are those on the wall where the value was recorded.
-        array = on_the_wall(array, name=f"column {column!r}")
+        array = as_local_time(array, name=f"column {column!r}")
     return to_numbers(array.to_numpy(zero_copy_only=False), unit=unit)
 
 

@@ -9,8 +9,8 @@ datetime       seconds since 1970-01-01T00:00 UTC          datetime, "2026-11-21
 time-of-day    seconds since midnight, "24:00" is 86400    time, datetime, "09:30"
 =============  ==========================================  =======================
 
-**Time zones.** A moment with a zone has the date and time of day that its own clocks showed, and
-is the instant where the unit is "datetime", whichever library holds it. A moment without one is
+**Time zones.** A timestamp with a zone has the date and time of day of its own zone, and is the
+instant where the unit is "datetime", whichever library holds it. A timestamp without a zone is
 taken as it is written; as an instant, as UTC. A date has no time of day.
 
 **Each value is read by itself.** What one becomes depends on that value, the unit and the declared
@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 
 from lapwing.errors import DomainError
 from lapwing.linear.arrays import Values
-from lapwing.protocol.domains.moments import numbers_of_moments
 from lapwing.protocol.domains.text_values import (
     DAY,
     EXAMPLES,
@@ -45,7 +44,7 @@ from lapwing.protocol.domains.text_values import (
     check_texts,
     number_in_text,
 )
-from lapwing.protocol.domains.zoned_columns import on_the_wall
+from lapwing.protocol.domains.zoned_columns import as_local_time
 
 UNITS = ("number", "date", "datetime", "time-of-day")
 
@@ -108,7 +107,7 @@ def _number(value: Any, *, unit: Unit, texts: Texts) -> float:
         if isinstance(value, str):
             return number_in_text(value, unit=unit, texts=texts)
         if isinstance(value, np.datetime64) and unit != "number":
-            return float(numbers_of_moments(np.array([value]), unit=unit)[0])
+            return float(numbers_of_timestamps(np.array([value]), unit=unit)[0])
         if isinstance(value, datetime.date | datetime.time) and unit != "number":
             return calendar_number(value, unit=unit)
         if isinstance(value, Decimal) or (
@@ -271,7 +270,7 @@ def to_numbers(
             except OverflowError:  # a whole number beyond the floats, which the loop clips
                 pass
     if unit in ("date", "time-of-day"):
-        values = on_the_wall(values, name="the values")
+        values = as_local_time(values, name="the values")
     nullable = _nullable_numbers(values)
     if nullable is not None:
         return nullable
@@ -283,7 +282,7 @@ def to_numbers(
     calendar = kind == "M" and unit != "number"
     if calendar:
         with contextlib.suppress(NoClockError):  # told below, of the first that is not missing
-            return numbers_of_moments(array, unit=unit)
+            return numbers_of_timestamps(array, unit=unit)
     if kind in "OUS" or unreadable == "missing" or calendar:
         return _each(array, unit=unit, texts=texts, unreadable=unreadable)
     hint = "; declare the unit of the domain, for example unit='date'" if kind == "M" else ""
@@ -343,3 +342,68 @@ def to_text(number: float, *, unit: Unit) -> str:
         return f"{number:.6g}"
     moment = np.datetime64(round(seconds), "s")
     return str(moment.astype("datetime64[D]") if unit == "date" else moment)
+
+
+# Seconds in a tick as a fraction. What is finer than a microsecond is cut off before.
+_TICK = {
+    "W": (7 * DAY, 1),
+    "D": (DAY, 1),
+    "h": (3600, 1),
+    "m": (60, 1),
+    "s": (1, 1),
+    "ms": (1, 10**3),
+    "us": (1, 10**6),
+}
+_FINER = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}
+
+_MOST_YEARS = 2**40
+"""Years and months up to here have their number of days in 64 bits, with room."""
+
+_MOST_TICKS = 2**63 - 1
+
+
+def numbers_of_timestamps(array: NDArray[Any], *, unit: Unit) -> NDArray[np.float64]:
+    """Return datetime64 [n] as numbers of a unit that has dates or times: float64 [n].
+
+    NaT is NaN. Nothing is first brought to a common precision, where far years would overflow:
+    a year beyond 10^12 is infinite, all others are exact to the microsecond or to a float.
+
+    Raises
+    ------
+    NoClockError
+        When the unit is "time-of-day", and the precision a day or more.
+    """
+    missing = np.isnat(array)
+    kind, count = np.datetime_data(array.dtype)
+    if kind == "generic":  # only NaT has no precision
+        return np.full(array.shape, np.nan)
+    if unit == "time-of-day" and kind in ("Y", "M", "W", "D"):
+        raise NoClockError
+    ticks = array.astype(array.dtype.newbyteorder("="), copy=False).view(np.int64)
+    steps = {"Y": 1, "M": 12}.get(kind)
+    most = _MOST_TICKS // count if steps is None else _MOST_YEARS * steps // count
+    far = np.where(ticks > most, np.inf, np.where(ticks < -most, -np.inf, 0.0))
+    ticks = np.where(missing | (far != 0), 0, ticks) * count
+    if steps is not None:
+        ticks = ticks.view(f"datetime64[{kind}]").astype("datetime64[D]").view(np.int64)
+        kind = "D"
+    if kind in _FINER:
+        ticks = ticks // _FINER[kind]
+        kind = "us"
+    numbers = _ticks_in_unit(ticks, *_TICK[kind], unit=unit)
+    numbers[missing] = np.nan
+    return numbers + far
+
+
+def _ticks_in_unit(
+    ticks: NDArray[np.int64], seconds: int, parts: int, *, unit: Unit
+) -> NDArray[np.float64]:
+    """Return ticks of ``seconds / parts`` seconds each, one of the two being 1, in a unit."""
+    if unit == "datetime":
+        return ticks.astype(np.float64) * seconds / parts
+    if seconds >= DAY:  # days or weeks, which have dates only
+        return ticks.astype(np.float64) * (seconds // DAY)
+    a_day = DAY * parts // seconds
+    if unit == "date":
+        return (ticks // a_day).astype(np.float64)
+    return np.mod(ticks, a_day).astype(np.float64) * seconds / parts

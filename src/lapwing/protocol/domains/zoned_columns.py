@@ -1,8 +1,8 @@
 """Columns of Arrow and polars whose type says more than the NumPy array that is made of them.
 
-Both hold a moment with a zone as the instant, and say the zone beside it; NumPy has no zones, so an
-array of theirs holds the instants alone. Elsewhere (Python's own, pandas) each value carries its
-zone along. Here a column becomes what its clocks showed, so that a person at 01:30 in Berlin has
+Both hold a timestamp with a zone as the instant, and the zone in the type. NumPy has no zones, so
+an array of theirs holds the instants alone. Elsewhere (Python's own, pandas) each value carries its
+zone along. Here a column becomes local times, so that a person at 01:30 in Berlin has
 the time of day 01:30 whichever library holds the column.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 from lapwing.errors import DomainError
 
 _CALENDAR_SECONDS = 2.5e11
-"""Time zones are known for moments within this distance of 1970, the years -5900 to 9800."""
+"""Time zones are known for timestamps within this distance of 1970, the years -5900 to 9800."""
 
 _TICK_LIMIT = 9.22e18
 """A month less than 64 bits hold: a zone's offset can be added."""
@@ -21,8 +21,8 @@ _TICK_LIMIT = 9.22e18
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def on_the_wall(values: Any, *, name: str) -> Any:
-    """Return a column of moments with a zone without it, as its clocks showed them.
+def as_local_time(values: Any, *, name: str) -> Any:
+    """Return a column of timestamps with a zone as local times without one.
 
     Whatever else it is given comes back as it is, but for dates that Arrow counts in milliseconds:
     these come back in days, as other dates.
@@ -40,26 +40,26 @@ def on_the_wall(values: Any, *, name: str) -> Any:
     """
     # No library is imported to ask whether somebody uses it.
     if type(values).__module__.partition(".")[0] == "pyarrow" and hasattr(values, "type"):
-        return _arrow_on_the_wall(values, name=name)
+        return _arrow_as_local_time(values, name=name)
     if getattr(getattr(values, "dtype", None), "time_zone", None) is not None:  # of polars
-        return _polars_on_the_wall(values)
+        return _polars_as_local_time(values)
     return values
 
 
 def _most_ticks(unit: str) -> int:
-    """Return how far from 1970 a moment may lie so that what its clocks showed is known."""
+    """Return how far from 1970 a timestamp may lie so that its local time is known."""
     return int(min(_CALENDAR_SECONDS * _PER_SECOND[unit], _TICK_LIMIT))
 
 
-def _polars_on_the_wall(column: Any) -> Any:
+def _polars_as_local_time(column: Any) -> Any:
     most = _most_ticks(column.dtype.time_unit)
     near = column.to_physical().is_between(-most, most).fill_null(True)
-    # Of far moments polars has no clocks, and ends the program; their instants stay.
+    # Of far timestamps polars has no clocks, and ends the program; their instants stay.
     wall = column.zip_with(near, column.clear(len(column))).dt.replace_time_zone(None)
     return wall.zip_with(near, column.to_physical().cast(wall.dtype))
 
 
-def _arrow_on_the_wall(array: Any, *, name: str) -> Any:
+def _arrow_as_local_time(array: Any, *, name: str) -> Any:
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -77,7 +77,7 @@ def _arrow_on_the_wall(array: Any, *, name: str) -> Any:
             f"the time zone of {name} is unknown on this machine; install its time zone "
             "database, or convert the column"
         ) from None
-    # Far moments overflow in Arrow, and would come out on the other side of 1970.
+    # Far timestamps overflow in Arrow, and would come out on the other side of 1970.
     most = float(_most_ticks(array.type.unit))  # as a whole number, Arrow would refuse it
     far = pc.greater(pc.abs(array.cast(pa.int64()).cast(pa.float64(), safe=False)), most)
     near = pc.local_timestamp(pc.if_else(far, None, array))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.protocol.domains.moments import numbers_of_moments
 from lapwing.protocol.domains.text_values import NoClockError
+from lapwing.protocol.domains.units import numbers_of_timestamps
 
 DAY = 86_400
 TICK = {
@@ -55,9 +55,9 @@ def expected(ticks: int, tick: Fraction, unit: str) -> float:
 def test_no_precision_overflows(kind: str, unit: Any) -> None:
     if unit == "time-of-day" and kind in ("W", "D"):
         with pytest.raises(NoClockError):
-            numbers_of_moments(moments(TICKS, kind), unit=unit)
+            numbers_of_timestamps(moments(TICKS, kind), unit=unit)
         return
-    found = numbers_of_moments(moments(TICKS, kind), unit=unit)
+    found = numbers_of_timestamps(moments(TICKS, kind), unit=unit)
     want = np.array([expected(ticks, TICK[kind], unit) for ticks in TICKS])
     if unit == "date":
         # A float holds the days of all but the largest numbers of days exactly.
@@ -69,16 +69,16 @@ def test_no_precision_overflows(kind: str, unit: Any) -> None:
 @pytest.mark.parametrize("kind", ["25s", "3D", "7us", "100ns", "1000000W"])
 def test_steps_of_several_ticks(kind: str) -> None:
     count, tick = int(kind.rstrip("sDuWn")), TICK[kind.lstrip("0123456789")]
-    found = numbers_of_moments(moments([-5, 3, 12_345], kind), unit="datetime")
+    found = numbers_of_timestamps(moments([-5, 3, 12_345], kind), unit="datetime")
     want = [expected(ticks * count, tick, "datetime") for ticks in (-5, 3, 12_345)]
     assert found.tolist() == pytest.approx(want, rel=1e-15)
-    far = numbers_of_moments(moments([LIMIT, -LIMIT], kind), unit="date")
+    far = numbers_of_timestamps(moments([LIMIT, -LIMIT], kind), unit="date")
     assert far.tolist() == [math.inf, -math.inf]
 
 
 def test_months_and_years_of_any_calendar() -> None:
     years = [-(2**41), -292_000_000, -4713, 0, 2026 - 1970, 300_000, 2**39, 2**41]
-    days = numbers_of_moments(moments(years, "Y"), unit="date")
+    days = numbers_of_timestamps(moments(years, "Y"), unit="date")
     # The calendar repeats after 400 years, or 146,097 days.
     want = [
         float(
@@ -88,14 +88,14 @@ def test_months_and_years_of_any_calendar() -> None:
     ]
     assert days[1:-1].tolist() == want
     assert days[[0, -1]].tolist() == [-math.inf, math.inf]
-    months = numbers_of_moments(moments([12 * year for year in years], "M"), unit="date")
+    months = numbers_of_timestamps(moments([12 * year for year in years], "M"), unit="date")
     assert months.tolist() == days.tolist()
 
 
 def test_what_is_no_time_and_bytes_in_the_other_order() -> None:
     for kind in ["generic", *TICK, "Y", "M"]:
         nothing = np.array(["NaT"], "datetime64" if kind == "generic" else f"datetime64[{kind}]")
-        assert np.isnan(numbers_of_moments(nothing, unit="date")).all()
+        assert np.isnan(numbers_of_timestamps(nothing, unit="date")).all()
     swapped = np.array(["2026-11-21", "NaT"], ">M8[s]")
-    assert numbers_of_moments(swapped, unit="date")[0] == 20_778
-    assert numbers_of_moments(np.array(["2026-11-21"] * 4, "M8[s]")[::2], unit="date").size == 2
+    assert numbers_of_timestamps(swapped, unit="date")[0] == 20_778
+    assert numbers_of_timestamps(np.array(["2026-11-21"] * 4, "M8[s]")[::2], unit="date").size == 2
