@@ -33,7 +33,7 @@ labels = [name for name, seconds in values.items() for _ in seconds]
 day = lw.Interval("00:00", "24:00", bins=144, unit="time-of-day")
 survey = lw.Survey("taxi pick-up time", lw.MultiscaleWave(day, epsilon=1))
 reports = survey.randomize(np.concatenate(list(values.values())))
-tallies = lw.protocol.tally_by_group(survey, reports, labels, minimum=1000)
+tallies = survey.tally(reports, by=labels, minimum=1000)
 results = {
     name: survey.decode(tally, decoder=lw.SpectralPrior()) for name, tally in tallies.items()
 }

@@ -61,11 +61,9 @@ def test_so_do_the_parts_that_no_document_names(name: str, domain: Any) -> None:
 
 ASKING: dict[str, Callable[[Any], Any]] = {
     "recommend": lambda domain: lw.recommend(domain, epsilon=1, users=100),
-    "expected_release_error": lambda domain: lw.planning.expected_release_error(
-        domain, users=100, neighbors="replace-one", epsilon=1
-    ),
-    "expected_label_release_error": lambda domain: lw.planning.expected_label_release_error(
-        domain, users=100, neighbors="replace-one", epsilon=1
+    "expected_error": lambda domain: lw.expected_error(domain, 100, epsilon=1),
+    "expected_error of a release": lambda domain: lw.expected_error(
+        domain, 100, neighbors="replace-one", epsilon=1
     ),
     "of_values": lambda domain: lw.Distribution.of_values([1, 2], domain),
     "of_counts": lambda domain: lw.Distribution.of_counts([1, 2], domain),

@@ -32,15 +32,18 @@ def test_the_readme_is_read_in_a_few_minutes() -> None:
     assert 200 < len(words) < 600
 
 
-@pytest.mark.parametrize("example", ["demo.py", "five_minutes.py"])
-def test_what_is_shown_first_is_what_is_recommended(example: str) -> None:
+def test_what_is_shown_first_is_what_is_recommended() -> None:
     """The randomizer of each survey; its decoder is the default, which test_defaults.py checks."""
-    text = (ROOT / "examples" / example).read_text("utf-8")
+    five, demo = (
+        (ROOT / "examples" / name).read_text("utf-8") for name in ("five_minutes.py", "demo.py")
+    )
+    program = 'lw.Survey("income", lw.recommend(lw.Interval(0, 500_000), epsilon=2, users=30_000))'
+    assert program in five and "published.release.save" in five
     domain = lw.Interval(0, 524_288, bins=128, atoms=[0])
     best = lw.recommend(domain, epsilon=2, users=29_144).randomizer
-    surveyed = re.findall(r"lw\.Survey\(\s*\"[^\"]+\",\s*lw\.(\w+)\(", text)
+    surveyed = re.findall(r"lw\.Survey\(\s*\"[^\"]+\",\s*lw\.(\w+)\(", demo)
     assert surveyed and set(surveyed) == {type(best).__name__}
-    assert "decoder=" not in text
+    assert "decoder=" not in five + demo
 
 
 @pytest.fixture
@@ -66,7 +69,7 @@ def test_the_example_prints_what_the_readme_shows(
     assert printed[0] == shown[0]
     assert [line[:17] for line in printed[1:]] == [line[:17] for line in shown[1:]]
     for lines in (printed, shown):
-        assert re.fullmatch(r"one report: +[0-9a-f]{6}, of 3 bytes", lines[1])
+        assert re.fullmatch(r"one report: +[0-9a-f]{8}, of 4 bytes", lines[1])
         share = float(lines[2].split()[-1].rstrip("%"))
         assert abs(share - 65.7) < 8
         low_decile, median, high_decile = (
@@ -78,9 +81,12 @@ def test_the_example_prints_what_the_readme_shows(
         low, high = (
             float(number.replace(",", "")) for number in re.findall(r"[0-9,]+", lines[4][17:])
         )
-        assert low < high <= 524_288
+        assert low < high <= 500_000
         published = float(lines[5].split()[-1].replace(",", ""))
         assert abs(published - 30_000) < 4_100  # a bin
+        assert lines[6].startswith("epsilon = 1, delta = 1e-06")
+    saved = lw.load(checkout / "income.json")
+    assert isinstance(saved, lw.Release) and saved.domain.bins == 250  # type: ignore[attr-defined]
     assert (checkout / "income.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -16,6 +16,7 @@ from .decoders import MixturePrior as MixturePrior
 from .decoders import SpectralPrior as SpectralPrior
 from .errors import LapwingError as LapwingError
 from .mechanisms import private_bounds as private_bounds
+from .planning.error_prediction import expected_error as expected_error
 from .planning.recommendation import recommend as recommend
 from .planning.simulation import simulate as simulate
 from .privacy.guarantee import Guarantee as Guarantee

@@ -31,6 +31,13 @@ RENAMED = {
     "load_plugins": "lw.plugins.load",
     "read_release": "lw.Release.load",
     "promise_of_each": "lw.privacy.Promise.split",
+    "expected_release_error": "lw.expected_error",
+    "expected_label_release_error": "lw.expected_error",
+    "ExpectedReleaseError": "lw.planning.ExpectedError",
+    "ExpectedLabelError": "lw.planning.ExpectedError",
+    "people_to_notice": "lw.Watch.people_needed",
+    "poisoning_alarm": "lw.Survey.check_poisoning",
+    "tally_by_group": "lw.Survey.tally",
 }
 """Names that are called otherwise now, and an expression for each."""
 

@@ -190,8 +190,11 @@ class TestDryRun:
         arguments = (*BOUNDS, *PROMISE, "--ledger", "budget.json", "-o", "out.json")
         said = done("release", "nothing.csv", *arguments, "--dry-run", "--users", "3000", "--json")
         found = said.document["expected_error"]
-        assert said.document["dry_run"] is True and found["users"] == 3000
-        assert found["noise"] < found["together"] and found["answer"]["typical"] < 0.05
+        assert said.document["dry_run"] is True and found["people"] == 3000
+        assert (
+            found["noise"] < found["together"]
+            and found["distances"]["kolmogorov_smirnov"]["typical"] < 0.05
+        )
         assert listing(tmp_path) == before
         table = done("release", "nothing.csv", *arguments, "--dry-run", "--users", "3000").out
         assert "prefix-sums" in table and "released" in table
@@ -201,7 +204,7 @@ class TestDryRun:
         said = done(
             *("release", "ages.csv", *BOUNDS, *promise, "-o", "out.json"),
             *("--dry-run", "--users", "3000", "--json"),
-        ).document["expected_error"]["answer"]["by_kind"]["smooth"]
+        ).document["expected_error"]["distances"]["kolmogorov_smirnov"]["by_kind"]["smooth"]
         found = []
         for _ in range(12):
             done("release", "ages.csv", *BOUNDS, *promise, "-o", "out.json", "-q", "--force")
@@ -495,5 +498,5 @@ class TestLabels:
         given = ("none.csv", *self.LISTED, *PROMISE, "--dry-run", "--users", "1000")
         said = done("release", *given, "-o", "out.json", "--json").document["expected_error"]
         # Of noise of scale 2: 95 % of it is within 6 people, of four labels within 9 or 10.
-        assert 0.0055 < said["one"] < 0.0065 and 0.008 < said["every"] < 0.01
+        assert 0.0055 < said["margin"] < 0.0065 and 0.008 < said["simultaneous_margin"] < 0.01
         assert not (tmp_path / "out.json").exists()

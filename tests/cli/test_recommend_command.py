@@ -46,7 +46,7 @@ def test_people_a_week_who_notice_a_change(done: Program, lapwing: Program) -> N
     asked = ("--bounds", "0", "60", "--bins", "32", "--epsilon", "1", "--change", "0.1")
     found = lw.recommend(lw.Interval(0, 60, bins=32), epsilon=1, users=1)
     for weeks in (2, 4):
-        people = lw.planning.people_to_notice(found.randomizer, change=0.1, weeks=weeks)
+        people = lw.Watch(0.05).people_needed(found.randomizer, change=0.1, weeks=weeks)
         document = done("recommend", *asked, "--weeks", str(weeks), "--json").document
         assert document["users"] == document["noticing"]["people"] == people
         assert document["noticing"]["weeks"] == weeks

@@ -9,7 +9,7 @@ import lapwing as lw
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
 from lapwing.planning import poisoning_alarm as alarms
-from lapwing.planning.poisoning_alarm import ALARM, poisoning_alarm
+from lapwing.planning.poisoning_alarm import ALARM, check_poisoning
 from lapwing.protocol.messages.tally import CountTally
 
 RANDOMIZERS = {
@@ -53,21 +53,21 @@ def with_copies(tally: CountTally, randomizer: lw.Randomizer, copies: int) -> Co
 def test_honest_people_do_not_sound_it(name: str, kind: str, people: int) -> None:
     randomizer = RANDOMIZERS[name]
     for seed in range(3):
-        assert not poisoning_alarm(randomizer, honest(randomizer, kind, people, seed)).sounds
+        assert not check_poisoning(randomizer, honest(randomizer, kind, people, seed)).sounds
 
 
 @pytest.mark.parametrize("name", RANDOMIZERS)
 def test_twice_the_visible_share_of_copies_sounds_it(name: str) -> None:
     randomizer = RANDOMIZERS[name]
     tally = honest(randomizer, "uniform", 100_000, 1)
-    silent = poisoning_alarm(randomizer, tally)
+    silent = check_poisoning(randomizer, tally)
     assert silent.visible is not None
     assert silent.visible <= 0.1
-    loud = poisoning_alarm(randomizer, with_copies(tally, randomizer, round(2e5 * silent.visible)))
+    loud = check_poisoning(randomizer, with_copies(tally, randomizer, round(2e5 * silent.visible)))
     assert loud.sounds
     assert "forged" in loud.sentence
     few = with_copies(tally, randomizer, 2)
-    assert not poisoning_alarm(randomizer, few).sounds
+    assert not check_poisoning(randomizer, few).sounds
 
 
 def test_its_distance_is_the_smallest_of_all() -> None:
@@ -94,7 +94,7 @@ def test_the_p_value_does_not_depend_on_how_far_the_fit_came(monkeypatch) -> Non
     monkeypatch.setattr(alarms, "DENSE", 1)
     for kind in ("uniform", "spiky", "one symbol"):
         randomizer = RANDOMIZERS["mixture"]
-        found = poisoning_alarm(randomizer, honest(randomizer, kind, 1_000_000, 7))
+        found = check_poisoning(randomizer, honest(randomizer, kind, 1_000_000, 7))
         assert not found.sounds
 
 
@@ -104,13 +104,13 @@ def test_groups_of_wrong_sizes_sound_it() -> None:
     # Everybody in the first group twice: each block alone is what honest people send.
     blocks = [2 * tally.blocks[0], *tally.blocks[1:]]
     reports = [2 * tally.reports[0], *tally.reports[1:]]
-    assert poisoning_alarm(randomizer, CountTally(blocks, reports, tally.fingerprint)).sounds
+    assert check_poisoning(randomizer, CountTally(blocks, reports, tally.fingerprint)).sounds
 
 
 def test_asking_again_gives_the_same_answer() -> None:
     randomizer = RANDOMIZERS["codes"]
     tally = honest(randomizer, "spiky", 1000, 1)
-    assert poisoning_alarm(randomizer, tally) == poisoning_alarm(randomizer, tally)
+    assert check_poisoning(randomizer, tally) == check_poisoning(randomizer, tally)
 
 
 @pytest.mark.parametrize("planted", ["fit subtracted twice", "spread of a constant"])
@@ -119,12 +119,12 @@ def test_a_broken_one_would_be_noticed(planted: str, monkeypatch) -> None:
     tally = honest(randomizer, "uniform", 20_000, 3)
     if planted == "spread of a constant":
         monkeypatch.setattr(alarms, "_distances", lambda *_: (0.5, 0.1))
-        assert poisoning_alarm(randomizer, tally).sounds
+        assert check_poisoning(randomizer, tally).sounds
         return
     forged = with_copies(tally, randomizer, 8000)
-    assert poisoning_alarm(randomizer, forged).p_value <= ALARM
+    assert check_poisoning(randomizer, forged).p_value <= ALARM
     monkeypatch.setattr(alarms, "gap", lambda *_: 1.0)
-    assert poisoning_alarm(randomizer, forged).p_value > ALARM
+    assert check_poisoning(randomizer, forged).p_value > ALARM
 
 
 def test_hashes_logs_empty_and_foreign_tallies_are_refused() -> None:
@@ -132,10 +132,19 @@ def test_hashes_logs_empty_and_foreign_tallies_are_refused() -> None:
     log = lw.LinearHashing(lw.Categories(9), epsilon=1)
     codes = RANDOMIZERS["codes"]
     with pytest.raises(UnsupportedChannelError, match="not looked for"):
-        poisoning_alarm(hashing, lw.simulate(hashing, [9] * 9, rng=1))
+        check_poisoning(hashing, lw.simulate(hashing, [9] * 9, rng=1))
     with pytest.raises(UnsupportedChannelError, match="not looked for"):
-        poisoning_alarm(log, log.tally(log.randomize([1], rng=lw.seeded(1))))
+        check_poisoning(log, log.tally(log.randomize([1], rng=lw.seeded(1))))
     with pytest.raises(TallyError):
-        poisoning_alarm(codes, CountTally([np.zeros(20, dtype=np.int64)], [0], codes.fingerprint))
+        check_poisoning(codes, CountTally([np.zeros(20, dtype=np.int64)], [0], codes.fingerprint))
     with pytest.raises(MismatchError):
-        poisoning_alarm(codes, honest(RANDOMIZERS["bits"], "uniform", 10, 1))
+        check_poisoning(codes, honest(RANDOMIZERS["bits"], "uniform", 10, 1))
+
+
+def test_a_survey_checks_its_own_tallies() -> None:
+    survey = lw.Survey("asked", RANDOMIZERS["square wave"])
+    tally = honest(survey.randomizer, "uniform", 1000, 1)
+    assert survey.check_poisoning(tally) == check_poisoning(survey.randomizer, tally)
+    other = lw.Survey("other", survey.randomizer)
+    with pytest.raises(MismatchError):
+        other.check_poisoning(survey.tally(survey.randomize([0.5] * 10)))

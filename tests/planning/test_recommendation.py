@@ -14,9 +14,10 @@ import lapwing as lw
 from benchmarks import make_risk_table, results
 from lapwing.errors import ArgumentError, DomainError, MismatchError, PrivacyError
 from lapwing.planning import recommendation, risk_table
+from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.defaults import decoder_without_band, recommended_decoder
-from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
-from lapwing.planning.recommendation import PAIRS, recommended_bins
+from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, people_needed
+from lapwing.planning.recommendation import PAIRS
 from lapwing.planning.reference_columns import KINDS, reference_column
 from lapwing.planning.risk_table import DISTANCES, RiskTable, shipped
 from lapwing.planning.simulated_error import reference_family, simulated_errors
@@ -44,7 +45,7 @@ def simulated(found: lw.planning.Recommendation, users: int, *, distance: str) -
         repeats=REPEATS,
         seed=77,
     )
-    return ExpectedError.of_repeats(errors[distance]).typical
+    return ErrorByKind.of_repeats(errors[distance]).typical
 
 
 def enough(found: lw.planning.Recommendation, target: float, *, distance: str) -> bool:
@@ -83,7 +84,7 @@ def test_on_few_symbols_the_least_predicted_error_wins() -> None:
             domain = lw.Integers(1, size)
             found = lw.recommend(domain, epsilon=epsilon, users=50_000)
             errors = {
-                pair: ExpectedError(
+                pair: ErrorByKind(
                     shipped().errors(pair, size=size, epsilon=epsilon, users=50_000)["wasserstein"]
                 ).typical
                 for pair in PAIRS

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.planning.poisoning_alarm import poisoning_alarm
+from lapwing.planning.poisoning_alarm import check_poisoning
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.tally import Tally
 from lapwing.results.answer_documents import AnswerRequest
@@ -91,7 +91,7 @@ def test_a_result_is_what_the_library_decodes(tmp_path: Path) -> None:
             await pictures_and_tables(here, f"{path}/results/f", f"{path}/results/f")
 
             alarm = strict(await here.done("GET", f"{path}/alarms/e"))
-            told = poisoning_alarm(NUMBERS.randomizer, tally)
+            told = check_poisoning(NUMBERS.randomizer, tally)
             assert alarm["sounds"] is told.sounds and alarm["sentence"] == told.sentence
             assert alarm["p_value"] == pytest.approx(told.p_value)
 

@@ -12,7 +12,7 @@ from benchmarks.accuracy.local.real_columns import people
 from benchmarks.markdown import figure, table
 from benchmarks.summaries import geometric
 from lapwing.planning.defaults import decoder_without_band
-from lapwing.planning.expected_error import ExpectedError
+from lapwing.planning.expected_error import ErrorByKind
 from lapwing.planning.risk_table import DISTANCES
 from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
 
@@ -74,7 +74,7 @@ def measure(
 
 def _simulated(
     found: lw.planning.Recommendation, users: int, columns: dict[str, Column], repeats: int
-) -> dict[str, ExpectedError]:
+) -> dict[str, ErrorByKind]:
     errors = simulated_errors(
         found.randomizer,
         decoder_without_band(found.randomizer),
@@ -83,7 +83,7 @@ def _simulated(
         repeats=repeats,
         seed=SEED,
     )
-    return {distance: ExpectedError.of_repeats(of) for distance, of in errors.items()}
+    return {distance: ErrorByKind.of_repeats(of) for distance, of in errors.items()}
 
 
 def _point(bins: int, epsilon: float, users: int, repeats: int) -> dict[str, Any]:

@@ -1,8 +1,4 @@
-from .label_release_error import ExpectedLabelError as ExpectedLabelError
-from .label_release_error import expected_label_release_error as expected_label_release_error
-from .people_to_notice import people_to_notice as people_to_notice
+from .expected_error import ErrorByKind as ErrorByKind
+from .expected_error import ExpectedError as ExpectedError
 from .poisoning_alarm import PoisoningAlarm as PoisoningAlarm
-from .poisoning_alarm import poisoning_alarm as poisoning_alarm
 from .recommended_pair import Recommendation as Recommendation
-from .release_error import ExpectedReleaseError as ExpectedReleaseError
-from .release_error import expected_release_error as expected_release_error

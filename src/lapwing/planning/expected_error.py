@@ -1,20 +1,20 @@
-"""A predicted error: typical of a family of columns, with its range from smooth to spiky."""
+"""A predicted error, by distance and by kind of column, from smooth to spiky."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 USER_LIMIT = 10**9
 """People beyond which nothing is predicted."""
 
 
 @dataclass(frozen=True)
-class ExpectedError:
-    """The mean error on each kind of column.
+class ErrorByKind:
+    """The mean error in one distance, on each kind of column.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class ExpectedError:
 
     Examples
     --------
-    >>> error = ExpectedError({"smooth": 0.002, "multimodal": 0.003, "spiky": 0.004})
+    >>> error = ErrorByKind({"smooth": 0.002, "multimodal": 0.003, "spiky": 0.004})
     >>> error.typical, error.low, error.high
     (0.003, 0.002, 0.004)
     """
@@ -31,7 +31,7 @@ class ExpectedError:
     by_kind: Mapping[str, float]
 
     @classmethod
-    def of_repeats(cls, errors: Mapping[str, Sequence[float]]) -> ExpectedError:
+    def of_repeats(cls, errors: Mapping[str, Sequence[float]]) -> ErrorByKind:
         """Return the means of simulated errors."""
         return cls({kind: statistics.fmean(repeats) for kind, repeats in errors.items()})
 
@@ -57,6 +57,91 @@ class ExpectedError:
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         return {"typical": self.typical, "by_kind": dict(self.by_kind)}
+
+
+@dataclass(frozen=True)
+class ExpectedError(Mapping[str, ErrorByKind]):
+    """How far an estimate will be from the truth: a mapping from distance to error.
+
+    Parameters
+    ----------
+    method : Randomizer or Mechanism
+        That makes the data private.
+    people : int
+        The people whose values are estimated.
+    distances : mapping of str to ErrorByKind
+        Mean errors of the decoded answer. Of reports of numbers: ``"wasserstein"``, as a share of
+        the range, and ``"kolmogorov_smirnov"``. Of reports of labels: ``"detectable_share"`` and,
+        of up to 2^18 labels, ``"l1"`` and ``"mean_squared_error"``. These are distances to the
+        people who report. Of a release of numbers: ``"kolmogorov_smirnov"``, to the population
+        they are drawn from. Of a release of labels: none.
+    predicted_by : {"table", "simulation", "formula"}
+        Where the numbers come from.
+    deviation : float or None
+        Of a release: the standard deviation of the noise in an unbiased share, exact. Of numbers
+        it is the root mean square over the unbiased CDF at all symbols but the last. None for
+        adaptive mechanisms, whose noise depends on the data, and for reports; so are the rest.
+    largest_deviation : float or None
+        Of a release of numbers: the largest standard deviation in the unbiased CDF.
+    noise : float or None
+        Of a release of numbers: the expected Kolmogorov-Smirnov distance to these people that the
+        noise alone causes.
+    sampling : float or None
+        Of a release of numbers: the expected Kolmogorov-Smirnov distance of these people to those
+        they are drawn from, where all symbols are alike.
+    together : float or None
+        Of both. None also for projections, whose own error is on top and not known.
+    margin : float or None
+        Of a release of labels: the noise of one share is within this, at 95 %.
+    simultaneous_margin : float or None
+        Of a release of labels: the noise of all shares is within this at once, at 95 %.
+
+    Examples
+    --------
+    >>> import lapwing as lw
+    >>> error = lw.expected_error(lw.Interval(0, 100), 100_000, epsilon=1)
+    >>> 0.001 < error["wasserstein"].low < error["wasserstein"].high < 0.02
+    True
+    """
+
+    method: Any
+    people: int
+    distances: Mapping[str, ErrorByKind]
+    predicted_by: Literal["table", "simulation", "formula"]
+    deviation: float | None = None
+    largest_deviation: float | None = None
+    noise: float | None = None
+    sampling: float | None = None
+    together: float | None = None
+    margin: float | None = None
+    simultaneous_margin: float | None = None
+
+    def __getitem__(self, distance: str) -> ErrorByKind:
+        """Return the error in one distance."""
+        return self.distances[distance]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names of the distances."""
+        return iter(self.distances)
+
+    def __len__(self) -> int:
+        """Return how many distances there are."""
+        return len(self.distances)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form: the keys that this kind of error has."""
+        numbers = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if field.default is None and getattr(self, field.name) is not None
+        }
+        return {
+            "method": self.method.to_document(),
+            "people": self.people,
+            "distances": {name: error.to_document() for name, error in self.items()},
+            "predicted_by": self.predicted_by,
+            **numbers,
+        }
 
 
 def people_needed(error_of: Callable[[int], float], target: float) -> float:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
@@ -14,9 +13,10 @@ from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.linear.arrays import Vector
 from lapwing.linear.projections import simplex
 from lapwing.planning.defaults import FEW, decoder_without_band
-from lapwing.planning.expected_error import ExpectedError
+from lapwing.planning.expected_error import ErrorByKind
 from lapwing.planning.label_costs import Option
 from lapwing.planning.simulation import simulate
+from lapwing.protocol.randomizer import Randomizer
 
 LABEL_LIMIT = 2**18
 """Labels up to which errors of a whole distribution are predicted."""
@@ -58,7 +58,7 @@ def detectable_share(option: Option, users: int) -> float:
 
 def predicted_errors(
     option: Option, users: int, *, laws: Mapping[str, Vector], seed: int = 0
-) -> dict[str, ExpectedError]:
+) -> dict[str, ErrorByKind]:
     """Return the errors of the recommended decoder by distance and population.
 
     Labels of compressed reports are not estimated one by one: there the reports are simulated.
@@ -86,7 +86,7 @@ def predicted_errors(
     """
     size = option.randomizer.domain.size
     if option.crosstalk:
-        return _simulated_errors(option, users, laws=laws, seed=seed)
+        return simulated_label_errors(option.randomizer, users, laws=laws, seed=seed)
     repeats = 200 if size < FEW else max(1, min(24, 2**14 // size))
     people, noise = (np.random.default_rng([seed, stream]) for stream in (0, 1))
     l1: dict[str, float] = {}
@@ -99,13 +99,13 @@ def predicted_errors(
             absolute.append(float(gap.sum()))
             square.append(float(np.mean(gap**2)))
         l1[name], squared[name] = float(np.mean(absolute)), float(np.mean(square))
-    return {"l1": ExpectedError(l1), "mean_squared_error": ExpectedError(squared)}
+    return {"l1": ErrorByKind(l1), "mean_squared_error": ErrorByKind(squared)}
 
 
-def _simulated_errors(
-    option: Option, users: int, *, laws: Mapping[str, Vector], seed: int
-) -> dict[str, ExpectedError]:
-    randomizer: Any = option.randomizer
+def simulated_label_errors(
+    randomizer: Randomizer, users: int, *, laws: Mapping[str, Vector], seed: int
+) -> dict[str, ErrorByKind]:
+    """Return the simulated errors of a randomizer and its recommended decoder, as above."""
     decoder = decoder_without_band(randomizer)
     repeats = max(6, min(48, _SIMULATED // randomizer.domain.size))
     people, noise = (np.random.default_rng([seed, stream]) for stream in (0, 1))
@@ -119,7 +119,7 @@ def _simulated_errors(
             gaps.append(decoder.decode(randomizer.channel, tally).mass - counts / users)
         l1[name] = float(np.mean([np.abs(gap).sum() for gap in gaps]))
         squared[name] = float(np.mean(np.square(gaps)))
-    return {"l1": ExpectedError(l1), "mean_squared_error": ExpectedError(squared)}
+    return {"l1": ErrorByKind(l1), "mean_squared_error": ErrorByKind(squared)}
 
 
 def _decoded(option: Option, law: Vector, users: int, noise: Vector) -> Vector:

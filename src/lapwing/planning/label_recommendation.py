@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.planning.expected_error import USER_LIMIT, ExpectedError
+from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind
 from lapwing.planning.label_costs import Option, options
 from lapwing.planning.label_errors import (
     LABEL_LIMIT,
@@ -43,7 +43,7 @@ class CategoricalChoice:
     ----------
     randomizer : Randomizer
     users : int
-    expected : dict of str to ExpectedError
+    expected : dict of str to ErrorByKind
         By distance: ``"l1"`` and ``"mean_squared_error"`` of the recommended decoder on each of
         the populations (up to 2^18 labels), and the ``"detectable_share"``.
     reason : str
@@ -51,7 +51,7 @@ class CategoricalChoice:
 
     randomizer: Randomizer
     users: int
-    expected: dict[str, ExpectedError]
+    expected: dict[str, ErrorByKind]
     reason: str
 
 
@@ -109,10 +109,10 @@ def categorical_choice(
     laws = {"like": like} if like is not None else populations(size) if size <= LABEL_LIMIT else {}
     target = distance
 
-    def expected(option: Option, people: int) -> dict[str, ExpectedError]:
+    def expected(option: Option, people: int) -> dict[str, ErrorByKind]:
         found = predicted_errors(option, people, laws=laws) if laws else {}
         share = detectable_share(option, people)
-        return {**found, "detectable_share": ExpectedError({"any value": min(share, 1.0)})}
+        return {**found, "detectable_share": ErrorByKind({"any value": min(share, 1.0)})}
 
     def error_of(option: Option, people: int) -> float:
         if target == "detectable_share":

@@ -97,7 +97,7 @@ class PoisoningAlarm:
 
 
 @one_thread
-def poisoning_alarm(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
+def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
     """Return whether honest people can have sent a tally.
 
     Parameters
@@ -137,11 +137,11 @@ def poisoning_alarm(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     >>> from lapwing.protocol.domains.interval import Interval
     >>> wave = SquareWave(Interval(0, 1, bins=64), epsilon=1)
     >>> honest = simulate(wave, [500] * 64, rng=1)
-    >>> poisoning_alarm(wave, honest).sounds
+    >>> check_poisoning(wave, honest).sounds
     False
     >>> forged = CountTally([honest.blocks[0] + 300 * (np.arange(wave.outputs) == 7)],
     ...                 [honest.total + 300], honest.fingerprint)
-    >>> poisoning_alarm(wave, forged).sounds
+    >>> check_poisoning(wave, forged).sounds
     True
     """
     if tally.kind != "counts" or not simulated_exactly(randomizer):

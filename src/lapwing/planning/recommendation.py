@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -19,13 +19,24 @@ from numpy.typing import ArrayLike
 
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import as_numbers
+from lapwing.planning.chosen_bins import (
+    BINS_FOR_ATOMS,
+    EPSILON_FOR_ATOMS,
+    recommended_bins,
+    with_bins,
+)
 from lapwing.planning.defaults import (
     NUMERIC_LIMIT,
     decoder_without_band,
     default_decoder,
     recommended_decoder,
 )
-from lapwing.planning.expected_error import USER_LIMIT, ExpectedError, people_needed
+from lapwing.planning.expected_error import (
+    USER_LIMIT,
+    ErrorByKind,
+    ExpectedError,
+    people_needed,
+)
 from lapwing.planning.label_recommendation import categorical_choice, least_variance
 from lapwing.planning.planned_parts import planned_parts
 from lapwing.planning.recommended_pair import Recommendation
@@ -40,10 +51,6 @@ from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.randomizers.numerical.square_wave import SquareWave
 from lapwing.results.distribution import Distribution
 
-BINS_FOR_ATOMS = 1024
-EPSILON_FOR_ATOMS = 2
-"""From this epsilon on so many bins pay, where single values may be held by many people."""
-
 PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[CountTally]]] = {
     "multiscale-wave": MultiscaleWave,
     "square-wave": SquareWave,
@@ -53,15 +60,6 @@ PAIRS: Mapping[str, Callable[[Domain, ExactNumber], Randomizer[CountTally]]] = {
 
 Subsets of one symbol are randomized response, so that is among them.
 """
-
-
-def recommended_bins(epsilon: ExactNumber) -> int:
-    """Return the bins to give an interval: 256, or 1024 from epsilon 2 on.
-
-    Below, finer bins hold noise only; above, they tell apart values that many people hold
-    exactly, and cost nothing on other columns.
-    """
-    return BINS_FOR_ATOMS if exact_epsilon(epsilon) >= EPSILON_FOR_ATOMS else 256
 
 
 def recommend(
@@ -84,7 +82,9 @@ def recommend(
     Parameters
     ----------
     domain : Domain
-        The legal values. Numbers in at most 4096 symbols; a circular interval is told so.
+        The legal values. Numbers in at most 4096 symbols; a circular interval is told so. An
+        interval without bins gets a round width: 128 to 512 bins, or 512 to 2048 from epsilon 2
+        on; `reason` says which.
     epsilon : int, float, str or Fraction
         The promise of one report; in (0, 24].
     users : int, optional
@@ -142,8 +142,9 @@ def recommend(
     >>> found.randomizer.name, found.decoder.name, found.report_bytes
     ('multiscale-wave', 'spectral-prior', 3)
     """
-    require_domain(domain)
     epsilon = exact_epsilon(epsilon)
+    domain, bins_sentence = with_bins(domain, recommended_bins(epsilon))
+    require_domain(domain)
     _check_target(users, error)
     if kind != "typical" and kind not in KINDS:
         raise ArgumentError(f"kind must be typical or one of {', '.join(KINDS)}, got {kind!r}")
@@ -152,7 +153,7 @@ def recommend(
     if not domain.ordered:
         if refine or kind != "typical":
             raise ArgumentError("labels have no reference columns; leave kind and refine out")
-        laws = None if like is None else _columns(domain, like)["like"](0)
+        laws = None if like is None else columns_of(domain, like)["like"](0)
         choice = categorical_choice(
             domain,
             epsilon,
@@ -168,21 +169,25 @@ def recommend(
         return Recommendation(
             choice.randomizer,
             decoder,
-            choice.users,
-            choice.expected,
+            ExpectedError(
+                choice.randomizer,
+                choice.users,
+                choice.expected,
+                "simulation" if "l1" in choice.expected else "formula",
+            ),
             choice.reason,
-            "simulation" if "l1" in choice.expected else "formula",
         )
     if report_bytes is not None or server_seconds is not None:
         raise ArgumentError("report_bytes and server_seconds are for labels; leave them out")
-    return _numerical(
+    chosen = _numerical(
         _Plan(domain, epsilon, _checked_distance(distance), kind),
         users=users,
         error=error,
-        columns=_columns(domain, like) if refine or like is not None else None,
+        columns=columns_of(domain, like) if refine or like is not None else None,
         repeats=repeats,
         seed=seed,
     )
+    return replace(chosen, reason=f"{chosen.reason} {bins_sentence}".rstrip())
 
 
 def _check_target(users: Any, error: Any) -> None:
@@ -208,7 +213,7 @@ def _checked_distance(distance: str | None) -> str:
     return distance
 
 
-def _columns(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping[str, Column]:
+def columns_of(domain: Domain, like: Distribution | ArrayLike | None) -> Mapping[str, Column]:
     """Return the columns on which the pair is simulated."""
     if like is None:
         return reference_family(domain)
@@ -255,12 +260,12 @@ class _Plan:
             and (size <= table.sizes(pair)[-1] or pair == "multiscale-wave")
         ]
 
-    def predicted(self, pair: str, people: int) -> dict[str, ExpectedError]:
+    def predicted(self, pair: str, people: int) -> dict[str, ErrorByKind]:
         """Return the errors of a pair by the table."""
         errors = shipped().errors(
             pair, size=self.domain.size, epsilon=float(self.epsilon), users=people
         )
-        return {distance: ExpectedError(of) for distance, of in errors.items()}
+        return {distance: ErrorByKind(of) for distance, of in errors.items()}
 
     def aim(self, pair: str, people: int) -> float:
         """Return the one error that is to be small."""
@@ -306,7 +311,8 @@ def _numerical(
     decoder = recommended_decoder(randomizer)
     expected, reason = plan.predicted(pair, people), _reason(plan, pair, randomizer, people)
     if columns is None:
-        return Recommendation(randomizer, decoder, people, expected, reason, "table")
+        error_of_table = ExpectedError(randomizer, people, expected, "table")
+        return Recommendation(randomizer, decoder, error_of_table, reason)
 
     if "like" in columns and pair == "multiscale-wave":
         mass = columns["like"](0)
@@ -315,7 +321,7 @@ def _numerical(
         if planned != randomizer:
             randomizer, reason = planned, f"{reason} Its parts were chosen for this column."
 
-    def simulated(number: int) -> dict[str, ExpectedError]:
+    def simulated(number: int) -> dict[str, ErrorByKind]:
         found = simulated_errors(
             randomizer,
             decoder_without_band(randomizer),
@@ -324,23 +330,24 @@ def _numerical(
             repeats=repeats,
             seed=seed,
         )
-        return {distance: ExpectedError.of_repeats(of) for distance, of in found.items()}
+        return {distance: ErrorByKind.of_repeats(of) for distance, of in found.items()}
 
     expected = simulated(people)
     if error is not None:
         kind = "typical" if "like" in columns else plan.kind
         people, expected = _refined(simulated, people, expected, error, plan.distance, kind)
-    return Recommendation(randomizer, decoder, people, expected, reason, "simulation")
+    simulated_error = ExpectedError(randomizer, people, expected, "simulation")
+    return Recommendation(randomizer, decoder, simulated_error, reason)
 
 
 def _refined(
-    simulated: Callable[[int], dict[str, ExpectedError]],
+    simulated: Callable[[int], dict[str, ErrorByKind]],
     people: int,
-    expected: dict[str, ExpectedError],
+    expected: dict[str, ErrorByKind],
     error: float,
     distance: str,
     kind: str,
-) -> tuple[int, dict[str, ExpectedError]]:
+) -> tuple[int, dict[str, ErrorByKind]]:
     """Return the people for which the simulated error is the target, and the errors there.
 
     The error falls about as the root of the people, so every step multiplies them by the square
@@ -384,7 +391,7 @@ def _reason(plan: _Plan, pair: str, randomizer: Randomizer, people: int) -> str:
             f". A multiscale wave needs {least} symbols, this domain has {domain.size}; from "
             f"{least} on it is compared, too, and its error may be smaller"
         )
-    cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS
+    cut = domain.name == "interval" and 64 <= domain.bins < BINS_FOR_ATOMS // 2
     if cut and plan.epsilon >= EPSILON_FOR_ATOMS:
         text += (
             f". If many people may hold one exact value, declare {BINS_FOR_ATOMS} bins: from "

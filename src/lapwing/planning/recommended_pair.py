@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from lapwing.decoders.decoder import Decoder, decoder_document
 from lapwing.planning.expected_error import ExpectedError
@@ -21,26 +20,27 @@ class Recommendation:
     randomizer : Randomizer
     decoder : Decoder
         The one that :meth:`lapwing.Survey.decode` takes by itself.
-    users : int
-        The people that were given, or the fewest for which the predicted error is at most the
-        one that was asked for.
-    expected_error : mapping of str to ExpectedError
-        By distance. Of numbers: ``"wasserstein"``, as a share of the range, and
-        ``"kolmogorov_smirnov"``; of labels: ``"detectable_share"`` and, of up to 2^18 labels,
-        ``"l1"`` and ``"mean_squared_error"``. All to the people who report, so the sampling of
-        these people from a larger population adds to it.
+    expected_error : ExpectedError
+        By distance, to the people who report. The sampling of these people from a larger
+        population adds to it.
     reason : str
         Why, in a sentence or two.
-    predicted_by : {"table", "simulation", "formula"}
-        Where the errors come from.
     """
 
     randomizer: Randomizer
     decoder: Decoder
-    users: int
-    expected_error: Mapping[str, ExpectedError]
+    expected_error: ExpectedError
     reason: str
-    predicted_by: Literal["table", "simulation", "formula"]
+
+    @property
+    def users(self) -> int:
+        """The people that were given, or the fewest whose predicted error meets the target."""
+        return self.expected_error.people
+
+    @property
+    def predicted_by(self) -> str:
+        """Where the errors come from: "table", "simulation" or "formula"."""
+        return self.expected_error.predicted_by
 
     @property
     def report_bytes(self) -> int:

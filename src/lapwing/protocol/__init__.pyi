@@ -2,4 +2,3 @@ from .channels.channel import Block as Block
 from .channels.channel import Channel as Channel
 from .domains.segmented import Segmented as Segmented
 from .messages.exact_counts import ExactCounts as ExactCounts
-from .messages.group_tallies import tally_by_group as tally_by_group

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, assert_never
 
 from lapwing.errors import ArgumentError
-from lapwing.planning.poisoning_alarm import poisoning_alarm
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answers import answer_of, csv_of, difference_answer, result_answer, rows_of
 from lapwing.results.difference import Difference
@@ -99,7 +98,7 @@ def table_of(result: Result | Difference, level: float) -> str:
 
 def _alarm(material: Material) -> dict[str, Any]:
     survey = Survey.from_json(material.document)
-    found = poisoning_alarm(survey.randomizer, material.tally)
+    found = survey.check_poisoning(material.tally)
     mean, deviation = found.honest
     return {
         "sounds": found.sounds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -14,8 +14,13 @@ from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
+from lapwing.planning.chosen_bins import with_bins
 from lapwing.planning.registry import MECHANISMS
-from lapwing.planning.release_defaults import recommended_mechanism, release_decoder
+from lapwing.planning.release_defaults import (
+    recommended_mechanism,
+    release_bins,
+    release_decoder,
+)
 from lapwing.privacy.exact_numbers import ExactNumber
 from lapwing.privacy.guarantee import Guarantee, Neighbors, american
 from lapwing.privacy.ledger import Ledger, LedgerFile
@@ -38,9 +43,12 @@ class Publication(Stored):
     ----------
     release : Release
         Public: what may be stored, sent and added.
+    note : str
+        How the bins were chosen, where the domain had none; else empty.
     """
 
     release: Release
+    note: str = field(default="", compare=False)
 
     _name: ClassVar = "a release"
 
@@ -95,7 +103,9 @@ def release(
         and unreadable ones get a symbol, which what is none of the labels has, too, unless the
         domain names an `other`. There may be none.
     domain : Interval, Integers or Categories
-        Public: its bounds or labels must not come from the data. Left out for ExactCounts.
+        Public: its bounds or labels must not come from the data. Left out for ExactCounts. An
+        interval without bins gets a round width by the privacy parameters alone: 128 to 512 bins,
+        or 512 to 2048 from epsilon 2 on. `Publication.note` says which.
     neighbors : {"replace-one", "add-or-remove-one"}
         What is protected; "replace-one" makes the number of people public.
     epsilon, delta, mu, rho : number or text
@@ -133,7 +143,9 @@ def release(
     40
     """
     promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    note = ""
     if domain is not None:
+        domain, note = with_bins(domain, release_bins(promise))
         require_domain(domain)
     if isinstance(values, ExactCounts):
         if domain is not None and domain.for_curator() != values.domain:
@@ -154,7 +166,7 @@ def release(
         summary = ExactCounts.of_segments(values, by, curated, texts=texts)
     else:
         summary = ExactCounts.of_values(values, curated, texts=texts)
-    return planned.publish(summary, ledger=ledger, name=name, rng=rng)
+    return replace(planned.publish(summary, ledger=ledger, name=name, rng=rng), note=note)
 
 
 def _check_segments(

@@ -7,7 +7,7 @@ its thresholds give cannot be loaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
@@ -27,7 +27,7 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
-from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, OTHER
+from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, OTHER, GroupTallies
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
@@ -37,6 +37,7 @@ from lapwing.protocol.release import Release
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
     from lapwing.decoders.decoder import Decoder, SearchDecoder
+    from lapwing.planning.poisoning_alarm import PoisoningAlarm
     from lapwing.planning.recommended_pair import Recommendation
     from lapwing.results.distribution import Distribution
     from lapwing.results.heavy_hitters import HeavyHitters
@@ -177,8 +178,69 @@ class Survey(Stored):
         """Return one report per value; runs on the device. See the randomizer."""
         return self.randomizer.randomize(values, rng=rng)
 
-    def tally(self, reports: Reports) -> Tally:
-        """Return the exact tally of a batch, marked as this survey's. See the randomizer."""
+    @overload
+    def tally(self, reports: Reports) -> Tally: ...
+
+    @overload
+    def tally(
+        self, reports: Reports, *, by: Iterable[Any], minimum: int | None = None
+    ) -> dict[str, Tally]: ...
+
+    def tally(
+        self, reports: Reports, *, by: Iterable[Any] | None = None, minimum: int | None = None
+    ) -> Tally | dict[str, Tally]:
+        """Return the exact tally of a batch, or one for each segment of the people.
+
+        Parameters
+        ----------
+        reports : Reports
+            Of this survey's randomizer.
+        by : iterable, optional
+            The segment of each report, a string or a whole number. None, NaN and the empty string
+            count as "other".
+        minimum : int, optional
+            With `by`: at least 1, default :attr:`segment_minimum`. Segments with fewer reports are
+            counted together as "other", which may itself be smaller. Where a segment has that
+            name, they are "all other".
+
+        Returns
+        -------
+        CountTally or TallyLog, or a dict of them
+            Marked as this survey's. By segment, in alphabetical order, "other" last: the tallies
+            add up to that of all reports. Compare two decoded segments with
+            ``Distribution.difference(..., people="different")``.
+
+        Raises
+        ------
+        MismatchError, ReportError
+            When the reports are not of this survey's randomizer, or one cannot occur. Nothing is
+            counted.
+        ArgumentError
+            When there are not as many labels as reports, more than 1000 different labels, or the
+            minimum is not positive or is given without `by`.
+
+        Notes
+        -----
+        **Privacy.** Labels of segments are public: they are sent along with the reports, in the
+        clear. Each person sends one report in one segment, so the guarantee is that of the report.
+
+        Examples
+        --------
+        >>> from lapwing.randomizers.numerical.square_wave import SquareWave
+        >>> from lapwing.privacy.sampling.randomness import seeded
+        >>> from lapwing.protocol.domains.interval import Interval
+        >>> survey = Survey("wait", SquareWave(Interval(0, 1, bins=4), 1))
+        >>> reports = survey.randomize([0.5] * 10, rng=seeded(1))
+        >>> groups = survey.tally(reports, by=["north"] * 7 + ["east"] * 3, minimum=5)
+        >>> {name: tally.total for name, tally in groups.items()}
+        {'north': 7, 'other': 3}
+        """
+        if by is not None:
+            groups = GroupTallies(self)
+            groups.add(reports, by)
+            return groups.result(minimum=self.segment_minimum if minimum is None else minimum)
+        if minimum is not None:
+            raise ArgumentError("minimum is for segments: pass by=, the segment of each report")
         return self.randomizer.tally(reports).of_survey(self.fingerprint)
 
     def check(self, tally: Tally) -> None:
@@ -263,6 +325,49 @@ class Survey(Stored):
         # A difference must know that its two sides share randomness.
         kept = {"survey": self.fingerprint, "answers": self.answers}
         return replace(found, guarantee=self.guarantee, made={**found.made, **kept})
+
+    def check_poisoning(self, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
+        """Return whether devices that follow the protocol can have sent a tally.
+
+        Parameters
+        ----------
+        tally : CountTally
+            Of this survey, at least one report.
+        seed : int
+            Of the simulations. The same seed gives the same answer.
+
+        Returns
+        -------
+        PoisoningAlarm
+            ``sounds`` says whether honest reports are no explanation; ``sentence`` says it in
+            words.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the reports are stored one by one, or their randomizer has no joint distribution
+            to simulate (hashing).
+        TallyError, MismatchError
+            When the tally is empty, or another survey collected it.
+
+        See Also
+        --------
+        lapwing.planning.poisoning_alarm : the statistic, its accuracy and its cost.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from lapwing.planning.simulation import simulate
+        >>> from lapwing.randomizers.numerical.square_wave import SquareWave
+        >>> from lapwing.protocol.domains.interval import Interval
+        >>> survey = Survey("wait", SquareWave(Interval(0, 1, bins=64), epsilon=1))
+        >>> survey.check_poisoning(simulate(survey.randomizer, [500] * 64, rng=1)).sounds
+        False
+        """
+        from lapwing.planning.poisoning_alarm import check_poisoning
+
+        self.check(tally)
+        return check_poisoning(self.randomizer, tally, seed=seed)
 
     def next_epoch(
         self, answer: Distribution, *, users: int | None = None, name: str | None = None

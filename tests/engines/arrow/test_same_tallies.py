@@ -25,7 +25,6 @@ from lapwing.engines.arrow.report_tables import (
 from lapwing.errors import ReportError
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.protocol.messages.group_tallies import tally_by_group
 from lapwing.protocol.messages.reports import Reports
 from tests.contracts.registered import RandomizerCase, randomizer_cases
 
@@ -120,7 +119,7 @@ def test_groups(case: RandomizerCase, tmp_path: Path) -> None:
     survey, reports = _survey(case)
     wanted = {
         name: canonical(one.to_document())
-        for name, one in tally_by_group(survey, reports, _labels(), minimum=80).items()
+        for name, one in survey.tally(reports, by=_labels(), minimum=80).items()
     }
     assert list(wanted) == ["south", "other"]
     table = _table(reports)

@@ -9,7 +9,6 @@ import pytest
 
 from lapwing import Interval, Reports, SquareWave, Survey, seeded
 from lapwing.errors import ArgumentError, ReportError, TallyError
-from lapwing.protocol import tally_by_group
 from lapwing.protocol.messages.group_tallies import MOST_GROUPS, OTHER, GroupTallies
 from tests.mistaken import mistaken
 
@@ -19,7 +18,7 @@ LABELS = ["north"] * 300 + ["south"] * 200 + ["east"] * 60 + ["west"] * 40
 
 
 def test_each_group_has_the_tally_of_its_own_reports() -> None:
-    groups = tally_by_group(SURVEY, REPORTS, LABELS, minimum=100)
+    groups = SURVEY.tally(REPORTS, by=LABELS, minimum=100)
     assert list(groups) == ["north", "south", OTHER]
     assert groups["north"] == SURVEY.tally(REPORTS[:300])
     assert groups["south"] == SURVEY.tally(REPORTS[300:500])
@@ -37,18 +36,18 @@ def test_each_group_has_the_tally_of_its_own_reports() -> None:
     ],
 )
 def test_groups_below_the_minimum_are_counted_together(minimum: int, expected: list[str]) -> None:
-    groups = tally_by_group(SURVEY, REPORTS, LABELS, minimum=minimum)
+    groups = SURVEY.tally(REPORTS, by=LABELS, minimum=minimum)
     assert list(groups) == expected
     assert sum(tally.total for tally in groups.values()) == 600
 
 
 def test_the_default_minimum_is_a_thousand() -> None:
-    assert list(tally_by_group(SURVEY, REPORTS, LABELS)) == [OTHER]
+    assert list(SURVEY.tally(REPORTS, by=LABELS)) == [OTHER]
 
 
 def test_people_without_a_label_are_other_beside_a_group_of_that_name() -> None:
     labels: list[Any] = [None, float("nan"), "", "  ", "other", 7, "7", np.int64(7), True, "x"]
-    groups = tally_by_group(SURVEY, REPORTS[:10], labels, minimum=1)
+    groups = SURVEY.tally(REPORTS[:10], by=labels, minimum=1)
     assert {name: tally.total for name, tally in groups.items()} == {
         "7": 3,
         "True": 1,
@@ -57,12 +56,12 @@ def test_people_without_a_label_are_other_beside_a_group_of_that_name() -> None:
         "all other": 4,
     }
     assert list(groups)[-1] == "all other"
-    groups = tally_by_group(SURVEY, REPORTS[:10], labels, minimum=2)
+    groups = SURVEY.tally(REPORTS[:10], by=labels, minimum=2)
     assert {name: tally.total for name, tally in groups.items()} == {"7": 3, OTHER: 7}
 
 
 def test_batches_in_any_order_give_the_same_groups() -> None:
-    whole = tally_by_group(SURVEY, REPORTS, LABELS, minimum=50)
+    whole = SURVEY.tally(REPORTS, by=LABELS, minimum=50)
     tallies = GroupTallies(SURVEY)
     for start in (400, 0, 200):
         tallies.add(REPORTS[start : start + 200], LABELS[start : start + 200])
@@ -86,9 +85,17 @@ def test_illegal_input_is_refused_and_nothing_counted() -> None:
         tallies.result()
     for minimum in (0, -1, 1.5, True):
         with pytest.raises(ArgumentError, match="minimum"):
-            tally_by_group(SURVEY, REPORTS, LABELS, minimum=mistaken(minimum))
+            SURVEY.tally(REPORTS, by=LABELS, minimum=mistaken(minimum))
 
 
 def test_exactly_the_most_groups_are_allowed() -> None:
     reports = SURVEY.randomize(np.zeros(MOST_GROUPS), rng=seeded(1))
-    assert len(tally_by_group(SURVEY, reports, range(MOST_GROUPS), minimum=1)) == MOST_GROUPS
+    assert len(SURVEY.tally(reports, by=range(MOST_GROUPS), minimum=1)) == MOST_GROUPS
+
+
+def test_a_survey_keeps_its_own_minimum_and_a_minimum_needs_segments() -> None:
+    small = Survey("small", SURVEY.randomizer, segments=["a"], segment_minimum=5)
+    assert list(small.tally(REPORTS[:10], by=["a"] * 6 + ["b"] * 4)) == ["a", OTHER]
+    assert list(SURVEY.tally(REPORTS[:10], by=["a"] * 6 + ["b"] * 4)) == [OTHER]
+    with pytest.raises(ArgumentError, match="by="):
+        SURVEY.tally(REPORTS, minimum=5)  # type: ignore[call-overload]

@@ -19,7 +19,8 @@ from lapwing.cli.wording import described
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.planning.recommendation import recommend, recommended_bins
+from lapwing.planning.chosen_bins import recommended_bins
+from lapwing.planning.recommendation import recommend
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.group_tallies import MINIMUM

@@ -19,13 +19,13 @@ from lapwing.cli.showing.asked_parts import parts_table, parts_text
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, domain_text
 from lapwing.errors import ArgumentError
-from lapwing.planning.expected_error import ExpectedError
-from lapwing.planning.people_to_notice import people_to_notice
+from lapwing.planning.chosen_bins import recommended_bins
+from lapwing.planning.expected_error import ErrorByKind
 from lapwing.planning.recommendation import recommend as recommendation
-from lapwing.planning.recommendation import recommended_bins
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.survey.watch import Watch
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -127,7 +127,7 @@ def recommend(
     out.show(document, facts(rows), *tables)
 
 
-def _written(errors: Mapping[str, ExpectedError]) -> list[dict[str, Any]]:
+def _written(errors: Mapping[str, ErrorByKind]) -> list[dict[str, Any]]:
     """Return the rows of predicted errors for a file."""
     kinds = _kinds(errors)
     return [
@@ -168,8 +168,9 @@ def _noticing(domain: Domain, epsilon: Fraction, goal: GoalOptions) -> dict[str,
         "change": goal.change,
         "weeks": 2 if goal.weeks is None else goal.weeks,
     }
-    meant |= {"alpha": 0.05, "power": 0.95}
-    return {"people": people_to_notice(pair.randomizer, **meant), **meant}
+    watch, power = Watch(alpha=0.05), 0.95
+    people = watch.people_needed(pair.randomizer, **meant, power=power)
+    return {"people": people, **meant, "alpha": watch.alpha, "power": power}
 
 
 def _noticed(*, change: float, weeks: int, alpha: float, power: float, people: int) -> str:
@@ -178,17 +179,17 @@ def _noticed(*, change: float, weeks: int, alpha: float, power: float, people: i
     return f"a change of {change:g}, within {until}, in {power:.0%} of cases, at alpha {alpha:g}"
 
 
-def _kinds(expected: Mapping[str, ExpectedError]) -> list[str]:
+def _kinds(expected: Mapping[str, ErrorByKind]) -> list[str]:
     """Return the columns of people for which some error is predicted, and what is typical."""
     kinds = list(dict.fromkeys(kind for error in expected.values() for kind in error.by_kind))
     return ["typical", *kinds] if len(kinds) > 1 else kinds
 
 
-def _of(error: ExpectedError, kind: str) -> float | None:
+def _of(error: ErrorByKind, kind: str) -> float | None:
     return error.of(kind) if kind in ("typical", *error.by_kind) else None
 
 
-def _errors(expected: Mapping[str, ExpectedError], source: str) -> Table:
+def _errors(expected: Mapping[str, ErrorByKind], source: str) -> Table:
     """Return the table of predicted errors: a row for each distance."""
     kinds = _kinds(expected)
     rows = [

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.wording import count_text, percent
-from lapwing.mechanisms.label_counts import LabelCounts
-from lapwing.planning.label_release_error import expected_label_release_error
+from lapwing.planning.error_prediction import expected_error
 from lapwing.planning.reference_columns import KINDS
-from lapwing.planning.release_error import expected_release_error
 from lapwing.protocol.domains.domain import Domain
 from lapwing.survey.publication import PlannedRelease
 
@@ -20,9 +16,9 @@ def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, us
         _show_labels(out, domain, planned, users)
         return
     promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
-    found = expected_release_error(
+    found = expected_error(
         domain,
-        users=users,
+        users,
         neighbors=promise.neighbors,
         epsilon=promise.epsilon,
         delta=promise.delta,
@@ -48,7 +44,7 @@ def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, us
         "sampling alone": found.sampling,
         "noise and sampling, before smoothing": found.together,
     }
-    parts |= {f"the answer, {kind} column": found.answer.of(kind) for kind in KINDS}
+    parts |= {f"the answer, {kind} column": found["kolmogorov_smirnov"].of(kind) for kind in KINDS}
     body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in parts.items()]
     title = "Expected largest error of the CDF at the edges of the bins"
     out.show(document, grid(title, ["part", "share"], body), facts(rows))
@@ -56,15 +52,15 @@ def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, us
 
 def _show_labels(out: Output, domain: Domain, planned: PlannedRelease, users: int) -> None:
     promise, guarantee = planned.promise, planned.guarantee
-    found = expected_label_release_error(
+    found = expected_error(
         domain,
-        users=users,
+        users,
         neighbors=promise.neighbors,
         epsilon=promise.epsilon,
         delta=promise.delta,
         mu=promise.mu,
         rho=promise.rho,
-        mechanism=cast(LabelCounts, planned.mechanism),  # no other takes labels
+        mechanism=planned.mechanism,
     )
     document = {
         "command": "release",
@@ -76,8 +72,8 @@ def _show_labels(out: Output, domain: Domain, planned: PlannedRelease, users: in
         "mechanism": planned.mechanism.name,
         "people": count_text(users),
         "promise": str(guarantee),
-        "one share, at 95 %": f"within {percent(found.one)} of that of the people",
-        "all shares at once": f"within {percent(found.every)}",
+        "one share, at 95 %": f"within {percent(found.margin or 0.0)} of that of the people",
+        "all shares at once": f"within {percent(found.simultaneous_margin or 0.0)}",
         "released": "nothing: this was a dry run",
     }
     out.show(document, facts(rows))

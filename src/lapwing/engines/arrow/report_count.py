@@ -74,7 +74,7 @@ class ReportCount:
     def by_group(self, *, minimum: int = MINIMUM) -> dict[str, Tally]:
         """Return the tally of every group by its label; small ones are added as "other".
 
-        See :func:`lapwing.protocol.messages.group_tallies.tally_by_group`.
+        See :meth:`lapwing.Survey.tally`.
         """
         kept, rest = split_groups(self.groups, minimum=minimum)
         return kept if rest is None else {**kept, rest_name(kept): rest}

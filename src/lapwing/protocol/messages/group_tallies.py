@@ -8,7 +8,7 @@ for it. What the report says about the value is promised as before.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +31,10 @@ MOST_GROUPS = 1000
 """More different labels than this are no groups: a name or a number of a person, say."""
 
 
-Collected = TypeVar("Collected", bound=Tally, covariant=True)
-
-
-class Tallier(Protocol[Collected]):
+class Tallier(Protocol):
     """A Survey or a Randomizer."""
 
-    def tally(self, reports: Reports) -> Collected:
+    def tally(self, reports: Reports) -> Tally:
         """Return the exact counts of a batch."""
         ...
 
@@ -51,7 +48,7 @@ class GroupTallies:
         Whose reports are counted.
     """
 
-    def __init__(self, tallier: Tallier[Tally]) -> None:
+    def __init__(self, tallier: Tallier) -> None:
         self._tallier = tallier
         self._groups: dict[str | None, Tally] = {}  # None: without a label
 
@@ -102,7 +99,7 @@ class GroupTallies:
         return len(self._groups)
 
     def result(self, *, minimum: int = MINIMUM) -> dict[str, Tally]:
-        """Return the tally of every group, by name; see :func:`tally_by_group`."""
+        """Return the tally of every group, by name: "other" for the small ones, last."""
         kept, rest = self.split(minimum=minimum)
         return kept if rest is None else {**kept, rest_name(kept): rest}
 
@@ -149,56 +146,6 @@ def rest_name(kept: Iterable[str]) -> str:
     while name in taken:
         name = f"all {name}"
     return name
-
-
-def tally_by_group(
-    tallier: Tallier[Collected], reports: Reports, labels: Iterable[Any], *, minimum: int = MINIMUM
-) -> dict[str, Collected]:
-    """Return a tally for each group of people.
-
-    Parameters
-    ----------
-    tallier : Survey or Randomizer
-    reports : Reports
-    labels : iterable
-        The group of each report, a text or a whole number; None, NaN and the empty text count
-        as "other".
-    minimum : int
-        At least 1. Groups with fewer reports are counted together as "other", so nothing is
-        lost: the tallies add up to that of all reports. "other" itself may be smaller. A group
-        that is named so itself is a group as any: then the small ones are "all other".
-
-    Returns
-    -------
-    dict of str to CountTally or TallyLog
-        By label, in alphabetical order, "other" last. Ordinary tallies: decode them one by one,
-        and compare two with ``Distribution.difference(..., people="different")``.
-
-    Raises
-    ------
-    ArgumentError
-        When there are not as many labels as reports, more than 1000 different labels, or the
-        minimum is not positive.
-
-    Privacy
-    -------
-    The labels are public: they are sent beside the reports, in the clear. Each person sends one
-    report and is in one group, so the promise to each is that of the report.
-
-    Examples
-    --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
-    >>> from lapwing.privacy.sampling.randomness import seeded
-    >>> wave = SquareWave(Interval(0, 1, bins=4), 1)
-    >>> reports = wave.randomize([0.5] * 10, rng=seeded(1))
-    >>> groups = tally_by_group(wave, reports, ["north"] * 7 + ["east"] * 3, minimum=5)
-    >>> {name: tally.total for name, tally in groups.items()}
-    {'north': 7, 'other': 3}
-    """
-    tallies = GroupTallies(tallier)
-    tallies.add(reports, labels)
-    return cast("dict[str, Collected]", tallies.result(minimum=minimum))
 
 
 def _numbered(labels: Iterable[Any]) -> tuple[list[str | None], NDArray[np.int64]]:

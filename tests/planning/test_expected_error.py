@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Interval, release, seeded
+from lapwing import (
+    Categories,
+    Interval,
+    RandomizedResponse,
+    SquareWave,
+    expected_error,
+    recommend,
+    release,
+    seeded,
+)
 from lapwing.decoders import StepPursuit
-from lapwing.errors import ArgumentError, PrivacyError
+from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.operators.stacked import dense
 from lapwing.mechanisms import (
     AdaptiveQuantiles,
@@ -21,7 +30,6 @@ from lapwing.mechanisms import (
     SumTree,
 )
 from lapwing.planning.reference_columns import reference_column
-from lapwing.planning.release_error import expected_release_error
 from lapwing.privacy.promise import Promise
 from lapwing.protocol import ExactCounts
 from lapwing.survey.publication import decode_release
@@ -33,6 +41,7 @@ MOVED: dict[str, Any] = {"neighbors": "replace-one", "epsilon": 0.5, "delta": "1
 HIDDEN = MOVED | {"neighbors": "add-or-remove-one"}
 PURE = {"neighbors": "replace-one", "epsilon": 0.5}
 WITHIN = 0.1
+KS = "kolmogorov_smirnov"
 
 
 def unbiased_noise(mechanism, given, domain, *, releases=200):
@@ -73,7 +82,7 @@ def unbiased_noise(mechanism, given, domain, *, releases=200):
     ids=repr,
 )
 def test_the_noise_is_that_of_releases(mechanism, given) -> None:
-    expected = expected_release_error(DOMAIN, users=PEOPLE, mechanism=mechanism, repeats=1, **given)
+    expected = expected_error(DOMAIN, PEOPLE, mechanism=mechanism, repeats=1, **given)
     errors = unbiased_noise(mechanism, given, DOMAIN)
     spread = errors.std(axis=0)
     assert np.sqrt(np.mean(spread**2)) == pytest.approx(expected.deviation, rel=WITHIN)
@@ -81,8 +90,8 @@ def test_the_noise_is_that_of_releases(mechanism, given) -> None:
     largest = np.abs(errors).max(axis=1).mean()
     assert largest == pytest.approx(expected.noise, rel=WITHIN)
     # A prediction for another epsilon is told apart.
-    other = expected_release_error(
-        DOMAIN, users=PEOPLE, mechanism=mechanism, repeats=1, **(given | {"epsilon": 0.7})
+    other = expected_error(
+        DOMAIN, PEOPLE, mechanism=mechanism, repeats=1, **(given | {"epsilon": 0.7})
     )
     assert largest != pytest.approx(other.noise, rel=WITHIN)
 
@@ -93,7 +102,7 @@ def test_a_projection_has_the_noise_of_its_curve() -> None:
     made = [mechanism.release(summary, Promise(**MOVED), rng=seeded(s)) for s in range(300)]
     operator = made[0].channel.blocks[0].operator
     curves = np.array([operator.curve @ found.answers for found in made]) / 6400
-    expected = expected_release_error(DOMAIN, users=6400, mechanism=mechanism, repeats=1, **MOVED)
+    expected = expected_error(DOMAIN, 6400, mechanism=mechanism, repeats=1, **MOVED)
     errors = (curves - operator.curve @ (operator @ summary.counts.astype(float)) / 6400)[:, :-1]
     assert np.sqrt(errors.var(axis=0).mean()) == pytest.approx(expected.deviation, rel=WITHIN)
     assert np.abs(errors).max(axis=1).mean() == pytest.approx(expected.noise, rel=WITHIN)
@@ -102,9 +111,7 @@ def test_a_projection_has_the_noise_of_its_curve() -> None:
 
 @pytest.mark.parametrize("law", ["normal", "beta", "two bumps"])
 def test_noise_and_sampling_on_three_distributions(law: str) -> None:
-    expected = expected_release_error(
-        WIDE, users=PEOPLE, mechanism=PrefixSums(), repeats=1, **MOVED
-    )
+    expected = expected_error(WIDE, PEOPLE, mechanism=PrefixSums(), repeats=1, **MOVED)
     rng = np.random.default_rng(11)
     draw = {
         "normal": lambda: rng.normal(0.5, 0.15, PEOPLE),
@@ -135,9 +142,7 @@ def test_noise_and_sampling_on_three_distributions(law: str) -> None:
     "mechanism", [PrefixSums(), HistogramQuery(16), AdaptiveQuantiles(20)], ids=repr
 )
 def test_the_answer_is_as_far_off_as_it_says(mechanism) -> None:
-    expected = expected_release_error(
-        DOMAIN, users=PEOPLE, mechanism=mechanism, repeats=40, **MOVED
-    )
+    expected = expected_error(DOMAIN, PEOPLE, mechanism=mechanism, repeats=40, **MOVED)
     for kind in ("smooth", "multimodal", "spiky"):
         found = []
         for number in range(40):
@@ -147,11 +152,11 @@ def test_the_answer_is_as_far_off_as_it_says(mechanism) -> None:
             made = mechanism.release(summary, Promise(**MOVED), rng=seeded(1000 + number))
             curve = decode_release(made).cdf(np.arange(1, 65) / 64)
             found.append(np.abs(curve - np.cumsum(column)).max())
-        assert np.mean(found) == pytest.approx(expected.answer.of(kind), rel=WITHIN)
+        assert np.mean(found) == pytest.approx(expected[KS].of(kind), rel=WITHIN)
 
 
 def test_the_band_has_the_same_width() -> None:
-    expected = expected_release_error(DOMAIN, users=PEOPLE, repeats=1, **MOVED)
+    expected = expected_error(DOMAIN, PEOPLE, repeats=1, **MOVED)
     values = np.random.default_rng(2).random(PEOPLE)
     made = release(values, DOMAIN, rng=seeded(1), **MOVED).release
     band = StepPursuit().decode(made.channel, made).confidence_band(0.95)
@@ -163,51 +168,95 @@ def test_the_band_has_the_same_width() -> None:
 
 def test_adaptive_mechanisms_say_that_their_noise_is_not_known() -> None:
     for mechanism in (AdaptiveQuantiles(10), MatchingPursuit(terms=2, atoms=6)):
-        found = expected_release_error(
-            DOMAIN, users=PEOPLE, mechanism=mechanism, repeats=1, **MOVED
-        )
+        found = expected_error(DOMAIN, PEOPLE, mechanism=mechanism, repeats=1, **MOVED)
         assert found.deviation is found.noise is found.together is None
-        assert found.answer.typical > 0
+        assert found[KS].typical > 0
 
 
 def test_one_cell_has_nothing_to_be_wrong_about() -> None:
-    found = expected_release_error(
-        DOMAIN, users=PEOPLE, mechanism=HistogramQuery(1), repeats=1, **MOVED
-    )
+    found = expected_error(DOMAIN, PEOPLE, mechanism=HistogramQuery(1), repeats=1, **MOVED)
     assert found.deviation == pytest.approx(0, abs=1e-12) and found.noise < 1e-9
 
 
 def test_two_symbols_have_the_noise_of_one_share() -> None:
-    expected = expected_release_error(Interval(0, 1, bins=2), users=PEOPLE, repeats=1, **MOVED)
+    expected = expected_error(Interval(0, 1, bins=2), PEOPLE, repeats=1, **MOVED)
     assert expected.deviation == expected.largest_deviation > 0
 
 
 def test_later_rounds_cost_more_noise_in_the_first() -> None:
-    one = expected_release_error(DOMAIN, users=PEOPLE, mechanism=PrefixSums(), repeats=1, **MOVED)
-    ten = expected_release_error(
-        DOMAIN, users=PEOPLE, mechanism=RunningPrefixSums(10), repeats=1, **MOVED
-    )
+    one = expected_error(DOMAIN, PEOPLE, mechanism=PrefixSums(), repeats=1, **MOVED)
+    ten = expected_error(DOMAIN, PEOPLE, mechanism=RunningPrefixSums(10), repeats=1, **MOVED)
     assert 1.2 * one.deviation < ten.deviation < 1.5 * one.deviation
 
 
 def test_more_people_are_needed_for_less_error() -> None:
     small, large = (
-        expected_release_error(DOMAIN, users=users, repeats=2, **MOVED)
-        for users in (PEOPLE, 16 * PEOPLE)
+        expected_error(DOMAIN, users, repeats=2, **MOVED) for users in (PEOPLE, 16 * PEOPLE)
     )
     assert small.deviation == pytest.approx(16 * large.deviation, rel=1e-9)
     assert small.sampling == pytest.approx(4 * large.sampling, rel=WITHIN)
-    assert large.answer.typical < small.answer.typical
+    assert large[KS].typical < small[KS].typical
 
 
 @pytest.mark.parametrize("users", [0, True, 1.5, 2**40 + 1])
 def test_users_are_a_whole_number(users: Any) -> None:
-    with pytest.raises(ArgumentError, match="users must be"):
-        expected_release_error(DOMAIN, users=users, **MOVED)
+    with pytest.raises(ArgumentError, match="people must be"):
+        expected_error(DOMAIN, users, **MOVED)
 
 
 def test_what_a_release_refuses_is_refused() -> None:
     with pytest.raises(PrivacyError):
-        expected_release_error(DOMAIN, users=10, mechanism=SumTree(noise="normal"), **PURE)
+        expected_error(DOMAIN, 10, mechanism=SumTree(noise="normal"), **PURE)
     with pytest.raises(ArgumentError, match="repeats"):
-        expected_release_error(DOMAIN, users=10, repeats=0, **MOVED)
+        expected_error(DOMAIN, 10, repeats=0, **MOVED)
+
+
+def test_errors_of_reports_are_those_that_are_recommended() -> None:
+    advice = recommend(WIDE, epsilon=1, users=50_000)
+    assert expected_error(WIDE, 50_000, epsilon=1) == advice.expected_error
+    labels = Categories(30)
+    advice = recommend(labels, epsilon=1, users=50_000)
+    assert expected_error(labels, 50_000, epsilon=1) == advice.expected_error
+    assert expected_error(Interval(0, 1), 50_000, epsilon=1).method.domain.bins == 200
+
+
+def test_errors_of_a_given_randomizer_are_simulated() -> None:
+    worse = expected_error(DOMAIN, 20_000, randomizer=SquareWave(DOMAIN, "0.5"), repeats=3)
+    better = expected_error(DOMAIN, 20_000, randomizer=SquareWave(DOMAIN, 4), repeats=3)
+    assert worse.predicted_by == "simulation" and set(worse) == {"wasserstein", KS}
+    assert better["wasserstein"].typical < worse["wasserstein"].typical / 2
+    even = expected_error(
+        DOMAIN, 20_000, randomizer=SquareWave(DOMAIN, 4), like=np.ones(64), repeats=3
+    )
+    assert set(even["wasserstein"].by_kind) == {"like"}
+    labels = Categories(30)
+    found = expected_error(labels, 20_000, randomizer=RandomizedResponse(labels, 2))
+    usual = expected_error(labels, 20_000, epsilon=2)
+    assert usual["l1"].typical < 1.3 * found["l1"].typical
+    with pytest.raises(MismatchError):
+        expected_error(WIDE, 100, randomizer=SquareWave(DOMAIN, 4))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"epsilon": 1, "delta": 1e-6},
+        {"mu": 1},
+        {"epsilon": 1, "mechanism": PrefixSums()},
+        {"epsilon": 1, "randomizer": SquareWave(DOMAIN, 1)},
+        {**MOVED, "randomizer": SquareWave(DOMAIN, 1)},
+        {**MOVED, "like": np.ones(64)},
+    ],
+    ids=repr,
+)
+def test_what_is_for_the_other_model_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ArgumentError):
+        expected_error(DOMAIN, 100, **wrong)
+
+
+def test_a_document_has_the_keys_of_its_kind() -> None:
+    release = expected_error(DOMAIN, 100, repeats=1, **MOVED).to_document()
+    assert {"method", "people", "distances", "deviation", "noise", "together"} <= set(release)
+    reports = expected_error(DOMAIN, 100, epsilon=1).to_document()
+    assert set(reports) == {"method", "people", "distances", "predicted_by"}

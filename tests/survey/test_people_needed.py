@@ -14,7 +14,7 @@ FLAT = np.full(24, 1 / 24)
 
 
 def test_so_many_people_are_enough_and_a_third_of_them_is_not() -> None:
-    people = lw.planning.people_to_notice(WAVE, change=0.1, weeks=2, before=4)
+    people = lw.Watch().people_needed(WAVE, change=0.1, weeks=2, before=4)
     tilt = np.cos(np.pi * (np.arange(24) + 0.5) / 24)
     moved = FLAT - 0.1 * tilt / np.abs(np.cumsum(tilt)).max()
     seen = {}
@@ -36,16 +36,16 @@ def test_so_many_people_are_enough_and_a_third_of_them_is_not() -> None:
 
 
 def test_smaller_changes_less_time_and_less_alpha_need_more_people() -> None:
-    usual = lw.planning.people_to_notice(WAVE, change=0.1)
-    assert lw.planning.people_to_notice(WAVE, change=0.05) > 3 * usual
-    assert lw.planning.people_to_notice(WAVE, change=0.1, weeks=1) > 1.5 * usual
-    assert lw.planning.people_to_notice(WAVE, change=0.1, alpha=0.001) > usual
+    usual = lw.Watch().people_needed(WAVE, change=0.1)
+    assert lw.Watch().people_needed(WAVE, change=0.05) > 3 * usual
+    assert lw.Watch().people_needed(WAVE, change=0.1, weeks=1) > 1.5 * usual
+    assert lw.Watch(0.001).people_needed(WAVE, change=0.1) > usual
 
 
 def test_what_cannot_be_planned_is_refused() -> None:
     for wrong in ({"change": 0}, {"change": 0.1, "power": 1}, {"change": 0.1, "weeks": 0}):
         with pytest.raises(ArgumentError):
-            lw.planning.people_to_notice(WAVE, **wrong)  # type: ignore[arg-type]
+            lw.Watch().people_needed(WAVE, **wrong)  # type: ignore[arg-type]
     labels = lw.randomizers.OptimizedUnaryEncoding(lw.Categories(4), 1)
     with pytest.raises(UnsupportedChannelError, match="numbers only"):
-        lw.planning.people_to_notice(labels, change=0.1)
+        lw.Watch().people_needed(labels, change=0.1)

@@ -25,7 +25,7 @@ def test_noise_is_as_large_as_was_forecast(promise: dict[str, Any]) -> None:
     # Noise of tens of people, so that whole numbers are nearly continuous.
     # 1000 releases: single shares, and all ten at once, within what was said for 95 %. Fewer or
     # more than binomial at a false alarm of 1e-6 are found, and so is twice or half the forecast.
-    error = lw.planning.expected_label_release_error(LABELS, users=int(HELD.sum()), **promise)
+    error = lw.expected_error(LABELS, int(HELD.sum()), **promise)
     summary = lw.protocol.ExactCounts(lw.Categories(9, missing="category"), HELD)
     drawn = np.array(
         [
@@ -42,30 +42,28 @@ def test_noise_is_as_large_as_was_forecast(promise: dict[str, Any]) -> None:
         return min(stats.binom.cdf(count, size, 0.95), stats.binom.sf(count - 1, size, 0.95)) > 5e-7
 
     for factor, right in ((1.0, True), (0.5, False), (2.0, False)):
-        assert fits(off <= factor * error.one) == right
-        assert fits((off <= factor * error.every).all(axis=1)) == right
+        assert fits(off <= factor * error.margin) == right
+        assert fits((off <= factor * error.simultaneous_margin).all(axis=1)) == right
     assert error.deviation == pytest.approx(np.sqrt(np.mean(off**2)), rel=0.1)
-    assert error.every > 1.3 * error.one
-    assert error.to_document()["users"] == HELD.sum()
+    assert error.simultaneous_margin > 1.3 * error.margin
+    assert error.to_document()["people"] == HELD.sum()
 
 
 def test_of_segments_the_forecast_is_of_all_cells() -> None:
     table = lw.protocol.Segmented(lw.Categories(9), ["a", "b"])
     many, few = (
-        lw.planning.expected_label_release_error(
-            domain, users=100, neighbors="replace-one", epsilon=1
-        )
+        lw.expected_error(domain, 100, neighbors="replace-one", epsilon=1)
         for domain in (table, LABELS)
     )
-    assert many.one == few.one and many.every > few.every
+    assert many.margin == few.margin and many.simultaneous_margin > few.simultaneous_margin
 
 
 def test_what_a_release_would_refuse_is_refused() -> None:
-    for domain, users in ((lw.Integers(0, 9), 10), (LABELS, 0), (LABELS, True), (LABELS, 1.5)):
+    for domain, users in ((LABELS, 0), (LABELS, True), (LABELS, 1.5)):
         with pytest.raises(ArgumentError):
-            lw.planning.expected_label_release_error(
+            lw.expected_error(
                 domain,
-                users=users,  # type: ignore[arg-type]
+                users,  # type: ignore[arg-type]
                 neighbors="replace-one",
                 epsilon=1,
             )

@@ -1,0 +1,330 @@
+"""How far an estimate will be from the truth: of reports, and of releases before they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lapwing.decoders.releases.prefix_estimate import PrefixEstimate, prefix_estimate
+from lapwing.errors import ArgumentError, MismatchError
+from lapwing.linear.arrays import Vector
+from lapwing.linear.operators.operator import as_operator
+from lapwing.planning.chosen_bins import with_bins
+from lapwing.planning.defaults import decoder_without_band
+from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, ExpectedError
+from lapwing.planning.label_errors import LABEL_LIMIT, populations, simulated_label_errors
+from lapwing.planning.recommendation import columns_of, recommend
+from lapwing.planning.reference_columns import KINDS, reference_column
+from lapwing.planning.release_defaults import (
+    quick_release_decoder,
+    recommended_mechanism,
+    release_bins,
+)
+from lapwing.planning.simulated_error import simulated_errors
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole
+from lapwing.privacy.guarantee import Neighbors, american
+from lapwing.privacy.promise import Promise
+from lapwing.privacy.sampling.randomness import seeded
+from lapwing.protocol.domains.domain import Domain, require_domain
+from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
+from lapwing.protocol.randomizer import Randomizer
+from lapwing.protocol.release import Mechanism, Release
+from lapwing.results.distribution import Distribution
+from lapwing.results.independent_errors import independent_critical_values
+
+_DRAWS = 400
+"""Simulated curves behind an expected largest error: 1.5 % of it is the error of their mean."""
+
+_SEED = 7919
+
+_LEVEL = 0.95
+
+
+@american
+def expected_error(
+    domain: Domain,
+    people: int,
+    *,
+    epsilon: ExactNumber | None = None,
+    delta: ExactNumber = 0,
+    mu: ExactNumber | None = None,
+    rho: ExactNumber | None = None,
+    neighbors: Neighbors | None = None,
+    randomizer: Randomizer | None = None,
+    mechanism: Mechanism | None = None,
+    like: Distribution | ArrayLike | None = None,
+    repeats: int = 12,
+) -> ExpectedError:
+    """Return how far an estimate will be from the truth; needs no data and costs no privacy.
+
+    Without `neighbors` it is about reports that people randomize on their devices (local model).
+    With `neighbors` it is about a release by a curator who holds the values (central model).
+
+    Parameters
+    ----------
+    domain : Domain
+        The legal values. The bins of an interval without any are chosen as :func:`recommend` and
+        :func:`release` choose them.
+    people : int
+        The people whose values are estimated: 1 to 10^9 who report, or 1 to 2^40 behind a release,
+        their public or expected number.
+    epsilon : int, float, str or Fraction, optional
+        The privacy parameter, in (0, 24]. Left out with a randomizer, mu or rho.
+    delta, mu, rho : number or str, optional
+        Of a release, as for :func:`release`.
+    neighbors : {"replace-one", "add-or-remove-one"}, optional
+        Of a release; it has no default there.
+    randomizer : Randomizer, optional
+        Default: the recommended one. The errors of a given one are simulated.
+    mechanism : Mechanism, optional
+        Default: the recommended one.
+    like : Distribution or array_like [domain.size], optional
+        Of reports: predict the errors on this public column.
+    repeats : int
+        Simulated columns of each kind, at least 1; default 12. The error of one varies by a third,
+        so twelve tell their mean within a tenth.
+
+    Returns
+    -------
+    ExpectedError
+
+    Raises
+    ------
+    ArgumentError, DomainError, PrivacyError, MismatchError
+        Where the survey or the release would be refused, or an argument is not for this model.
+
+    Notes
+    -----
+    **Accuracy.** Of reports: see :func:`recommend`. Of a release: deviations are exact; expected
+    distances are means of 400 draws with the exact covariance. All are at the ends of symbols (of
+    cells, for a histogram query), for people without missing values. The tests compare them with
+    real releases, within 10 %. Where neighbors hide the number of people, shares of labels are
+    divided by a noisy number as well, which adds less than a share of the deviation to each share.
+
+    **Cost.** A millisecond where a table holds the errors. About two seconds for a release at 1024
+    symbols; for a given randomizer, a decode for every repeat and kind.
+
+    References
+    ----------
+    Tao et al. 2026, section III splits the error of a release in the same terms and bounds each;
+    here they are computed.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.categories import Categories
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> expected_error(Interval(0, 100, bins=256), 100_000, epsilon=1)["wasserstein"].typical < 0.01
+    True
+    >>> error = expected_error(Interval(0, 100, bins=128), 20_000,
+    ...                        neighbors="replace-one", epsilon=1, delta=1e-6)
+    >>> round(error.deviation, 5), error.noise < error.sampling < error.together
+    (0.00064, True)
+    >>> error = expected_error(Categories(50), 20_000, neighbors="replace-one", epsilon=1)
+    >>> round(error.deviation, 5), round(error.margin, 5), round(error.simultaneous_margin, 5)
+    (0.00014, 0.0003, 0.00069)
+    """
+    check_whole("repeats", repeats, low=1, error=ArgumentError)
+    if neighbors is None:
+        _refuse(delta=delta or None, mu=mu, rho=rho, mechanism=mechanism, where="a release")
+        check_whole("people", people, low=1, high=USER_LIMIT, error=ArgumentError)
+        if randomizer is not None:
+            _refuse(epsilon=epsilon, where="a survey whose randomizer is not given")
+            return _of_reports(domain, people, randomizer, like, repeats)
+        if epsilon is None:
+            raise ArgumentError("give epsilon, the privacy parameter of one report")
+        return recommend(
+            domain, epsilon=epsilon, users=people, like=like, repeats=repeats
+        ).expected_error
+    _refuse(randomizer=randomizer, like=like, where="reports; leave neighbors out")
+    promise = Promise(neighbors, epsilon=epsilon, delta=delta, mu=mu, rho=rho)
+    check_whole("people", people, low=1, high=MOST_PEOPLE, error=ArgumentError)
+    domain, _ = with_bins(domain, release_bins(promise))
+    require_domain(domain)
+    domain = domain.for_curator()
+    chosen = mechanism or recommended_mechanism(domain, promise)
+    chosen.check(domain)
+    chosen.loss(domain, promise)
+    if domain.ordered:
+        return _of_numbers(domain, people, promise, chosen, repeats)
+    return _of_labels(domain, people, promise, chosen)
+
+
+def _refuse(*, where: str, **given: Any) -> None:
+    """Raise ArgumentError where an argument is given that is for something else."""
+    for name, value in given.items():
+        if value is not None:
+            verb = "are" if name == "neighbors" else "is"
+            raise ArgumentError(f"{name} {verb} for {where}")
+
+
+def _of_reports(
+    domain: Domain,
+    people: int,
+    randomizer: Randomizer,
+    like: Distribution | ArrayLike | None,
+    repeats: int,
+) -> ExpectedError:
+    """Return the simulated errors of a randomizer with its recommended decoder."""
+    require_domain(domain)
+    if randomizer.domain.to_document() != domain.to_document():
+        raise MismatchError("the domain must be that of the randomizer")
+    if domain.ordered:
+        found = simulated_errors(
+            randomizer,
+            decoder_without_band(randomizer),
+            users=people,
+            columns=columns_of(domain, like),
+            repeats=repeats,
+            seed=0,
+        )
+        errors = {name: ErrorByKind.of_repeats(of) for name, of in found.items()}
+    else:
+        if domain.size > LABEL_LIMIT:
+            raise ArgumentError(
+                f"the errors of a given randomizer are simulated on at most {LABEL_LIMIT} labels, "
+                f"got {domain.size}; leave the randomizer out"
+            )
+        laws: Mapping[str, Vector] = populations(domain.size)
+        if like is not None:
+            laws = {"like": columns_of(domain, like)["like"](0)}
+        errors = simulated_label_errors(randomizer, people, laws=laws, seed=0)
+    return ExpectedError(randomizer, people, errors, "simulation")
+
+
+def _of_labels(
+    domain: Domain, people: int, promise: Promise, mechanism: Mechanism
+) -> ExpectedError:
+    """Return the error of released shares of labels; of segments, of all cells of the table."""
+    nobody = ExactCounts(domain, np.zeros(domain.size, dtype=np.int64))
+    release = mechanism.release(nobody, promise, rng=seeded(1))
+    deviation = float(np.sqrt(release.variance)) / people
+    laplace = np.array([1.0 if release.parts[0].noise.kind == "laplace" else 0.0])
+    margin, simultaneous = (
+        deviation * float(independent_critical_values(_LEVEL, count, laplace)[0])
+        for count in (1, domain.size)
+    )
+    return ExpectedError(
+        mechanism,
+        people,
+        {},
+        "formula",
+        deviation=deviation,
+        margin=margin,
+        simultaneous_margin=simultaneous,
+    )
+
+
+def _of_numbers(
+    domain: Domain, people: int, promise: Promise, mechanism: Mechanism, repeats: int
+) -> ExpectedError:
+    """Return the errors of a released distribution function."""
+    held = domain.left.size
+    even = np.full(held, 1 / held)
+    rng = np.random.default_rng(_SEED)
+    drawn = rng.multinomial(people, even, size=_DRAWS)
+    sampling = np.cumsum(drawn / people - even, axis=1).T
+    deviations, curves, ends = _noise(_trial(mechanism, domain, promise, drawn[0], seed=0), rng)
+    together = None
+    if curves is not None and ends is not None:
+        together = _mean_largest(curves + sampling[ends])
+    if deviations is not None:
+        deviations = deviations[: max(1, deviations.size - 1)]
+    return ExpectedError(
+        mechanism,
+        people,
+        {"kolmogorov_smirnov": _answer(mechanism, domain, promise, people, repeats)},
+        "simulation",
+        deviation=None if deviations is None else float(np.sqrt(np.mean(deviations**2))),
+        largest_deviation=None if deviations is None else float(deviations.max()),
+        noise=None if curves is None else _mean_largest(curves),
+        sampling=_mean_largest(sampling),
+        together=together,
+    )
+
+
+def _mean_largest(curves: Vector) -> float:
+    return float(np.abs(curves).max(axis=0).mean())
+
+
+def _trial(
+    mechanism: Mechanism, domain: Domain, promise: Promise, counts: NDArray[np.int64], *, seed: int
+) -> Release:
+    """Return a release of made-up people, with noise of the seed."""
+    whole = np.append(counts, np.zeros(domain.size - counts.size, dtype=np.int64))
+    return mechanism.release(ExactCounts(domain, whole), promise, rng=seeded(seed))
+
+
+def _noise(
+    release: Release, rng: np.random.Generator
+) -> tuple[Vector | None, Vector | None, NDArray[np.int64] | None]:
+    """Return deviations and draws of a curve's noise in shares, and the symbols they are at.
+
+    Nothing for adaptive mechanisms; no symbols for projections.
+    """
+
+    def drawn_for(answers: int) -> Vector:
+        # Laplace noise has a larger largest error than normal noise of the same variance.
+        if release.parts[0].noise.kind == "laplace":
+            return rng.laplace(scale=np.sqrt(0.5), size=(answers, _DRAWS))
+        return rng.standard_normal((answers, _DRAWS))
+
+    mechanism = release.mechanism.name
+    if mechanism in ("adaptive-quantiles", "matching-pursuit"):
+        return None, None, None
+    block = release.channel.blocks[0]
+    held = release.domain.left.size
+    operator: Any = block.operator  # of its mechanism, which says what it is
+    if mechanism == "polynomial-projection":
+        back = operator.curve * np.sqrt(release.variance) / release.total
+        back[-1] = 0.0  # the curve is set to 1 there
+        return np.sqrt((back**2).sum(axis=1)), back @ drawn_for(back.shape[1]), None
+    if mechanism == "histogram-query":
+        ends = operator.starts + operator.lengths - 1
+        root = as_operator(np.tri(ends.size))
+        estimate = PrefixEstimate(np.zeros(ends.size), root, release.variance)
+    else:
+        estimate = prefix_estimate(release.channel, release)
+        ends = np.arange(release.domain.size)
+    ends = ends[ends < held]
+    # What the decoders take as known: the number of people, and where the present ones end.
+    known = [ends.size - 1]
+    if release.people is not None and estimate.sums.size > ends.size:
+        known.append(estimate.sums.size - 1)
+    scale = np.sqrt(estimate.variance) / release.total
+    deviations, drawn = _conditioned(estimate, known, drawn_for(estimate.root.shape[1]))
+    return deviations[: ends.size] * scale, drawn[: ends.size] * scale, ends
+
+
+def _conditioned(
+    estimate: PrefixEstimate, known: Sequence[int], noise: Vector
+) -> tuple[Vector, Vector]:
+    """Return deviations of the sums, and their draws for unit noise, when some sums are known."""
+    drawn = estimate.root.matmat(noise)
+    variances = estimate.root.squared_row_sums()
+    for index in known:
+        column = estimate.column(index)
+        drawn -= np.outer(column / column[index], drawn[index])
+        estimate = estimate.given(index, 0.0)
+    variances -= (estimate.removed**2).sum(axis=1)
+    return np.sqrt(np.maximum(variances, 0.0)), drawn
+
+
+def _answer(
+    mechanism: Mechanism, domain: Domain, promise: Promise, users: int, repeats: int
+) -> ErrorByKind:
+    """Return the error of the decoded answer on made-up columns."""
+    decoder = quick_release_decoder(mechanism)
+    errors: dict[str, list[float]] = {}
+    for kind in KINDS:
+        for number in range(repeats):
+            column = reference_column(kind, size=domain.left.size, number=number)
+            rng = np.random.default_rng([_SEED, number])
+            counts = rng.multinomial(users, column)
+            release = _trial(mechanism, domain, promise, counts, seed=number)
+            found = decoder.decode(release.channel, release).cumulative.sums
+            largest = float(np.abs(found - np.cumsum(column)).max())
+            errors.setdefault(kind, []).append(largest)
+    return ErrorByKind.of_repeats(errors)
