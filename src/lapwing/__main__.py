@@ -1,6 +1,5 @@
 """`python -m lapwing`, and what `lapwing` starts: the command line."""
 
-import os
 import sys
 
 
@@ -15,14 +14,7 @@ def run() -> int:
     except KeyboardInterrupt:
         sys.stderr.write("lapwing: stopped by Ctrl-C; no file was written or changed\n")
         return 130
-    code = main()
-    if code > 128 and "apache_beam" in sys.modules:
-        # Stopped by a signal: Beam's threads are in the middle of their work, and the interpreter's
-        # own end would wait for them, perhaps for ever. All that is to be deleted is.
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-    return code
+    return main()
 
 
 if __name__ == "__main__":

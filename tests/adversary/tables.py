@@ -40,22 +40,22 @@ COLUMNS = {
             "secret",
             "2019-05-01T25:00",
         ),
-        ("--unit", "date", "--bounds", "2019-01-01", "2023-01-01", "--bins", "4"),
+        ("--unit", "date", "--low", "2019-01-01", "--high", "2023-01-01", "--bins", "4"),
     ),
     "compact date": Column(
         ("20190501", "20200602", "20210703", "20220804"),
         ("20190230", "20191301", "2020-06-02", "20200602", "5", ""),
-        ("--unit", "date", "--bounds", "2019-01-01", "2023-01-01", "--bins", "4"),
+        ("--unit", "date", "--low", "2019-01-01", "--high", "2023-01-01", "--bins", "4"),
     ),
     "number": Column(
         ("1", "3.5", "6", "8.25"),
         ("inf", "-inf", "nan", "", "secret", "1e400", "2019-05-01", "1,5", "0x10", "-0.0", "true"),
-        ("--bounds", "0", "10", "--bins", "4"),
+        ("--low", "0", "--high", "10", "--bins", "4"),
     ),
     "time-of-day": Column(
         ("01:30", "09:30", "13:00:01", "23:59"),
         ("24:00", "25:00", "inf", "", "secret", "3600", "2019-05-01"),
-        ("--unit", "time-of-day", "--bounds", "00:00", "24:00", "--bins", "4"),
+        ("--unit", "time-of-day", "--low", "00:00", "--high", "24:00", "--bins", "4"),
     ),
 }
 MECHANISM = ("--mechanism", "histogram-query", "--set", "bins=4", "--set", "interpolate=false")
@@ -97,11 +97,18 @@ def run(*arguments: object) -> None:
     assert code == 0, f"refused with {code}: {arguments}"
 
 
+def domain_of(file: Path, column: Column) -> tuple[object, ...]:
+    """Return the option of a command that names the domain, which is written beside the table."""
+    out = file.with_suffix(".domain")
+    run("new", "--domain-only", *column.asked, "-o", out, "--force", "--quiet")
+    return ("--domain", out)
+
+
 def summarized(file: Path, column: Column) -> np.ndarray:
-    """Return the exact counts that `summarize` keeps of a file."""
+    """Return the exact counts that `count` keeps of a file."""
     out = file.with_suffix(".lws")
     out.unlink(missing_ok=True)
-    run("summarize", file, "--column", "x", *column.asked, "-o", out, "--quiet")
+    run("count", file, "--column", "x", *domain_of(file, column), "-o", out, "--quiet")
     return lw.protocol.ExactCounts.load(out).counts
 
 
@@ -110,8 +117,9 @@ def released(file: Path, column: Column) -> tuple[np.ndarray, float]:
     out = file.with_suffix(".json")
     out.unlink(missing_ok=True)
     tape = Tape(np.random.default_rng(1), given=[])
+    asked = domain_of(file, column)
     with injected(tape):
-        run("release", file, "--column", "x", *column.asked, *PROMISE, *MECHANISM, "-o", out)
+        run("release", file, "--column", "x", *asked, *PROMISE, *MECHANISM, "-o", out)
     document = json.loads(out.read_text())
     ((kind, scale),) = set(tape.laws)
     assert kind == "laplace"

@@ -9,21 +9,40 @@ import pytest
 
 from lapwing import Survey
 from lapwing.cli import main
-from tests.cli.running import Program, Run, the_survey, write_ages
+from tests.cli.running import Program, Run, domain_apart, the_survey, write_ages
 
 
 @pytest.fixture
 def lapwing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Program:
-    """Run a command in an empty folder; all that differs from a process is the missing one."""
-    monkeypatch.chdir(tmp_path)
+    """Run a command in an empty folder; all that differs from a process is the missing one.
 
-    def run(*arguments: object) -> Run:
+    Options of a domain that are typed for a command which takes a file are written to one first.
+    """
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path_factory.mktemp("domain") / "domain.json"
+
+    def alone(words: list[str]) -> Run:
         capsys.readouterr()
-        code = main([str(argument) for argument in arguments])
+        code = main(words)
         captured = capsys.readouterr()
         return Run(code, captured.out, captured.err)
+
+    def run(*arguments: object) -> Run:
+        words = [str(argument) for argument in arguments]
+        if words[:1] in (["recommend"], ["release"], ["count"]):
+            domain, words = domain_apart(words)
+            if domain:
+                more = [word for word in ("--json", "-q") if word in words]
+                made = alone(["new", "--domain-only", *domain, "-o", str(file), "--force", *more])
+                if made.code:
+                    return made
+                words += ["--domain", str(file)]
+        return alone(words)
 
     return run
 

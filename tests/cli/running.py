@@ -68,3 +68,31 @@ def write_ages(folder: Path) -> np.ndarray:
 def listing(folder: Path) -> dict[str, bytes]:
     """Every file of a folder, hidden ones too, with its content."""
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+_WORDS = {"--circular": 0, "--integers": 2} | {
+    f"--{name}": 1
+    for name in (
+        *("low", "high", "bins", "unit", "scale", "atom", "edges", "closed", "categories"),
+        *("categories-file", "other", "outside", "missing", "segments"),
+    )
+}
+"""The options of a domain, each with how many words follow."""
+
+
+def domain_apart(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the options of a domain among the words of a command, and all other words.
+
+    Commands take a domain in a file. Tests type it where it is used, and it is written first.
+    """
+    domain: list[str] = []
+    rest: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word == "--segments":
+            domain += [part for label in next(left).split(",") for part in ("--segment", label)]
+        elif word in _WORDS:
+            domain += [word, *(next(left) for _ in range(_WORDS[word]))]
+        else:
+            rest.append(word)
+    return domain, rest

@@ -33,7 +33,7 @@ def test_a_whole_day_counts(done: Program) -> None:
         "answers"
     ]
     assert row["share"] == pytest.approx(float(made.mass[2]))
-    shown = done("quantile", "r.json", "0.5")
+    shown = done("answer", "r.json", "--quantile", "0.5")
     assert "2025-06-29" in shown.out
     assert str(made.quantile(0.5)) == "2025-06-29"
 
@@ -130,14 +130,14 @@ class TestSegments:
         given = ("t.json", "--segment", "north")
         (row,) = done("answer", *given, "--at-most", "2", "--json").document["answers"]
         assert row["share"] == pytest.approx(float(north.cdf(2)))
-        (row,) = done("quantile", *given, "0.5", "--json").document["quantiles"]
+        (row,) = done("answer", *given, "--quantile", "0.5", "--json").document["quantiles"]
         assert row["value"] == pytest.approx(float(north.quantile(0.5)))
         done("plot", *given, "-o", "n.svg")
         both = ("t.json", "t.json", "--segment", "north", "--segment", "south")
-        document = done("difference", *both, "--people", "different", "--json").document
+        document = done("compare", *both, "--people", "different", "--json").document
         assert document["mean"]["shift"] == pytest.approx(north.mean() - south.mean())
-        assert "t north minus t south" in done("difference", *both).out
-        document = done("difference", "t.json", "t.json", "--segment", "north", "--json").document
+        assert "t north minus t south" in done("compare", *both).out
+        document = done("compare", "t.json", "t.json", "--segment", "north", "--json").document
         assert document["mean"]["shift"] == 0
         done("answer", "t.json", "--segment", "(no segment)", "--at-most", "2")
 
@@ -145,12 +145,15 @@ class TestSegments:
         self, lapwing: Program, table: lw.survey.Publication
     ) -> None:
         listed = "north, south, (no segment)"
-        for asked in (("answer", "t.json", "--at-most", "2"), ("quantile", "t.json", "0.5")):
+        for asked in (
+            ("answer", "t.json", "--at-most", "2"),
+            ("answer", "t.json", "--quantile", "0.5"),
+        ):
             run = lapwing(*asked)
             assert run.code == 2 and "--segment" in run.complaint and listed in run.complaint
         run = lapwing("answer", "t.json", "--at-most", "2", "--segment", "nort")
         assert run.code == 2 and "mean north?" in run.complaint and listed in run.complaint
-        run = lapwing("difference", "t.json", "t.json", *("--segment", "north") * 3)
+        run = lapwing("compare", "t.json", "t.json", *("--segment", "north") * 3)
         assert run.code == 2 and "once for both" in run.complaint
 
 
@@ -161,11 +164,11 @@ def test_a_poll_and_a_release_of_the_same_labels(lapwing: Program) -> None:
         ["red"] * 50, lw.Categories(labels), neighbors="replace-one", epsilon=1, rng=lw.seeded(1)
     )
     Path("out.json").write_text(json.dumps(released.release.to_document()))
-    run = lapwing("difference", "poll.json", "out.json")
+    run = lapwing("compare", "poll.json", "out.json")
     assert run.code == 4 and "missing='category'" in run.complaint
     assert "same bins" not in run.complaint
     of_counts("counted.json", [400, 400, 50], lw.Categories(labels, missing="category"))
-    assert lapwing("difference", "counted.json", "out.json").code == 0
+    assert lapwing("compare", "counted.json", "out.json").code == 0
 
 
 def test_the_top_of_a_domain_is_everybody() -> None:

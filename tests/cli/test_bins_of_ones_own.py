@@ -29,7 +29,7 @@ def people(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(("closed", "counts"), [(None, RIGHT), ("right", RIGHT), ("left", LEFT)])
 def test_a_summary(people: Path, done: Program, closed: str | None, counts: list[int]) -> None:
     more = () if closed is None else ("--closed", closed)
-    said = done("summarize", "ages.csv", *OWN, *more, "-o", "out.lws").out
+    said = done("count", "ages.csv", *OWN, *more, "-o", "out.lws").out
     assert ("[a, b)" if closed == "left" else "(a, b]") in said
     assert "0 to 120 (number), 4 bins" in said and "edges at 18, 25, 65" in said
     summary = lw.protocol.ExactCounts.load(people / "out.lws")
@@ -53,7 +53,7 @@ def test_a_survey_and_its_decoded_shares(people: Path, done: Program) -> None:
 
 def test_a_release_and_a_recommendation(people: Path, done: Program) -> None:
     done("release", "ages.csv", *OWN, *PROMISE, "-o", "release.json")
-    done("quantile", "release.json", "0.5")
+    done("answer", "release.json", "--quantile", "0.5")
     said = done("recommend", "--epsilon", "2", "--users", "10000", *OWN).out
     assert "4 bins (a, b] with edges at 18, 25, 65" in said
 
@@ -65,7 +65,7 @@ def test_dates_and_negative_numbers(tmp_path: Path, done: Program) -> None:
     days = ("--unit", "date", "--edges", "2019-01-01,2019-03-01,2020-01-01")
     said = done("new", *asked, *days, "-o", "date.json").out
     assert "2019-01-01 to 2020-01-01 (date), 2 bins [a, b) with edges at 2019-03-01" in said
-    said = done("new", *asked, "--bounds", "0", "9", "--bins", "3", "-o", "plain.json").out
+    said = done("new", *asked, "--low", "0", "--high", "9", "--bins", "3", "-o", "plain.json").out
     assert "3 bins (a, b]\n" in said
 
 
@@ -74,7 +74,7 @@ def test_dates_and_negative_numbers(tmp_path: Path, done: Program) -> None:
     [
         (("--low", "0"), "leave --low out"),
         (("--high", "9"), "leave --high out"),
-        (("--bounds", "0", "9"), "leave --low, --high out"),
+        (("--low", "0", "--high", "9"), "leave --low, --high out"),
         (("--bins", "4"), "leave --bins out"),
         (("--scale", "log"), "leave --scale out"),
         (("--integers", "0", "9"), "one domain"),
@@ -85,7 +85,7 @@ def test_what_edges_say_is_not_said_again(
 ) -> None:
     asked = ("--name", "n", "--randomizer", "square-wave", "--epsilon", "1", "-o", "s.json")
     commands = [("new", *asked), ("recommend", "--epsilon", "1", "--users", "9")]
-    for command in [*commands, ("summarize", "ages.csv", "-o", "s.lws")]:
+    for command in [*commands, ("count", "ages.csv", "-o", "s.lws")]:
         (tmp_path / "ages.csv").write_text("age\n1\n")
         run = lapwing(*command, *OWN, *more)
         assert run.code == 2 and says in run.complaint
@@ -103,5 +103,5 @@ def test_what_edges_say_is_not_said_again(
 )
 def test_edges_that_are_none(tmp_path: Path, lapwing: Program, edges: str, says: str) -> None:
     (tmp_path / "ages.csv").write_text("age\n1\n")
-    run = lapwing("summarize", "ages.csv", "--edges", edges, "-o", "s.lws")
+    run = lapwing("count", "ages.csv", "--edges", edges, "-o", "s.lws")
     assert run.code in (2, 3) and says in run.complaint

@@ -1,4 +1,4 @@
-"""The curator's commands: summarize, release, merge, quantile, ledger; refusals spend nothing."""
+"""The curator's commands: count, release, merge, answer, ledger; refusals spend nothing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lapwing.planning.registry import MECHANISMS
 from tests.cli.running import Program, listing
 
 PROMISE = ("--epsilon", "1", "--delta", "1e-6", "--neighbors", "replace-one")
-BOUNDS = ("--bounds", "0", "100", "--bins", "50")
+BOUNDS = ("--low", "0", "--high", "100", "--bins", "50")
 
 
 @pytest.fixture
@@ -34,22 +34,22 @@ def test_a_release_is_near_the_truth_and_can_be_read_again(
     made = done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", "out.json", "--json").document
     assert made["guarantee"]["neighbors"] == "replace-one"
     assert made["mechanism"] == {"class": "prefix-sums", "noise": None}
-    found = done("quantile", "out.json", "0.5", "--json").document["quantiles"][0]
+    found = done("answer", "out.json", "--quantile", "0.5", "--json").document["quantiles"][0]
     assert found["low"] <= np.median(data) <= found["high"]
     assert found["value"] == pytest.approx(float(np.median(data)), abs=3)
     done("plot", "out.json", "-o", "out.png")
-    done("distances", "out.json", "--truth", "ages.csv")
+    done("compare", "out.json", "--truth", "ages.csv")
     assert (tmp_path / "out.png").stat().st_size > 5000
 
 
 def test_a_summary_is_private_and_releases_the_same_way(
     data: np.ndarray, done: Program, tmp_path: Path
 ) -> None:
-    done("summarize", "ages.csv", "ages.parquet", *BOUNDS, "--column", "age", "-o", "both.lws")
+    done("count", "ages.csv", "ages.parquet", *BOUNDS, "--column", "age", "-o", "both.lws")
     mode = stat.S_IMODE((tmp_path / "both.lws").stat().st_mode)
     assert mode == 0o600
-    done("summarize", "ages.csv", *BOUNDS, "-o", "one.lws")
-    done("summarize", "both.lws", "one.lws", "-o", "three.lws")
+    done("count", "ages.csv", *BOUNDS, "-o", "one.lws")
+    done("count", "both.lws", "one.lws", "-o", "three.lws")
     done("release", "three.lws", *PROMISE, "-o", "out.json")
     assert json.loads((tmp_path / "out.json").read_text())["parts"][0]["people"] == 9000
 
@@ -59,7 +59,7 @@ def test_sites_merge(data: np.ndarray, done: Program, lapwing: Program) -> None:
         done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", name)
     merged = done("merge", "a.json", "b.json", "-o", "all.json", "--json").document
     assert merged["people"] == 6000 and merged["parts"] == 2
-    done("release", "ages.csv", "--bounds", "0", "50", *PROMISE, "-o", "other.json")
+    done("release", "ages.csv", "--low", "0", "--high", "50", *PROMISE, "-o", "other.json")
     refused = lapwing("merge", "a.json", "other.json", "-o", "no.json")
     assert refused.code == 4 and "mechanism and domain" in refused.complaint
     refused = lapwing("merge", "all.json", "a.json", "-o", "no.json")
@@ -83,7 +83,7 @@ def test_every_mechanism_is_reached(
 ) -> None:
     arguments = ("--mechanism", mechanism, *knobs, "-o", "out.json")
     done("release", "ages.csv", *BOUNDS, *PROMISE, *arguments)
-    found = done("quantile", "out.json", "0.5", "--json").document["quantiles"][0]
+    found = done("answer", "out.json", "--quantile", "0.5", "--json").document["quantiles"][0]
     assert found["value"] == pytest.approx(float(np.median(data)), abs=12)
 
 
@@ -111,8 +111,8 @@ class TestLedger:
     @pytest.mark.parametrize(
         "wrong",
         [
-            ["ages.csv", "--bounds", "100", "0", *PROMISE],
-            ["ages.csv", "--bounds", "0", "inf", *PROMISE],
+            ["ages.csv", "--low", "100", "--high", "0", *PROMISE],
+            ["ages.csv", "--low", "0", "--high", "inf", *PROMISE],
             ["ages.csv", *BOUNDS, "--epsilon", "1", "--delta", "1", *PROMISE[4:]],
             ["ages.csv", *BOUNDS, "--epsilon", "0", *PROMISE[2:]],
             ["ages.csv", *BOUNDS, *PROMISE[:4], "--neighbors", "some"],
@@ -160,16 +160,16 @@ class TestRefusals:
     def test_a_summary_knows_its_domain(
         self, data: np.ndarray, done: Program, lapwing: Program
     ) -> None:
-        done("summarize", "ages.csv", *BOUNDS, "-o", "s.lws")
+        done("count", "ages.csv", *BOUNDS, "-o", "s.lws")
         refused = lapwing("release", "s.lws", *BOUNDS, *PROMISE, "-o", "out.json")
-        assert refused.code == 2 and "knows its domain" in refused.complaint
-        mixed = lapwing("summarize", "s.lws", "ages.csv", "-o", "t.lws")
+        assert refused.code == 2 and "know their domain" in refused.complaint
+        mixed = lapwing("count", "s.lws", "ages.csv", "-o", "t.lws")
         assert mixed.code == 2 and "not both" in mixed.complaint
 
     def test_a_damaged_summary(
         self, data: np.ndarray, done: Program, lapwing: Program, tmp_path: Path
     ) -> None:
-        done("summarize", "ages.csv", *BOUNDS, "-o", "s.lws")
+        done("count", "ages.csv", *BOUNDS, "-o", "s.lws")
         content = bytearray((tmp_path / "s.lws").read_bytes())
         content[-40] ^= 1
         (tmp_path / "s.lws").write_bytes(content)
@@ -178,7 +178,7 @@ class TestRefusals:
 
     def test_probabilities(self, data: np.ndarray, done: Program, lapwing: Program) -> None:
         done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", "out.json")
-        refused = lapwing("quantile", "out.json", "1.5")
+        refused = lapwing("answer", "out.json", "--quantile", "1.5")
         assert refused.code == 2 and "[0, 1]" in refused.complaint
 
 
@@ -208,7 +208,7 @@ class TestDryRun:
         found = []
         for _ in range(12):
             done("release", "ages.csv", *BOUNDS, *promise, "-o", "out.json", "-q", "--force")
-            apart = done("distances", "out.json", "--truth", "ages.csv", "--json").document
+            apart = done("compare", "out.json", "--truth", "ages.csv", "--json").document
             found.append(_kolmogorov_smirnov(apart))
         # The truth is that of the people here, so their sampling is left out: less, not more.
         assert 0.2 * said < np.mean(found) < 1.5 * said
@@ -249,7 +249,7 @@ class TestBounds:
         entry = done("ledger", "budget.json", "--json").document["ledger"]["entries"][0]
         assert entry["name"] == "bounds" and entry["loss"]["epsilon"] == "1"
         shown = done("bounds", "ages.csv", *self.asked).out
-        assert f"--bounds 0 {said['high']:g}" in shown and "keep account of it" in shown
+        assert f"--low 0 --high {said['high']:g}" in shown and "keep account of it" in shown
 
     def test_too_few_rows_are_a_clear_answer(self, done: Program, tmp_path: Path) -> None:
         (tmp_path / "few.csv").write_text("age\n31\n\n45\nnan\n")
@@ -291,7 +291,9 @@ class TestSample:
         header, *cells = texts[0].splitlines()
         values = np.array([float(cell) for cell in cells if cell.strip('"')])
         assert header == "value" and len(cells) == 20000
-        median = done("quantile", "out.json", "0.5", "--json").document["quantiles"][0]["value"]
+        median = done("answer", "out.json", "--quantile", "0.5", "--json").document["quantiles"][0][
+            "value"
+        ]
         # The median of 20000 draws: its share is within .5 +- 7.1 standard errors.
         assert abs(np.mean(values <= median) - 0.5) < 7.1 * 0.5 / np.sqrt(values.size)
         # It is a table like any other.
@@ -388,8 +390,8 @@ def test_a_tight_ledger_is_made_and_says_so(done: Program, lapwing: Program) -> 
 def test_two_releases_are_compared(data: np.ndarray, done: Program) -> None:
     for name in ("a.json", "b.json"):
         done("release", "ages.csv", *BOUNDS, *PROMISE, "-o", name)
-    document = done("difference", "a.json", "b.json", "--json").document
-    assert document["command"] == "difference"
+    document = done("compare", "a.json", "b.json", "--json").document
+    assert document["command"] == "compare"
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -434,12 +436,12 @@ class TestLabels:
         for label, truth in (("red", 0.6), ("green", 0.3), ("rest", 0.06), (None, 0.04)):
             assert shares[label]["share"] == pytest.approx(truth, abs=0.03)
             assert shares[label]["low"] < shares[label]["share"] < shares[label]["high"]
-        done("summarize", *given, "-o", "site.lws")
+        done("count", *given, "-o", "site.lws")
         done("release", "site.lws", *PROMISE, "-o", "site.json")
         merged = done("merge", "out.json", "site.json", "-o", "all.json", "--json").document
         assert merged["people"] == 2000
         done("plot", "all.json", "-o", "all.png")
-        done("distances", "all.json", "--truth", "colors.csv", "--column", "color")
+        done("compare", "all.json", "--truth", "colors.csv", "--column", "color")
 
     def test_a_label_that_is_not_listed_is_missing(self, colors: None, done: Program) -> None:
         given = ("colors.csv", "--column", "color", "--categories", "red,green", *PROMISE)
@@ -451,8 +453,8 @@ class TestLabels:
         [
             ["--categories", "red,green", "--other", "blue"],
             ["--categories", "hash:8"],
-            ["--categories", "red", "--bounds", "0", "1"],
-            ["--bounds", "0", "1", "--other", "red"],
+            ["--categories", "red", "--low", "0", "--high", "1"],
+            ["--low", "0", "--high", "1", "--other", "red"],
             ["--categories", "red,green", "--mechanism", "prefix-sums"],
         ],
     )
@@ -477,7 +479,7 @@ class TestLabels:
         )
         north = {row["label"]: row for row in said["segments"][0]["shares"]}
         assert north["yes"]["share"] == pytest.approx(5 / 6, abs=0.05)
-        done("summarize", *given, "-o", "site.lws")
+        done("count", *given, "-o", "site.lws")
         done("release", "site.lws", *PROMISE, "-o", "site.json")
         done("merge", "out.json", "site.json", "-o", "all.json")
 

@@ -34,13 +34,15 @@ def database(tmp_path: Path) -> Path:
 
 def test_a_backup_is_a_database(done: Program, lapwing: Program, database: Path) -> None:
     copy = database.with_name("copy.sqlite")
-    assert done("backup", "-o", copy, "--json").document["bytes"] == copy.stat().st_size
+    assert (
+        done("collector", "backup", "-o", copy, "--json").document["bytes"] == copy.stat().st_size
+    )
     store = open_store(str(copy))
     assert [each.fingerprint for each in store.surveys()] == [SURVEY.fingerprint]
     store.close()
-    assert "there already" in lapwing("backup", "-o", copy).complaint
-    done("backup", "-o", copy, "--force", "-q")
-    refused = lapwing("backup", "-o", database, "--force")
+    assert "there already" in lapwing("collector", "backup", "-o", copy).complaint
+    done("collector", "backup", "-o", copy, "--force", "-q")
+    refused = lapwing("collector", "backup", "-o", database, "--force")
     assert refused.code == 2 and "must not be one of the inputs" in refused.complaint
     assert not [name for name in listing(database.parent) if name.endswith((".new", ".partial"))]
 
@@ -48,24 +50,26 @@ def test_a_backup_is_a_database(done: Program, lapwing: Program, database: Path)
 def test_a_survey_is_named_by_the_start_of_its_fingerprint(
     done: Program, lapwing: Program, database: Path
 ) -> None:
-    told = done("export", SURVEY.fingerprint[:8], "-o", "survey.lwx", "--json").document
+    told = done(
+        "collector", "export", SURVEY.fingerprint[:8], "-o", "survey.lwx", "--json"
+    ).document
     assert told["survey"] == SURVEY.fingerprint
     for wrong in ("", "zz", SURVEY.fingerprint + "0"):
-        refused = lapwing("export", wrong, "-o", "other.lwx")
+        refused = lapwing("collector", "export", wrong, "-o", "other.lwx")
         assert refused.code == 2 and "there are 0" in refused.complaint
     assert "other.lwx" not in listing(database.parent)
-    again = lapwing("import", "survey.lwx")
+    again = lapwing("collector", "import", "survey.lwx")
     assert again.code == 2 and "already" in again.complaint
     assert {"collector.sqlite", "survey.lwx"} <= set(listing(database.parent))
-    told = done("import", "survey.lwx", "--database", "new.sqlite", "--json").document
+    told = done("collector", "import", "survey.lwx", "--database", "new.sqlite", "--json").document
     assert (told["survey"], told["epochs"], told["reports"]) == (SURVEY.fingerprint, 0, 0)
 
 
 def test_copies_are_for_their_owner_only_as_the_database_is(done: Program, database: Path) -> None:
     open_to_all = os.umask(0)
     try:
-        done("backup", "-o", "copy.sqlite")
-        done("export", SURVEY.fingerprint, "-o", "survey.lwx")
+        done("collector", "backup", "-o", "copy.sqlite")
+        done("collector", "export", SURVEY.fingerprint, "-o", "survey.lwx")
     finally:
         os.umask(open_to_all)
     for name in (database.name, "copy.sqlite", "survey.lwx"):
@@ -73,12 +77,12 @@ def test_copies_are_for_their_owner_only_as_the_database_is(done: Program, datab
 
 
 def test_what_is_no_database_or_no_export_is_refused(lapwing: Program, tmp_path: Path) -> None:
-    for arguments in (("backup", "-o", "x"), ("export", "ab", "-o", "x")):
+    for arguments in (("collector", "backup", "-o", "x"), ("collector", "export", "ab", "-o", "x")):
         refused = lapwing(*arguments, "--database", "absent.sqlite")
         assert refused.code == 7 and "no database absent.sqlite" in refused.complaint
         assert listing(tmp_path) == {}
     (tmp_path / "foreign").write_bytes(b"SQLite format 3\0" + b"x" * 4096)
-    for arguments in (("backup", "-o", "x"), ("serve", "--port", "0")):
+    for arguments in (("collector", "backup", "-o", "x"), ("serve", "--port", "0")):
         refused = lapwing(*arguments, "--database", "foreign")
         assert refused.code in (4, 7), refused.err
     assert list(listing(tmp_path)) == ["foreign"]
@@ -87,7 +91,7 @@ def test_what_is_no_database_or_no_export_is_refused(lapwing: Program, tmp_path:
     other.close()
     refused = lapwing("serve", "--port", "0", "--database", "other.sqlite")
     assert refused.code == 4
-    refused = lapwing("import", "foreign", "--database", "new.sqlite")
+    refused = lapwing("collector", "import", "foreign", "--database", "new.sqlite")
     assert refused.code == 4
     assert sorted(listing(tmp_path)) == ["foreign", "other.sqlite"]
     refused = lapwing("serve", "--database", "postgresql://me:hush@there/db")

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from inspect import getdoc
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 import lapwing.cli.commands
-from lapwing.cli.command_list import COMMANDS, command_of
+from lapwing.cli import main
+from lapwing.cli.command_list import COMMANDS, EXAMPLES, PARTS, command_of
+from lapwing.cli.moved_names import MOVED_COMMANDS
+from lapwing.cli.program import app
 from tests.cli.running import environment
 
 HEAVY = {"numpy", "scipy", "numba", "pyarrow", "matplotlib", "rich", "cryptography"}
@@ -57,14 +63,100 @@ def test_a_command_imports_itself_alone() -> None:
     assert "matplotlib" not in packages and "pyarrow" not in packages
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_list_says_what_a_command_says_of_itself(name: str) -> None:
-    told = getdoc(command_of(name))
+EVERY = [(name, None) for name in COMMANDS if name not in PARTS]
+EVERY += [(name, part) for name, parts in PARTS.items() for part in parts]
+
+
+@pytest.mark.parametrize(("name", "part"), EVERY)
+def test_the_list_says_what_a_command_says_of_itself(name: str, part: str | None) -> None:
+    told = getdoc(command_of(name, part))
     assert told is not None
-    assert COMMANDS[name] == " ".join(told.partition("\n\n")[0].split())
+    summary = COMMANDS[name] if part is None else PARTS[name][part]
+    assert summary == " ".join(told.partition("\n\n")[0].split())
+    assert len(summary) <= 60
 
 
 def test_every_file_of_a_command_is_listed() -> None:
     folder = Path(lapwing.cli.commands.__path__[0])
     files = {path.stem.removesuffix("_command") for path in folder.glob("*_command.py")}
     assert files == set(COMMANDS)
+
+
+def leaves() -> dict[str, Any]:
+    """Every command by its words."""
+    program: Any = typer.main.get_command(app)
+    found = {}
+    for name in program.list_commands(None):
+        command = program.get_command(None, name)
+        if name in PARTS:
+            found |= {f"{name} {part}": command.get_command(None, part) for part in PARTS[name]}
+        else:
+            found[name] = command
+    return found
+
+
+def test_there_are_few_commands_and_options() -> None:
+    options = [
+        one.opts[0]
+        for command in leaves().values()
+        for one in command.params
+        if one.param_type_name == "option"
+    ]
+    assert len(COMMANDS) == 20
+    assert len(options) <= 210 and len(set(options)) <= 95
+
+
+def test_every_command_has_an_example_that_can_be_read() -> None:
+    commands = leaves()
+    assert set(EXAMPLES) == set(commands)
+    for name, command in commands.items():
+        program, *words = shlex.split(EXAMPLES[name])
+        assert program == "lapwing" and words[: len(name.split())] == name.split()
+        context = command.make_context(name, words[len(name.split()) :])
+        assert EXAMPLES[name] in " ".join(command.get_help(context).split())
+    with pytest.raises(typer.BadParameter.__mro__[2]):
+        commands["tally"].make_context("tally", ["survey.json", "reports.lwr", "--bounds", "0"])
+
+
+def test_json_and_quiet_are_options_of_every_command() -> None:
+    for command in leaves().values():
+        flags = [one.opts[0] for one in command.get_params(typer.Context(command))]
+        assert flags[-3:-1] == ["--json", "--quiet"]
+
+
+@pytest.mark.parametrize("name", MOVED_COMMANDS)
+def test_an_old_command_says_where_it_is_now(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "a.json", "b.json"]) == 2
+    said = capsys.readouterr().err
+    assert said == f"lapwing: {MOVED_COMMANDS[name]}\n"
+    _, _, use = said.partition("; use: ")
+    new = use.split()[1]
+    assert new in COMMANDS and f"lapwing {name} is now lapwing {new}" in said
+    assert name not in COMMANDS
+    options = {flag for one in leaves().get(new, leaves()["plot"]).params for flag in one.opts}
+    assert {word for word in use.split() if word.startswith("--")} <= options
+
+
+@pytest.mark.parametrize(
+    ("typed", "use"),
+    [
+        (("release", "a.csv", "--low", "0"), "--domain"),
+        (("count", "a.csv", "--bins", "8"), "--domain"),
+        (("recommend", "--bounds", "0", "1"), "--domain"),
+        (("release", "a.csv", "--neighbours", "replace-one"), "use --neighbors"),
+        (("tally", "s.json", "r.lwr", "--engine", "spark"), "lapwing.engines.spark"),
+        (("decode", "--series", "s.json", "t.json"), "lapwing series"),
+        (("decode", "s.json", "t.json", "--no-simplex"), "use --signed"),
+        (("plot", "r.json", "--truth-result", "q.json"), "use --truth"),
+        (("simulate", "s.json", "--counts", "c.csv"), "--count-column"),
+        (("new", "--bounds", "0", "1"), "--low and --high"),
+    ],
+)
+def test_an_old_option_says_where_it_is_now(
+    typed: tuple[str, ...], use: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(list(typed)) == 2
+    said = capsys.readouterr().err
+    assert use in said and len(said.splitlines()) == 1
+    assert main(["decode", "--no-such-option"]) == 2
+    assert "no_such_option" in capsys.readouterr().err.replace("-", "_")

@@ -93,9 +93,9 @@ def test_epsilon_is_what_was_typed(done: Program, typed: str, exact: str) -> Non
     assert read_survey().randomizer.epsilon == Fraction(exact)
 
 
-@pytest.mark.parametrize("option", [("--width", ".25"), ("--set", "width=.25")])
+@pytest.mark.parametrize("option", [("--set", "width=.25"), ("--set", "width=.25")])
 def test_knobs_have_options_of_their_own_or_are_set(done: Program, option: tuple[str, str]) -> None:
-    made = ("--name", "n", "--randomizer", "square-wave", "--epsilon", "1", "--grid", "16")
+    made = ("--name", "n", "--randomizer", "square-wave", "--epsilon", "1", "--set", "grid=16")
     done("new", "-o", "survey.json", *made, *INTERVAL, *option)
     domain = lw.Interval(1, 16, bins=8)
     assert read_survey().randomizer == lw.SquareWave(domain, 1, width=0.25, grid=16)
@@ -250,8 +250,8 @@ def test_a_table_of_counts_is_a_population(
         Path("counts.csv").write_text(f"age,people\n{rows}")
     else:
         parquet.write_table(pa.table(names), "counts.parquet")
-    table = ("--counts", f"counts.{ending}", "--count-column", "people")
-    for more in ((), ("--value-column", "age", "--force")):
+    table = (f"counts.{ending}", "--count-column", "people")
+    for more in ((), ("--column", "age", "--force")):
         done("simulate", "survey.json", *table, *more, "--seed", 7, "-o", "counted.json")
         assert Path("counted.json").read_bytes() == Path("tally.json").read_bytes()
 
@@ -261,10 +261,14 @@ def test_a_count_that_is_none_is_refused_by_row(
     lapwing: Program, survey: lw.Survey, wrong: str
 ) -> None:
     Path("counts.csv").write_text(f"age,count\n30,2\n40,{wrong}\n")
-    run = lapwing("simulate", "survey.json", "--counts", "counts.csv", "-o", "t.json")
+    run = lapwing(
+        "simulate", "survey.json", "counts.csv", "--count-column", "count", "-o", "t.json"
+    )
     assert run.code == 3 and "at row 2 is not" in run.complaint
     Path("counts.csv").write_text("age,count\n30,0\n")
-    run = lapwing("simulate", "survey.json", "--counts", "counts.csv", "-o", "t.json")
+    run = lapwing(
+        "simulate", "survey.json", "counts.csv", "--count-column", "count", "-o", "t.json"
+    )
     assert run.code == 3 and "must hold at least one person" in run.complaint
     assert not Path("t.json").exists()
 
@@ -276,11 +280,21 @@ def test_a_count_that_is_none_is_refused_by_row(
     ("options", "decoder"),
     [
         (
-            ("--decoder", "expectation-maximization", "--smoothed", "--tolerance", ".1"),
+            (
+                "--decoder",
+                "expectation-maximization",
+                "--set",
+                "smoothed=true",
+                "--set",
+                "tolerance=.1",
+            ),
             lw.ExpectationMaximization(smoothed=True, tolerance=0.1),
         ),
         (("--decoder", "expectation-maximization"), lw.ExpectationMaximization()),
-        (("--decoder", "least-squares", "--no-weighted"), lw.LeastSquares(weighted=False)),
+        (
+            ("--decoder", "least-squares", "--set", "weighted=false"),
+            lw.LeastSquares(weighted=False),
+        ),
         (
             ("--decoder", "penalized-likelihood", "--set", "roughness=10"),
             lw.decoders.PenalizedLikelihood(roughness=10),
@@ -338,7 +352,7 @@ def test_distances_are_those_of_the_library(
 ) -> None:
     done("simulate", "survey.json", "ages.csv", "--seed", 7, "-o", "tally.json")
     done("decode", "survey.json", "tally.json", "-o", "result.json")
-    run = done("distances", "result.json", "--truth", "ages.parquet", "-c", "age", "--json")
+    run = done("compare", "result.json", "--truth", "ages.parquet", "-c", "age", "--json")
     found = {name: row["value"] for name, row in run.document["distances"].items()}
     result = lw.Distribution.from_json(Path("result.json").read_text())
     exact = lw.results.Cumulative.of_values(np.clip(ages, 0, 100))
@@ -375,7 +389,7 @@ def test_what_is_forecast_does_not_count_the_steps_inside_bins(done: Program) ->
     domain = lw.Interval(0, 100, bins=10)
     Path("right.json").write_text(lw.Distribution.of_values([5.0] * 9, domain).to_json())
     Path("fives.csv").write_text("value\n" + "5\n" * 9)
-    run = done("distances", "right.json", "--truth", "fives.csv", "-c", "value", "--json")
+    run = done("compare", "right.json", "--truth", "fives.csv", "-c", "value", "--json")
     found = {name: row["value"] for name, row in run.document["distances"].items()}
     assert found["kolmogorov-smirnov"] == pytest.approx(0.5)
     assert found["kolmogorov-smirnov between bins"] == pytest.approx(0)
@@ -389,18 +403,18 @@ def test_two_results_with_other_bins_are_compared_by_their_curves(done: Program)
         domain = lw.Interval(0, 1, bins=bins)
         result = lw.Distribution.of_counts(np.ones(bins), domain)
         Path(name).write_text(result.to_json())
-    run = done("distances", "coarse.json", "--truth-result", "fine.json", "--json")
+    run = done("compare", "coarse.json", "--truth", "fine.json", "--json")
     found = run.document["distances"]
     assert found["wasserstein"]["value"] == pytest.approx(0, abs=1e-15)
     assert found["l1"]["value"] is None
-    assert "other bins" in done("distances", "coarse.json", "--truth-result", "fine.json").out
+    assert "other bins" in done("compare", "coarse.json", "--truth", "fine.json").out
 
 
 def test_infinity_is_said_and_is_null_in_json(done: Program) -> None:
     domain = lw.Categories(["a", "b"])
     Path("a.json").write_text(lw.Distribution.of_counts([1, 0], domain).to_json())
     Path("b.json").write_text(lw.Distribution.of_counts([1, 1], domain).to_json())
-    arguments = ("distances", "a.json", "--truth-result", "b.json")
+    arguments = ("compare", "a.json", "--truth", "b.json")
     assert "infinite" in done(*arguments).out
     found = done(*arguments, "--json").document["distances"]
     assert found["kullback-leibler of truth from result"]["value"] is None
@@ -418,8 +432,8 @@ def test_results_of_other_kinds_are_not_compared(lapwing: Program) -> None:
         result = lw.Distribution.of_counts([1, 1], domain)
         Path(f"{name}.json").write_text(result.to_json())
     for one, two in (("number", "date"), ("number", "ab"), ("ab", "cd"), ("cd", "date")):
-        for command in (("distances",), ("plot", "-o", "x.png")):
-            run = lapwing(command[0], f"{one}.json", *command[1:], "--truth-result", f"{two}.json")
+        for command in (("compare",), ("plot", "-o", "x.png")):
+            run = lapwing(command[0], f"{one}.json", *command[1:], "--truth", f"{two}.json")
             assert run.code == 4 and f"{two}.json must be about" in run.complaint
 
 

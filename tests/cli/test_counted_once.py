@@ -14,7 +14,7 @@ from lapwing import Survey
 from lapwing.protocol.messages.report_file import WRITTEN_BLOCK
 from tests.cli.running import Program
 
-NUMBERS = ("--bounds", "0", "100", "--bins", "16")
+NUMBERS = ("--low", "0", "--high", "100", "--bins", "16")
 
 
 @pytest.fixture
@@ -25,9 +25,9 @@ def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Pa
             done("randomize", "survey.json", "ages.csv", "-c", "age", "-o", f"{name}.{kind}")
     for name in ("first", "other"):
         done("tally", "survey.json", f"{name}.lwr", "-o", f"{name}.json")
-    done("summarize", "ages.csv", *NUMBERS, "-o", "first.lws")
+    done("count", "ages.csv", *NUMBERS, "-o", "first.lws")
     (tmp_path / "more.csv").write_text("age\n1\n2\n")
-    done("summarize", "more.csv", *NUMBERS, "-o", "other.lws")
+    done("count", "more.csv", *NUMBERS, "-o", "other.lws")
     for path in list(tmp_path.glob("first.*")):
         shutil.copy(path, path.with_name(f"copy{path.suffix}"))
     shutil.copy(tmp_path / "ages.csv", tmp_path / "again.csv")
@@ -35,7 +35,7 @@ def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Pa
 
 
 ADDED = {
-    "summaries": (("summarize",), "lws"),
+    "summaries": (("count",), "lws"),
     "tallies": (("merge",), "json"),
     **{f"reports .{kind}": (("tally", "survey.json"), kind) for kind in ("lwr", "csv", "parquet")},
 }
@@ -56,7 +56,7 @@ def test_a_file_and_its_copy_are_refused(files: Path, lapwing: Program, kind: st
 
 def test_tables_are_not_summarized_twice(files: Path, lapwing: Program) -> None:
     for named in (["ages.csv", "ages.csv"], ["ages.csv", "again.csv"]):
-        run = lapwing("summarize", *named, *NUMBERS, "-o", "out.lws")
+        run = lapwing("count", *named, *NUMBERS, "-o", "out.lws")
         assert run.code == 2 and "people would count twice" in run.complaint
 
 
@@ -67,7 +67,7 @@ def test_a_group_that_is_named_other_is_a_group(
     rows = "".join(f"{row % 100},{name}\n" for row, name in enumerate(groups))
     (tmp_path / "people.csv").write_text(f"age,group\n{rows}")
     done("randomize", "survey.json", "people.csv", "-c", "age", "--by", "group", "-o", "r.csv")
-    by = ("--by", "group", "--minimum", "10")
+    by = ("--by", "group", "--segment-minimum", "10")
     run = done("tally", "survey.json", "r.csv", *by, "-o", "t.json", "--json")
     counted = {row["group"]: row["reports"] for row in run.document["groups"]}
     assert counted == {"north": 40, "other": 30, "all other": 5}

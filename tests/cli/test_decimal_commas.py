@@ -11,7 +11,7 @@ from lapwing.protocol import ExactCounts
 from tests.cli.running import Program
 
 HALVES = [1.5, 2.25, 40.0, 7.0]
-DOMAIN = ("--bounds", "0", "64", "--bins", "256")
+DOMAIN = ("--low", "0", "--high", "64", "--bins", "256")
 SQUARE = ("--name", "x", "--epsilon", "2", "--randomizer", "square-wave")
 
 FILES = {
@@ -38,17 +38,17 @@ def same(path: Path, expected: ExactCounts) -> bool:
 
 @pytest.mark.parametrize("file", FILES)
 def test_decimal_commas_are_read_as_declared(tmp_path: Path, done: Program, file: str) -> None:
-    done("summarize", file, "-c", "age", "--decimal", ",", *DOMAIN, "-o", "a.lws")
+    done("count", file, "-c", "age", "--decimal", ",", *DOMAIN, "-o", "a.lws")
     assert same(tmp_path / "a.lws", counted(*HALVES))
 
 
 def test_a_line_without_a_header_is_one_column(tmp_path: Path, done: Program) -> None:
     (tmp_path / "bare.csv").write_text("1,5\n2,25\n40\n7,0\n")
-    done("summarize", "bare.csv", "--no-header", "--decimal", ",", *DOMAIN, "-o", "a.lws")
+    done("count", "bare.csv", "--no-header", "--decimal", ",", *DOMAIN, "-o", "a.lws")
     assert same(tmp_path / "a.lws", counted(*HALVES))
 
 
-@pytest.mark.parametrize("command", ["summarize", "randomize", "simulate", "bounds", "release"])
+@pytest.mark.parametrize("command", ["count", "randomize", "simulate", "bounds", "release"])
 def test_semicolons_between_fields_need_the_mark(
     lapwing: Program, survey: Survey, tmp_path: Path, command: str
 ) -> None:
@@ -70,14 +70,14 @@ def test_whole_numbers_and_labels_between_semicolons_need_none(
     tmp_path: Path, done: Program
 ) -> None:
     (tmp_path / "whole.csv").write_text("who;age\na;1\nb;2\n")
-    done("summarize", "whole.csv", "-c", "age", "--integers", "0", "9", "-o", "a.lws")
-    done("summarize", "whole.csv", "-c", "who", "--categories", "a,b", "-o", "b.lws")
+    done("count", "whole.csv", "-c", "age", "--integers", "0", "9", "-o", "a.lws")
+    done("count", "whole.csv", "-c", "who", "--categories", "a,b", "-o", "b.lws")
     assert ExactCounts.load(tmp_path / "b.lws").counts.tolist() == [1, 1, 0]
 
 
 def test_a_point_says_that_semicolons_are_all(tmp_path: Path, done: Program) -> None:
     (tmp_path / "points.csv").write_text("who;age\na;1.5\nb;2.25\nc;40\nd;7\n")
-    done("summarize", "points.csv", "-c", "age", "--decimal", ".", *DOMAIN, "-o", "a.lws")
+    done("count", "points.csv", "-c", "age", "--decimal", ".", *DOMAIN, "-o", "a.lws")
     assert same(tmp_path / "a.lws", counted(*HALVES))
 
 
@@ -115,7 +115,7 @@ def test_a_point_among_decimal_commas_is_no_number(
 def test_a_mark_that_is_none_is_refused(
     lapwing: Program, mark: str, domain: tuple[str, ...], said: str
 ) -> None:
-    run = lapwing("summarize", "alone.csv", "-c", "age", "--decimal", mark, *domain, "-o", "a.lws")
+    run = lapwing("count", "alone.csv", "-c", "age", "--decimal", mark, *domain, "-o", "a.lws")
     assert run.code == 2 and said in run.complaint
 
 
@@ -123,9 +123,19 @@ def test_a_truth_and_a_table_of_counts_may_have_commas(tmp_path: Path, done: Pro
     done("new", *SQUARE, *DOMAIN, "-o", "survey.json")
     done("simulate", "survey.json", "alone.csv", "--decimal", ",", "-o", "t.json", "--seed", "1")
     (tmp_path / "counts.csv").write_text("age;count\n1,5;1\n2,25;1\n40;1\n7,0;1\n")
-    counts = ("--counts", "counts.csv", "--decimal", ",", "-o", "u.json", "--seed", "1")
+    counts = (
+        "counts.csv",
+        "--count-column",
+        "count",
+        "--decimal",
+        ",",
+        "-o",
+        "u.json",
+        "--seed",
+        "1",
+    )
     done("simulate", "survey.json", *counts)
     assert (tmp_path / "t.json").read_bytes() == (tmp_path / "u.json").read_bytes()
     done("decode", "survey.json", "t.json", "-o", "r.json", "--decoder", "least-squares")
     truth = ("--truth", "semicolons.csv", "-c", "age", "--decimal", ",")
-    assert done("distances", "r.json", *truth, "--json").document["command"] == "distances"
+    assert done("compare", "r.json", *truth, "--json").document["command"] == "distances"

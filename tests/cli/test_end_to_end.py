@@ -66,12 +66,12 @@ def test_from_values_to_distances(done: Program, tmp_path: Path, ending: str) ->
     assert abs(answer["mean"] - clipped.mean()) < 2
 
     (tmp_path / "all.csv").write_text("age\n" + "".join(f"{n}\n" for n in numbers))
-    found = done("distances", "result.json", "--truth", "all.csv", "--json").document
+    found = done("compare", "result.json", "--truth", "all.csv", "--json").document
     assert found["people"] == numbers.size
     assert found["distances"]["wasserstein"]["value"] < 2
     done("plot", "result.json", "-o", "picture.png", "--truth", "all.csv")
     assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG\r\n")
-    done("plot", "result.json", "-o", "picture.svg", "--truth-result", "result.json")
+    done("plot", "result.json", "-o", "picture.svg", "--truth", "result.json")
     assert (tmp_path / "picture.svg").read_text().startswith("<?xml")
 
 
@@ -100,7 +100,7 @@ def test_dates(done: Program, tmp_path: Path) -> None:
         middle = dt.date.fromisoformat(answer["quantiles"][3]["text"])
         assert abs((middle - sorted(dates)[10_000]).days) < 10
     assert "2019-0" in done("decode", "survey.json", "tally.json").out
-    found = done("distances", "r.json", "--truth", "dates.csv", "--json").document["distances"]
+    found = done("compare", "r.json", "--truth", "dates.csv", "--json").document["distances"]
     assert found["wasserstein"]["unit"] == "days" and found["wasserstein"]["value"] < 10
 
 
@@ -133,7 +133,7 @@ def test_times_of_day_on_a_circle(done: Program, tmp_path: Path) -> None:
         decoded = done("decode", "survey.json", "tally.json", "-o", "result.json", "--force")
         assert "counted from the start of the circle" in decoded.out
         truth = ("--truth", "times.parquet", "-c", column)
-        found = done("distances", "result.json", *truth, "--json").document["distances"]
+        found = done("compare", "result.json", *truth, "--json").document["distances"]
         assert found["wasserstein on the circle"]["unit"] == "seconds"
         assert found["wasserstein on the circle"]["value"] < 900
         assert found["wasserstein"]["value"] >= found["wasserstein on the circle"]["value"]
@@ -155,7 +155,7 @@ def test_missing_values_are_counted_where_declared(done: Program, tmp_path: Path
     assert abs(answer["missing_share"] - 0.2) < 0.05
     assert abs(answer["quantiles"][3]["value"] - 30) < 3
     assert "missing" in done("decode", "survey.json", "tally.json").out
-    found = done("distances", "result.json", "--truth", "ages.parquet", "--json").document
+    found = done("compare", "result.json", "--truth", "ages.parquet", "--json").document
     assert found["distances"]["wasserstein"]["value"] < 3
 
 
@@ -181,7 +181,7 @@ def test_categories_with_text(done: Program, tmp_path: Path) -> None:
             )
             shares = {row["label"]: row["share"] for row in run.document["shares"]}
             assert abs(shares["Córdoba"] - 0.5) < 0.05 and abs(shares["NA"] - 0.05) < 0.05
-            found = done("distances", "result.json", "--truth", *named, "--json").document
+            found = done("compare", "result.json", "--truth", *named, "--json").document
             assert found["distances"]["l1"]["value"] < 0.1
             assert "wasserstein" not in found["distances"]
     shown = done("decode", "survey.json", "tally.json").out

@@ -58,7 +58,7 @@ def test_labels_stand_beside_their_reports(
     assert [label or None for label in found] == people["region"].to_pylist()
     # Without --by it is an ordinary file of reports.
     done("tally", "survey.json", reports, "-o", "all.json")
-    options = ("--by", "region", "--minimum", 100, "-o", "tally.json", "--json")
+    options = ("--by", "region", "--segment-minimum", 100, "-o", "tally.json", "--json")
     document = done("tally", "survey.json", reports, *options).document
     assert [(row["group"], row["reports"], row["output"]) for row in document["groups"]] == [
         ("north", 500, "tally-north.json"),
@@ -85,7 +85,15 @@ def test_a_small_rest_is_kept_and_said(done: Program, survey: lw.Survey, people:
     made = ("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region")
     done(*made, "-o", "reports.csv")
     run = done(
-        "tally", "survey.json", "reports.csv", "--by", "region", "--minimum", 200, "-o", "t.json"
+        "tally",
+        "survey.json",
+        "reports.csv",
+        "--by",
+        "region",
+        "--segment-minimum",
+        200,
+        "-o",
+        "t.json",
     )
     assert "'other' has 100 reports, fewer than 200" in run.err
     assert Path("t-other.json").exists()
@@ -96,7 +104,7 @@ def test_labels_become_safe_names_of_files(
 ) -> None:
     made = ("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region")
     done(*made, "-o", "reports.csv")
-    options = ("--by", "region", "--minimum", 50, "-o", "tally.json", "--json")
+    options = ("--by", "region", "--segment-minimum", 50, "-o", "tally.json", "--json")
     document = done("tally", "survey.json", "reports.csv", *options).document
     names = {row["group"]: row["output"] for row in document["groups"]}
     assert names[ODD] == "tally-Île_de_.json" and Path(names[ODD]).exists()
@@ -108,7 +116,9 @@ def test_two_groups_of_one_file_name_are_refused(
     Path("p.csv").write_text("age,g\n1,a/b\n2,a b\n3,A B\n")
     done("randomize", "survey.json", "p.csv", "-c", "age", "--by", "g", "-o", "r.csv")
     before = sorted(Path().iterdir())
-    run = lapwing("tally", "survey.json", "r.csv", "--by", "g", "--minimum", 1, "-o", "t.json")
+    run = lapwing(
+        "tally", "survey.json", "r.csv", "--by", "g", "--segment-minimum", 1, "-o", "t.json"
+    )
     assert run.code == 2 and "one file; rename one" in run.complaint
     assert sorted(Path().iterdir()) == before
 
@@ -130,7 +140,7 @@ def test_groups_may_be_numbers_or_days_but_no_fractions(
     for column, expected in (("version", ["7", "8"]), ("day", ["2026-01-01"])):
         made = ("randomize", "survey.json", "p.parquet", "-c", "age", "--by", column)
         done(*made, "-o", "r.parquet", "--force")
-        options = ("--by", column, "--minimum", 1, "-o", "t.json", "--json")
+        options = ("--by", column, "--segment-minimum", 1, "-o", "t.json", "--json")
         document = done("tally", "survey.json", "r.parquet", *options).document
         assert [row["group"] for row in document["groups"]] == expected
     made = ("randomize", "survey.json", "p.parquet", "-c", "age", "--by", "weight")
@@ -153,11 +163,11 @@ def test_groups_may_be_numbers_or_days_but_no_fractions(
          "the column of labels 'region'"),
         (("tally", "survey.json", "plain.lwr", "--by", "region", "-o", "t.json"),
          "randomize --by"),
-        (("tally", "survey.json", "plain.csv", "--minimum", "5", "-o", "t.json"),
+        (("tally", "survey.json", "plain.csv", "--segment-minimum", "5", "-o", "t.json"),
          "--by"),
         (("tally", "survey.json", "plain.csv", "--by", "region", "--salvage", "-o", "t.json"),
          "--salvage"),
-        (("tally", "survey.json", "labeled.csv", "--by", "region", "--minimum", "0",
+        (("tally", "survey.json", "labeled.csv", "--by", "region", "--segment-minimum", "0",
           "-o", "t.json"), "at least 1"),
     ],
 )  # fmt: skip
@@ -207,7 +217,7 @@ def test_the_difference_shown_is_that_of_the_library(done: Program) -> None:
     second = decoded("bb.json", [1000, 2000, 3000, 4000], domain)
     made = first.difference(second, people="different")
     options = ("--people", "different", "--level", ".9")
-    document = done("difference", "a.json", "bb.json", *options, "--json").document
+    document = done("compare", "a.json", "bb.json", *options, "--json").document
     assert document["mean"]["shift"] == pytest.approx(made.mean())
     assert document["target"] == "population"
     low, high = made.mean_interval(level=0.9, target="population") or (0, 0)
@@ -219,16 +229,16 @@ def test_the_difference_shown_is_that_of_the_library(done: Program) -> None:
         assert (row["low"], row["high"]) == found
     assert document["differ"] is True and document["reports"] == [1000, 10_000]
     assert document["guarantee"]["epsilon"] == "4"
-    same = done("difference", "a.json", "bb.json", "--json").document
+    same = done("compare", "a.json", "bb.json", "--json").document
     options = (*options, "--target", "empirical")
-    those = done("difference", "a.json", "bb.json", *options, "--json").document
+    those = done("compare", "a.json", "bb.json", *options, "--json").document
     assert those["mean"]["low"] == pytest.approx((made.mean_interval(level=0.9) or (0, 0))[0])
     assert same["target"] == "empirical"
     assert same["people"] == "same" and same["guarantee"]["epsilon"] == "8"
-    shown = done("difference", "a.json", "bb.json").out
+    shown = done("compare", "a.json", "bb.json").out
     assert "a minus bb" in shown and "leaves zero" in shown
     assert "about the people who reported" in shown
-    shown = done("difference", "a.json", "bb.json", "--people", "different").out
+    shown = done("compare", "a.json", "bb.json", "--people", "different").out
     assert "about all people they were drawn from" in shown
 
 
@@ -244,7 +254,7 @@ def test_halves_of_one_table_are_said_to_differ_as_people_only(done: Program) ->
         made = lw.LeastSquares().decode(response.channel, tally)
         assert isinstance(made, lw.Distribution)
         Path(name).write_text(made.to_json())
-    command = ("difference", "a.json", "b.json", "--people", "different", "--json")
+    command = ("compare", "a.json", "b.json", "--people", "different", "--json")
     assert done(*command).document["differ"] is False
     assert done(*command, "--target", "empirical").document["differ"] is True
 
@@ -253,7 +263,7 @@ def test_equal_groups_are_not_said_to_differ(done: Program) -> None:
     domain = lw.Interval("00:00", "24:00", bins=4, unit="time-of-day")
     decoded("a.json", [500, 500, 500, 500], domain)
     decoded("bb.json", [500, 500, 500, 500], domain)
-    run = done("difference", "a.json", "bb.json", "-o", "d.png")
+    run = done("compare", "a.json", "bb.json", "-o", "d.png")
     assert "holds zero everywhere" in run.out
     assert Path("d.png").read_bytes().startswith(b"\x89PNG")
 
@@ -262,35 +272,35 @@ def test_labels_are_compared_by_their_shares(done: Program) -> None:
     domain = lw.Categories(["x", "y", "z"])
     first = decoded("a.json", [500, 300, 100], domain)
     second = decoded("bb.json", [300, 300, 300], domain)
-    document = done("difference", "a.json", "bb.json", "-o", "d.svg", "--json").document
+    document = done("compare", "a.json", "bb.json", "-o", "d.svg", "--json").document
     gaps = {row["label"]: row["difference"] for row in document["shares"]}
     assert gaps == pytest.approx(dict(zip("xyz", first.mass - second.mass, strict=True)))
     assert "<?xml" in Path("d.svg").read_text()
-    assert "difference" in done("difference", "a.json", "bb.json").out
+    assert "difference" in done("compare", "a.json", "bb.json").out
 
 
 def test_without_an_error_law_that_is_said(done: Program) -> None:
     domain = lw.Interval(0, 1, bins=2)
     for name in ("a.json", "b.json"):
         Path(name).write_text(lw.Distribution.of_counts([1, 1], domain).to_json())
-    run = done("difference", "a.json", "b.json")
+    run = done("compare", "a.json", "b.json")
     assert "not known" in run.out
-    assert done("difference", "a.json", "b.json", "--json").document["differ"] is None
+    assert done("compare", "a.json", "b.json", "--json").document["differ"] is None
 
 
 def test_what_cannot_be_compared_is_refused(lapwing: Program) -> None:
     decoded("a.json", [1, 2], lw.Interval(0, 1, bins=2))
     decoded("b.json", [1, 2, 3], lw.Interval(0, 1, bins=3))
-    run = lapwing("difference", "a.json", "b.json")
+    run = lapwing("compare", "a.json", "b.json")
     assert run.code == 4 and "a.json and b.json" in run.complaint and "same bins" in run.complaint
-    run = lapwing("difference", "a.json", "a.json", "--people", "both")
+    run = lapwing("compare", "a.json", "a.json", "--people", "both")
     assert run.code == 2 and "'same' or 'different'" in run.complaint
-    run = lapwing("difference", "a.json", "a.json", "--target", "population")
+    run = lapwing("compare", "a.json", "a.json", "--target", "population")
     assert run.code == 2 and "--people different" in run.complaint
-    run = lapwing("difference", "a.json", "a.json", "--target", "all")
+    run = lapwing("compare", "a.json", "a.json", "--target", "all")
     assert run.code == 2 and "'population' or 'empirical'" in run.complaint
     for output, complaint in (("d.gif", ".png, .svg or .pdf"), ("a.json", ".png, .svg or .pdf")):
-        run = lapwing("difference", "a.json", "b.json", "-o", output)
+        run = lapwing("compare", "a.json", "b.json", "-o", output)
         assert run.code == 2 and complaint in run.complaint
 
 

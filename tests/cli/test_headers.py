@@ -14,7 +14,7 @@ PEOPLE = ["alice", "bob", "carol", "alice", "bob", "alice"]
 """The labels of six people; the first of them may be taken for the name of a column."""
 
 EXACT = ("--epsilon", "24", "--randomizer", "randomized-response", "--name", "who")
-NUMBERS = ("--bounds", "0", "8", "--bins", "8")
+NUMBERS = ("--low", "0", "--high", "8", "--bins", "8")
 
 
 @pytest.fixture
@@ -75,10 +75,10 @@ def test_a_column_of_numbers_needs_no_name_only_where_its_header_is_none_of_them
 ) -> None:
     quoted = f'"{first}"'  # an empty line before the header is no line
     (tmp_path / "bare.csv").write_text(f"{quoted}\n1\n2\n")
-    run = lapwing("summarize", "bare.csv", *NUMBERS, "-o", "out.lws")
+    run = lapwing("count", "bare.csv", *NUMBERS, "-o", "out.lws")
     assert run.code == 4 and "--no-header" in run.complaint
     assert not first or first not in run.complaint.replace("columns are 1, 2, 3", "")
-    assert lapwing("summarize", "bare.csv", *NUMBERS, "--no-header", "-o", "out.lws").code == 0
+    assert lapwing("count", "bare.csv", *NUMBERS, "--no-header", "-o", "out.lws").code == 0
     counts = lw.protocol.ExactCounts.load(tmp_path / "out.lws").counts
     assert counts.sum() == 3
 
@@ -89,7 +89,7 @@ def test_a_file_without_a_header_counts_every_line(
 ) -> None:
     (tmp_path / "bare.csv").write_text(content, encoding="utf-8")
     read = ("bare.csv", "--no-header", "--column", "1")
-    done("summarize", *read, *NUMBERS, "-o", "out.lws")
+    done("count", *read, *NUMBERS, "-o", "out.lws")
     counts = lw.protocol.ExactCounts.load(tmp_path / "out.lws").counts
     expected = np.zeros_like(counts)
     expected[[2, 4]] = 1  # of the bins (2, 3] and (4, 5]
@@ -104,21 +104,21 @@ def test_every_command_that_reads_a_table_reads_one_without_a_header(
     done("release", "bare.csv", "--no-header", *NUMBERS, *promise, "-o", "r.json")
     done("bounds", "bare.csv", "--no-header", *promise)
     truth = ("r.json", "--truth", "bare.csv", "--no-header")
-    assert done("distances", *truth, "--json").document["people"] == 4000
+    assert done("compare", *truth, "--json").document["people"] == 4000
     done("plot", *truth, "-o", "r.png")
     (tmp_path / "counts.csv").write_text("3,2\n5,40\n")
     done("new", *EXACT[:4], "--name", "n", "--integers", "0", "8", "-o", "survey.json")
-    counts = ("--counts", "counts.csv", "--no-header", "--count-column", "2")
+    counts = ("counts.csv", "--no-header", "--count-column", "2")
     run = done("simulate", "survey.json", *counts, "-o", "tally.json", "--json")
     assert run.document["people"] == 42
-    run = lapwing("distances", "r.json", "--truth-result", "r.json", "--no-header")
+    run = lapwing("compare", "r.json", "--truth", "r.json", "--no-header")
     assert run.code == 2 and "add --truth" in run.complaint
 
 
 def test_an_error_names_the_row_of_the_file(tmp_path: Path, lapwing: Program) -> None:
     (tmp_path / "ragged.csv").write_text("1,2\n3,4\n5,6,7\n")
     read = ("ragged.csv", "--no-header", "--column", "1", *NUMBERS, "-o", "out.lws")
-    run = lapwing("summarize", *read)
+    run = lapwing("count", *read)
     assert run.code == 4 and "row 3 has not" in run.complaint
 
 
@@ -127,9 +127,9 @@ def test_a_curators_table_of_nobody_is_one(tmp_path: Path, done: Program, conten
     """Whether anybody stands in it is not told by the way a command ends."""
     (tmp_path / "bare.csv").write_text(content)
     column = "1" if content == "\n" else "2"
-    done("summarize", "bare.csv", "--no-header", "--column", column, *NUMBERS, "-o", "out.lws")
+    done("count", "bare.csv", "--no-header", "--column", column, *NUMBERS, "-o", "out.lws")
 
 
 def test_a_parquet_has_names(tmp_path: Path, ages: np.ndarray, lapwing: Program) -> None:
-    run = lapwing("summarize", "ages.parquet", "--no-header", "-c", "1", *NUMBERS, "-o", "out.lws")
+    run = lapwing("count", "ages.parquet", "--no-header", "-c", "1", *NUMBERS, "-o", "out.lws")
     assert run.code == 2 and "is for CSV" in run.complaint

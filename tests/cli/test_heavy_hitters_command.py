@@ -60,16 +60,21 @@ def test_few_hashes_are_a_distribution(done: Program, words: Path) -> None:
     assert result.share("lapwing") == run.document["shares"][0]["share"]
 
 
-def test_scan_with_a_state(done: Program, lapwing: Program, words: Path) -> None:
-    command = ("decode", "words.json", "tally.json", "--decoder", "exhaustive-scan",
-               "--state", "scan.json", "--json", "--set", "expected_false=1e-6")  # fmt: skip
-    first = done(*command)
-    state = json.loads((words / "scan.json").read_text())
+def test_a_scan_goes_on_from_what_is_done(
+    done: Program, lapwing: Program, words: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = ("decode", "words.json", "tally.json", "--decoder", "exhaustive-scan", "-o", "a.json",
+               "--resume", "--json", "--set", "expected_false=1e-6")  # fmt: skip
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "unlink", lambda path, missing_ok=False: None)
+        first = done(*command)
+    state = json.loads((words / "a.json.progress").read_text())
     assert state["done"] == state["tiles"] == 1
     assert len(first.document["heavy_hitters"]) == 2 and first.document["searched"] == 2**22
-    assert done(*command).document == first.document
-    refused = lapwing(*command[:-1], "expected_false=1")
+    refused = lapwing(*command[:-1], "expected_false=1", "--force")
     assert refused.code != 0 and "another threshold" in refused.out
+    assert done(*command, "--force").document == first.document
+    assert not (words / "a.json.progress").exists()
 
 
 def test_merged_tallies_are_the_whole(done: Program, words: Path) -> None:
@@ -84,9 +89,9 @@ def test_merged_tallies_are_the_whole(done: Program, words: Path) -> None:
     [
         (("--decoder", "candidates"), "--candidates"),
         (("--candidates", "list.txt", "--decoder", "exhaustive-scan"), "--candidates"),
-        (("--candidates", "list.txt", "--state", "scan.json"), "--state"),
+        (("--candidates", "list.txt", "--resume"), "--resume"),
         (("--candidates", "twice.txt"), "positions 0 and 1"),
-        (("--candidates", "list.txt", "--smoothed"), "--smoothed"),
+        (("--candidates", "list.txt", "--set", "smoothed=true"), "smoothed"),
         (("--decoder", "exhaustive-scan", "--set", "expected_false=0"), "expected_false"),
     ],
 )
@@ -105,6 +110,6 @@ def test_options_of_logs_are_refused_for_counts(lapwing: Program, done: Program)
     Path("colors.csv").write_text("color\n" + "red\n" * 50)
     done("randomize", "colors.json", "colors.csv", "-c", "color", "-o", "colors.lwr")
     done("tally", "colors.json", "colors.lwr", "-o", "colors-tally.json")
-    run = lapwing("decode", "colors.json", "colors-tally.json", "--state", "x.json")
+    run = lapwing("decode", "colors.json", "colors-tally.json", "--resume")
     assert run.code != 0 and "linear hashing" in run.complaint
     assert done("decode", "colors.json", "colors-tally.json", "--json").document["shares"]

@@ -20,7 +20,7 @@ def collected(tmp_path: Path, done: Program) -> tuple[str, str]:
     held = {7: 25_000, 11: 15_000, 40: 9_000, 3: 1_000}
     rows = "".join(f"{label},{people}\n" for label, people in held.items())
     (tmp_path / "c.csv").write_text("page,count\n" + rows)
-    done("simulate", "s.json", "--counts", "c.csv", "--seed", 1, "-o", "t.json")
+    done("simulate", "s.json", "c.csv", "--count-column", "count", "--seed", 1, "-o", "t.json")
     return "s.json", "t.json"
 
 

@@ -20,7 +20,7 @@ LINE = lw.Interval(0, 48, bins=48)
 COUNTS = (4000 * np.exp(-(((np.arange(48) - 20) / 10) ** 2))).astype(np.int64)
 """Smooth, so that its parts are not the usual ones at epsilon 4."""
 
-ASK = ("--bounds", "0", "48", "--bins", "48", "--epsilon", "4")
+ASK = ("--low", "0", "--high", "48", "--bins", "48", "--epsilon", "4")
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def series_in(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("code", "said", "arguments"),
     [
-        (4, "24 bins", (*ASK[:4], "24", *ASK[5:], "--like", "last.json")),
+        (4, "24 bins", (*ASK[:5], "24", *ASK[6:], "--like", "last.json")),
         (4, "a, b, c", ("--categories", "a,b,c", "--epsilon", "1", "--like", "last.json")),
         (4, "got 'lapwing-series'", (*ASK, "--like", "series.json")),
         (4, "got 'lapwing-survey'", (*ASK, "--like", "survey.json")),

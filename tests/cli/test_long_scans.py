@@ -47,4 +47,4 @@ def test_a_long_scan_is_told_of_before_it_begins(
         assert loud == ""
     else:
         assert f"a scan of {2**bits:,} values takes about" in loud and says in loud
-        assert "--state FILE" in loud and len(loud.splitlines()) == 1
+        assert "--resume" in loud and len(loud.splitlines()) == 1

@@ -14,13 +14,11 @@ import typer
 from typer.testing import CliRunner
 
 import lapwing.cli
-from lapwing.cli.command_list import COMMANDS, command_of
+from lapwing.cli.command_list import COMMANDS, PARTS, command_of
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option, ungrouped
-from lapwing.cli.reading.domain_options import CuratorDomainOptions, SurveyDomainOptions
+from lapwing.cli.reading.domain_options import DomainOptions
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.integers import Integers
-from lapwing.protocol.domains.interval import Interval
 
 MOST_LINES = 60
 MOST_PARAMETERS = 10
@@ -122,10 +120,14 @@ def test_every_call_has_an_output_of_its_own() -> None:
     assert found[0].warnings is not found[1].warnings
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_no_option_is_declared_twice(name: str) -> None:
+EVERY = [(name, None) for name in COMMANDS if name not in PARTS]
+EVERY += [(name, part) for name, parts in PARTS.items() for part in parts]
+
+
+@pytest.mark.parametrize(("name", "part"), EVERY)
+def test_no_option_is_declared_twice(name: str, part: str | None) -> None:
     named: list[str] = []
-    for parameter in signature(ungrouped(command_of(name))).parameters.values():
+    for parameter in signature(ungrouped(command_of(name, part))).parameters.values():
         (declared,) = parameter.annotation.__metadata__
         if isinstance(declared, typer.models.OptionInfo):
             assert isinstance(declared.default, str), "each says its name"
@@ -137,18 +139,14 @@ def test_no_option_is_declared_twice(name: str) -> None:
 # Domains: declared once
 
 
-def test_a_curators_interval_has_bins_and_a_survey_asks_for_them() -> None:
-    made = CuratorDomainOptions(low="0", high="8").domain()
-    assert isinstance(made, Interval)
-    assert (made.bins, made.outside, made.missing) == (1024, "clip", "bin")
-    assert isinstance(CuratorDomainOptions(integers=(0, 8)).domain(), Integers)
+def test_an_interval_whose_bins_nobody_names_gets_those_that_suit() -> None:
     with pytest.raises(ArgumentError, match="add --bins"):
-        SurveyDomainOptions(low="0", high="8").domain()
-    assert SurveyDomainOptions(bounds=("0", "8")).domain(bins=16).size == 16
-    assert SurveyDomainOptions(low="0", high="8", bins=4).domain(bins=16).size == 4
-    assert SurveyDomainOptions(categories="a,b").domain(bins=16).size == 2
+        DomainOptions(low="0", high="8").meant(bins=None)
+    assert DomainOptions(low="0", high="8").meant(bins=16).size == 16
+    assert DomainOptions(low="0", high="8", bins=4).meant(bins=16).size == 4
+    assert DomainOptions(categories="a,b").meant(bins=16).size == 2
     with pytest.raises(ArgumentError, match="needs one domain"):
-        SurveyDomainOptions(categories="a,b", high="8").domain()
+        DomainOptions(categories="a,b", high="8").meant(bins=None)
 
 
 # Commands: short, with few parameters of their own

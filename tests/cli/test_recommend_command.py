@@ -17,7 +17,7 @@ def as_json(document: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-ASK = ("--bounds", "0", "100", "--bins", "256", "--epsilon", "1")
+ASK = ("--low", "0", "--high", "100", "--bins", "256", "--epsilon", "1")
 
 
 def test_it_says_what_the_library_says(done: Program) -> None:
@@ -43,7 +43,7 @@ def test_people_needed(done: Program) -> None:
 
 
 def test_people_a_week_who_notice_a_change(done: Program, lapwing: Program) -> None:
-    asked = ("--bounds", "0", "60", "--bins", "32", "--epsilon", "1", "--change", "0.1")
+    asked = ("--low", "0", "--high", "60", "--bins", "32", "--epsilon", "1", "--change", "0.1")
     found = lw.recommend(lw.Interval(0, 60, bins=32), epsilon=1, users=1)
     for weeks in (2, 4):
         people = lw.Watch(0.05).people_needed(found.randomizer, change=0.1, weeks=weeks)
@@ -73,7 +73,17 @@ def test_without_bins_an_interval_gets_those_that_suit_epsilon(
         (("--integers", "1", "6"), lw.Integers(1, 6)),
         (("--categories", "a,b,c"), lw.Categories(["a", "b", "c"])),
         (
-            ("--bounds", "00:00", "24:00", "--unit", "time-of-day", "--circular", "--bins", "24"),
+            (
+                "--low",
+                "00:00",
+                "--high",
+                "24:00",
+                "--unit",
+                "time-of-day",
+                "--circular",
+                "--bins",
+                "24",
+            ),
             lw.Interval("00:00", "24:00", bins=24, unit="time-of-day", circular=True),
         ),
     ],
@@ -92,7 +102,7 @@ def test_domains_are_told_as_to_new(
 
 def test_a_recommended_survey_runs_to_its_answer(done: Program, ages: object) -> None:
     name = ("-o", "survey.json", "--name", "age", "--randomizer", "recommended")
-    done("new", *name, "--epsilon", "2", "--bounds", "0", "100", "--bins", "64")
+    done("new", *name, "--epsilon", "2", "--low", "0", "--high", "100", "--bins", "64")
     assert isinstance(lw.Survey.load("survey.json").randomizer, lw.MultiscaleWave)
     done("randomize", "survey.json", "ages.csv", "-c", "age", "-o", "reports.lwr")
     done("tally", "survey.json", "reports.lwr", "-o", "tally.json")
@@ -112,10 +122,13 @@ def test_a_recommended_survey_runs_to_its_answer(done: Program, ages: object) ->
         (2, "kind must be", (*ASK, "--users", "9", "--kind", "rough")),
         (5, "epsilon must be", ("--integers", "0", "9", "--epsilon", "25", "--users", "9")),
         (5, "epsilon must be", ("--integers", "0", "9", "--epsilon", "0", "--users", "9")),
-        (2, "needs one domain", ("--epsilon", "1", "--users", "9")),
-        (2, "--bounds is --low and --high", (*ASK, "--low", "0", "--users", "9")),
-        (3, "low < high", ("--bounds", "9", "0", "--epsilon", "1", "--users", "9")),
-        (3, "2..4096", ("--bounds", "0", "9", "--bins", "9999", "--epsilon", "1", "--users", "9")),
+        (2, "--domain must name a file", ("--epsilon", "1", "--users", "9")),
+        (3, "low < high", ("--low", "9", "--high", "0", "--epsilon", "1", "--users", "9")),
+        (
+            3,
+            "2..4096",
+            ("--low", "0", "--high", "9", "--bins", "9999", "--epsilon", "1", "--users", "9"),
+        ),
     ],
 )
 def test_bad_input_is_refused_in_a_line(
@@ -127,7 +140,19 @@ def test_bad_input_is_refused_in_a_line(
 
 
 def test_a_name_that_there_is_not_is_said_first(lapwing: Program) -> None:
-    named = ("new", "-o", "survey.json", "--name", "n", "--epsilon", "1", "--bounds", "0", "1")
+    named = (
+        "new",
+        "-o",
+        "survey.json",
+        "--name",
+        "n",
+        "--epsilon",
+        "1",
+        "--low",
+        "0",
+        "--high",
+        "1",
+    )
     for typed, meant in (("recomended", "recommended"), ("sqare-wave", "square-wave")):
         run = lapwing(*named, "--randomizer", typed)  # without bins, which is said later
         assert run.code == 2 and f"(did you mean {meant}?)" in run.complaint
@@ -136,8 +161,8 @@ def test_a_name_that_there_is_not_is_said_first(lapwing: Program) -> None:
 @pytest.mark.parametrize(
     ("said", "options"),
     [
-        ("takes no knobs", ("--randomizer", "recommended", "--width", "0.2")),
-        ("takes no knobs", ("--randomizer", "recommended", "--set", "size=3")),
+        ("--set belongs to a randomizer", ("--randomizer", "recommended", "--set", "width=0.2")),
+        ("--set belongs to a randomizer", ("--randomizer", "recommended", "--set", "size=3")),
         ("--users goes with", ("--randomizer", "square-wave", "--users", "5")),
         ("users must be", ("--randomizer", "recommended", "--users", "0")),
     ],

@@ -164,8 +164,8 @@ def test_no_row_changes_how_a_command_ends_or_what_it_says(
         "17000",
     ]:
         write_csv(tmp_path / "x.csv", [*usual, cell], columns=2)
-        run = lapwing("summarize", "x.csv", "-c", "x", *given, "-o", "x.lws", "--force")
-        ends.add(("summarize", run.code, run.out, run.err))
+        run = lapwing("count", "x.csv", "-c", "x", *given, "-o", "x.lws", "--force")
+        ends.add(("count", run.code, run.out, run.err))
         name = ["--mechanism", "sum-tree", "--name", "x", "--json", "--force", "-o", "out.json"]
         run = lapwing("release", "x.csv", "-c", "x", *given, *PROMISE, *name)
         document = json.loads(run.out)
@@ -197,16 +197,16 @@ def test_a_table_without_rows_is_a_table(neighbors: str, lapwing: Program, tmp_p
     parquet.write_table(pa.table({"x": [5.0]}), tmp_path / "one.parquet")
     for name, content in {"none": "x\n", "bare": "x", "one": "x\n5\n", "blank": "x\n\n"}.items():
         (tmp_path / f"{name}.csv").write_text(content)
-    given = ["--bounds", "0", "100", "--bins", "16"]
+    given = ["--low", "0", "--high", "100", "--bins", "16"]
     promise = ["--epsilon", "1", "--neighbors", neighbors]
     ends = set()
     for path in sorted(tmp_path.glob("*.[cp]*")):
-        run = lapwing("summarize", path.name, *given, "-o", "x.lws", "--force")
-        ends.add(("summarize", run.code, run.out, run.err))
+        run = lapwing("count", path.name, *given, "-o", "x.lws", "--force")
+        ends.add(("count", run.code, run.out, run.err))
         for data, more in ((path.name, given), ("x.lws", [])):
             run = lapwing("release", data, *more, *promise, "-q", "--force", "-o", "out.json")
             ends.add(("release", run.code, run.out, run.err))
-            again = lapwing("quantile", "out.json", "0.5", "-q")
+            again = lapwing("answer", "out.json", "--quantile", "0.5", "-q")
             assert again.code == 0
         run = lapwing("bounds", path.name, *promise, "-q")
         ends.add(("bounds", run.code, run.out, run.err))
@@ -223,7 +223,7 @@ def test_a_column_without_rows_says_what_one_row_says(
     said = set()
     for rows in (0, 1):
         parquet.write_table(pa.table({"x": pa.array([None] * rows, TYPES[kind])}), "x.parquet")
-        run = lapwing("summarize", "x.parquet", *given, "-o", "x.lws", "--force")
+        run = lapwing("count", "x.parquet", *given, "-o", "x.lws", "--force")
         promise = ["--epsilon", "1", "--neighbors", "add-or-remove-one", "-q"]
         bounds = lapwing("bounds", "x.parquet", *promise, "--confidence", "0.999999999")
         said.add((run.code, run.out, run.err, bounds.code, bounds.out, bounds.err))
@@ -234,7 +234,7 @@ def test_one_impossible_date_changes_two_counts_of_twenty_thousand(
     done: Program, tmp_path: Path
 ) -> None:
     days = [str(dt.date(2019, 1, 1) + dt.timedelta(days=n % 365)) for n in range(20_000)]
-    given = ["--bounds", "2019-01-01", "2020-01-01", "--bins", "365", "--unit", "date"]
+    given = ["--low", "2019-01-01", "--high", "2020-01-01", "--bins", "365", "--unit", "date"]
     summaries = []
     for name, last in (("good", days[-1]), ("bad", "2019-02-30"), ("number", "17897")):
         for ending in ("csv", "parquet"):
@@ -244,7 +244,7 @@ def test_one_impossible_date_changes_two_counts_of_twenty_thousand(
                 write_csv(path, cells, columns=1)
             else:
                 write_parquet(path, cells, pa.string())
-            done("summarize", path.name, *given, "-o", "x.lws", "--force")
+            done("count", path.name, *given, "-o", "x.lws", "--force")
             summaries.append(lw.protocol.ExactCounts.load(tmp_path / "x.lws").counts)
     for counts in summaries[2:]:
         assert np.abs(counts - summaries[0]).sum() == 2

@@ -15,7 +15,7 @@ from lapwing.protocol import ExactCounts
 from tests.cli.running import Program, environment
 
 VALUES = "age\n10\n20.5\n30\n"
-DOMAIN = ("--bounds", "0", "64", "--bins", "64")
+DOMAIN = ("--low", "0", "--high", "64", "--bins", "64")
 BY_SEGMENT = ("release", "-", "-c", "age", "--by", "age2", "--segments", "a,b")
 PROMISE = ("--epsilon", "24", "--neighbors", "replace-one")
 
@@ -36,7 +36,7 @@ def test_the_same_is_read_as_from_a_file(
         seeded = ("--seed", "1", "-o", f"{name}.json")
         done("simulate", "survey.json", source, *seeded)
         given(monkeypatch, VALUES.encode())
-        done("summarize", source, *DOMAIN, "-o", f"{name}.lws")
+        done("count", source, *DOMAIN, "-o", f"{name}.lws")
     for ending in ("json", "lws"):
         one, other = (tmp_path / f"{name}.{ending}" for name in ("file", "stdin"))
         assert one.read_bytes() == other.read_bytes()
@@ -47,7 +47,7 @@ def test_many_blocks_of_it_are_read(tmp_path: Path, done: Program) -> None:
     rows = 2_500_000
     lines = b"age\n" + b"7\n" * rows
     run = subprocess.run(
-        [sys.executable, "-m", "lapwing", "summarize", "-", *DOMAIN, "-o", "out.lws"],
+        [sys.executable, "-m", "lapwing", "count", "-", *DOMAIN, "-o", "out.lws"],
         input=lines,
         cwd=tmp_path,
         env=environment(),
@@ -83,9 +83,9 @@ def test_a_truth_may_stand_there(
     (tmp_path / "ages.csv").write_text(VALUES)
     done("simulate", "survey.json", "ages.csv", "-o", "tally.json", "--seed", "1")
     done("decode", "survey.json", "tally.json", "-o", "result.json", "--decoder", "least-squares")
-    found = done("distances", "result.json", "--truth", "ages.csv", "--json").document
+    found = done("compare", "result.json", "--truth", "ages.csv", "--json").document
     given(monkeypatch, VALUES.encode())
-    assert done("distances", "result.json", "--truth", "-", "--json").document == {
+    assert done("compare", "result.json", "--truth", "-", "--json").document == {
         **found,
         "truth": "-",
     }
@@ -116,5 +116,5 @@ def test_what_is_no_table_is_refused(
 
 
 def test_it_is_no_two_tables(lapwing: Program) -> None:
-    run = lapwing("summarize", "-", "-", *DOMAIN, "-o", "out.lws")
+    run = lapwing("count", "-", "-", *DOMAIN, "-o", "out.lws")
     assert run.code == 2 and "named twice" in run.complaint

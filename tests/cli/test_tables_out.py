@@ -41,33 +41,43 @@ def written(path: Path) -> list[dict[str, str]]:
 
 
 def test_quantiles(files: Path, done: Program) -> None:
-    said = done("quantile", "numbers.json", "0.1", "0.5", "--csv", "q.csv", "--json").document
+    said = done(
+        "answer",
+        "numbers.json",
+        "--quantile",
+        "0.1",
+        "--quantile",
+        "0.5",
+        "--csv",
+        "q.csv",
+        "--json",
+    ).document
     rows = written(files / "q.csv")
     assert [float(row["value"]) for row in rows] == [row["value"] for row in said["quantiles"]]
     assert [float(row["low"]) for row in rows] == [row["low"] for row in said["quantiles"]]
 
 
 def test_dates_are_written_as_dates(files: Path, done: Program) -> None:
-    done("quantile", "days.json", "0.5", "--csv", "q.csv")
+    done("answer", "days.json", "--quantile", "0.5", "--csv", "q.csv")
     (row,) = written(files / "q.csv")
     assert row["value"].startswith("2026-01-") and row["high"].startswith("2026-01-")
 
 
 def test_distances_and_differences(files: Path, done: Program) -> None:
     truth = ("--truth", "values.csv", "-c", "v")
-    said = done("distances", "numbers.json", *truth, "--csv", "d.csv", "--json").document
+    said = done("compare", "numbers.json", *truth, "--csv", "d.csv", "--json").document
     rows = written(files / "d.csv")
     assert [row["distance"] for row in rows] == list(said["distances"])
     assert float(rows[0]["value"]) == said["distances"]["wasserstein"]["value"]
-    done("difference", "labels.json", "labels.json", "--csv", "f.csv")
+    done("compare", "labels.json", "labels.json", "--csv", "f.csv")
     assert [row["label"] for row in written(files / "f.csv")] == ["red", "blue", "(missing)"]
-    done("difference", "numbers.json", "numbers.json", "--csv", "g.csv")
+    done("compare", "numbers.json", "numbers.json", "--csv", "g.csv")
     assert written(files / "g.csv")[-1]["probability"] == "mean"
 
 
 def test_forecasts(files: Path, done: Program) -> None:
     goal = ("--epsilon", "1", "--users", "1000")
-    done("recommend", *goal, "--bounds", "0", "10", "--csv", "r.csv")
+    done("recommend", *goal, "--low", "0", "--high", "10", "--csv", "r.csv")
     assert list(written(files / "r.csv")[0]) == [
         *("distance", "typical", "smooth", "multimodal", "spiky")
     ]
@@ -87,31 +97,34 @@ def test_what_is_decoded(files: Path, done: Program) -> None:
 
 
 def test_a_release_of_labels_is_shown(files: Path, done: Program) -> None:
-    said = done("decode", "labels.json", "--json").document
+    said = done("show", "labels.json", "--json").document
     assert {row["label"] for row in said["shares"]} == {"red", "blue", None}
     assert said["mechanism"]["class"] == "label-counts" and said["shares"][0]["low"] is not None
-    shown = done("decode", "labels.json", "--csv", "l.csv").out
+    shown = done("show", "labels.json", "--csv", "l.csv").out
     assert "red" in shown and "% interval" in shown
     assert {row["label"] for row in written(files / "l.csv")} == {"red", "blue", "(missing)"}
 
 
 def test_a_release_by_segment_is_shown_by_segment(files: Path, done: Program) -> None:
-    said = done("decode", "table.json", "--csv", "t.csv", "--json").document
+    said = done("show", "table.json", "--csv", "t.csv", "--json").document
     assert [part["segment"] for part in said["segments"]] == ["n", "s", None]
     assert {row["segment"] for row in written(files / "t.csv")} == {"n", "s", "(no segment)"}
-    assert "n, about" in done("decode", "table.json").out
+    assert "n, about" in done("show", "table.json").out
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("decode", "labels.json", "-o", "x.json"), "its own decoder"),
-        (("decode", "labels.json", "--decoder", "least-squares"), "its own decoder"),
-        (("decode", "survey.json"), "lapwing decode SURVEY TALLY"),
-        (("decode", "numbers.json"), "must be a lapwing-release"),
-        (("quantile", "numbers.json", "0.5", "--csv", "x.txt"), "must end in .csv"),
-        (("quantile", "numbers.json", "0.5", "--csv", "values.csv"), "is there already"),
-        (("distances", "numbers.json", "--truth", "values.csv", "--csv", "values.csv"), "inputs"),
+        (("decode", "labels.json", "-o", "x.json"), "lapwing show labels.json"),
+        (("show", "survey.json", "--csv", "s.csv"), "has no table"),
+        (("decode", "survey.json"), "there is no tally"),
+        (("decode", "numbers.json"), "name the survey first"),
+        (("answer", "numbers.json", "--quantile", "0.5", "--csv", "x.txt"), "must end in .csv"),
+        (
+            ("answer", "numbers.json", "--quantile", "0.5", "--csv", "values.csv"),
+            "is there already",
+        ),
+        (("compare", "numbers.json", "--truth", "values.csv", "--csv", "values.csv"), "inputs"),
     ],
 )
 def test_what_is_refused_loses_nothing(

@@ -11,7 +11,7 @@ import lapwing as lw
 from lapwing.cli.wording import percent
 from tests.cli.running import Program
 
-DATA = ("ages.csv", "--bounds", "0", "9", "--bins", "4", "-o", "out.json")
+DATA = ("ages.csv", "--low", "0", "--high", "9", "--bins", "4", "-o", "out.json")
 RELATION = ("--neighbors", "replace-one")
 
 
@@ -48,7 +48,7 @@ def test_other_commands_that_take_a_relation(lapwing: Program, tmp_path: Path) -
 def test_new_picks_the_bins_that_recommend_picks(
     epsilon: str, done: Program, tmp_path: Path
 ) -> None:
-    asked = ("--epsilon", epsilon, "--bounds", "0", "100", "--users", "50000")
+    asked = ("--epsilon", epsilon, "--low", "0", "--high", "100", "--users", "50000")
     found = done("recommend", *asked, "--json").document
     named = ("--name", "x", "--randomizer", "recommended")
     done("new", *named, *asked, "-o", "survey.json")
@@ -62,7 +62,7 @@ def test_new_picks_the_bins_that_recommend_picks(
 
 def test_only_the_recommended_randomizer_picks_bins(lapwing: Program) -> None:
     named = ("--name", "x", "--randomizer", "square-wave", "--epsilon", "1")
-    run = lapwing("new", *named, "--bounds", "0", "1", "-o", "survey.json")
+    run = lapwing("new", *named, "--low", "0", "--high", "1", "-o", "survey.json")
     assert run.code == 2 and "add --bins" in run.complaint
 
 

@@ -376,11 +376,11 @@ def test_a_survey_moves_to_another_collector(tmp_path: Path) -> None:
         assert send(here.address) == 201
         file, copy = tmp_path / "survey.lwx", tmp_path / "copy.sqlite"
         where = ("--database", old / "collector.sqlite")
-        told = run("export", SURVEY.fingerprint[:10], *where, "-o", file)
+        told = run("collector", "export", SURVEY.fingerprint[:10], *where, "-o", file)
         assert told["survey"] == SURVEY.fingerprint and told["bytes"] == file.stat().st_size
-        run("backup", *where, "-o", copy)
+        run("collector", "backup", *where, "-o", copy)
         assert send(here.address) == 200
-    told = run("import", file, "--database", new / "collector.sqlite")
+    told = run("collector", "import", file, "--database", new / "collector.sqlite")
     assert (told["survey"], told["epochs"], told["reports"]) == (SURVEY.fingerprint, 1, 3)
     with served(new) as there:
         assert send(there.address) == 200  # what was counted there is counted here, once

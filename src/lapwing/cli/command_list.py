@@ -12,86 +12,163 @@ from types import MappingProxyType
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from lapwing.cli.console import results_alone
 from lapwing.cli.option_groups import PairingCommand, ungrouped
 
-COMMANDS = MappingProxyType(
+GROUPS = MappingProxyType(
     {
-        "recommend": "Say which randomizer and decoder to use, and what error to expect.",
-        "new": "Write a survey: the document that all sides share.",
-        "randomize": "Turn the value of each person into a report.",
-        "tally": "Count the reports of one survey, from one file or many.",
-        "merge": "Add tallies of one survey into one, or releases of different people.",
-        "decode": "Estimate the distribution behind a tally.",
-        "adapt": "Write the survey of the next epoch, its parts chosen by the answer of the last.",
-        "plot": "Draw a result as .png, .svg or .pdf.",
-        "difference": "Compare two distributions: the first minus the second, with intervals.",
-        "watch": "Look at one more week, and say whether something changed.",
-        "simulate": "Draw the tally that a population would send.",
-        "verify": "Prove what a survey promises, and show what it means.",
-        "distances": "Measure how far an estimate is from the truth.",
-        "bounds": "Find bounds of a column of numbers with noise, where no public ones are known.",
-        "summarize": "Count raw values exactly, in bounded memory, into a private file.",
-        "release": "Publish the distribution of a column, with noise that keeps the promise.",
-        "extend": "Publish one more round of a release in rounds, of newly collected people.",
-        "answer": "Answer questions about a result: the share of a range, or of a label.",
-        "quantile": "Print quantiles with their intervals.",
-        "sample": "Write synthetic values, drawn from a result, as a CSV table of one column.",
-        "ledger": "Show a ledger, or create one.",
-        "serve": "Collect reports over HTTP, and show what they say.",
-        "export": "Write a survey of a collector, with all that was collected for it, into a file.",
-        "import": "Read a survey that `lapwing export` wrote into a collector's database, all or "
-        "nothing.",
-        "backup": "Copy a collector's whole database while it runs, as of one moment.",
+        "Before anything is collected": {
+            "recommend": "The best randomizer and decoder, and the expected error.",
+            "new": "A survey: the JSON document that all sides share.",
+            "verify": "Exact proof of a survey's privacy guarantee.",
+            "simulate": "The simulated tally of a known population.",
+        },
+        "On the device, then on the server": {
+            "randomize": "Randomized reports, one for the value of each person.",
+            "tally": "Counts of the reports of one survey.",
+            "merge": "The sum of tallies, or of releases of different people.",
+            "decode": "The estimated distribution of a survey's answers.",
+            "series": "Weekly distributions decoded together, and change alarms.",
+        },
+        "From a result": {
+            "answer": "Shares and quantiles of a result, with intervals.",
+            "compare": "The difference of two results, or the error of one.",
+            "plot": "A picture of a result: .png, .svg or .pdf.",
+            "show": "The content of any stored file.",
+        },
+        "For a curator who holds the values": {
+            "release": "A private distribution of a column, published once.",
+            "bounds": "Private bounds of a column of numbers.",
+            "count": "Exact counts of raw values, in a secret file.",
+            "sample": "Synthetic values, drawn from a result.",
+            "ledger": "A privacy budget, and what has been spent of it.",
+        },
+        "The collector": {
+            "serve": "The collector: reports over HTTP, and pages of answers.",
+            "collector": "A collector's database: export, import and backup.",
+        },
     }
 )
-"""What each does, the first sentence of its docstring, in the order in which they are used.
+"""The commands in the order in which a user meets them, with the summary of each.
 
 Adding a command is adding its file, ``commands/NAME_command.py``, and its line here.
 """
 
+COMMANDS = MappingProxyType(
+    {name: summary for group in GROUPS.values() for name, summary in group.items()}
+)
+"""The summary of each command: the first sentence of its docstring."""
 
-def command_of(name: str) -> Callable[..., None]:
-    """Return the function of a command, which is imported now."""
+PARTS = MappingProxyType(
+    {
+        "collector": {
+            "export": "One survey of a collector with all its reports, as a file.",
+            "import": "A survey that another collector exported, all or nothing.",
+            "backup": "A copy of a collector's database, made while it runs.",
+        }
+    }
+)
+"""The commands of a command: their functions are in its file."""
+
+EXAMPLES = MappingProxyType(
+    {
+        "recommend": "lapwing recommend --domain income.json --epsilon 2 --users 30000",
+        "new": "lapwing new -o survey.json --name income --epsilon 2 --low 0 --high 500000 "
+        "--bins 100",
+        "verify": "lapwing verify survey.json --budget 4 --rounds 2",
+        "simulate": "lapwing simulate survey.json people.csv --column income -o tally.json",
+        "randomize": "lapwing randomize survey.json people.csv --column income -o people.lwr",
+        "tally": "lapwing tally survey.json monday.lwr tuesday.lwr -o tally.json",
+        "merge": "lapwing merge monday.json tuesday.json -o tally.json",
+        "decode": "lapwing decode survey.json tally.json -o result.json",
+        "series": "lapwing series survey.json weeks -o series.json --csv weeks.csv",
+        "answer": "lapwing answer result.json --at-most 50000 --quantile 0.5",
+        "compare": "lapwing compare north.json south.json --people different",
+        "plot": "lapwing plot result.json -o result.png --label 'income, dollars'",
+        "show": "lapwing show result.json",
+        "release": "lapwing release people.csv --domain income.json --column income --epsilon 1 "
+        "--delta 1e-6 --neighbors replace-one -o release.json",
+        "bounds": "lapwing bounds people.csv --column income --epsilon 0.1 --neighbors replace-one",
+        "count": "lapwing count people.csv --domain income.json --column income -o people.lws",
+        "sample": "lapwing sample release.json --size 10000 -o synthetic.csv",
+        "ledger": "lapwing ledger budget.json --create --epsilon 2 --neighbors replace-one",
+        "serve": "lapwing serve --database collector.sqlite --port 8080",
+        "collector export": "lapwing collector export 4f2a --database collector.sqlite "
+        "-o survey.lwx",
+        "collector import": "lapwing collector import survey.lwx --database other.sqlite",
+        "collector backup": "lapwing collector backup --database collector.sqlite -o copy.sqlite",
+    }
+)
+"""One call of each command, for its help."""
+
+
+def command_of(name: str, part: str | None = None) -> Callable[..., None]:
+    """Return the function of a command, or of a part of it, which is imported now."""
     module = import_module(f"lapwing.cli.commands.{name}_command")
+    word = part or name
     # A function cannot be called `import`.
-    function: Callable[..., None] = getattr(module, name + "_" * iskeyword(name))
+    function: Callable[..., None] = getattr(module, word + "_" * iskeyword(word))
     return function
 
 
-class CommandList(TyperGroup):
-    """The group of all commands, of which it knows the names and what each does."""
+def _built(path: str, function: Callable[..., None]) -> Any:
+    """Return a command as typer reads it."""
+    one = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    epilog = f"\b\nExample:\n  {EXAMPLES[path]}"
+    name = path.rpartition(" ")[2]
+    one.command(name, cls=PairingCommand, epilog=epilog)(ungrouped(function))
+    command: Any = typer.main.get_command(one)
+    command.share_output()
+    run = command.callback
+
+    def alone(**given: Any) -> None:
+        with results_alone():
+            run(**given)
+
+    command.callback = alone
+    return command
+
+
+class _Listed(TyperGroup):
+    """A group that knows the names of its commands, and what each does, and imports none."""
+
+    groups: Any = MappingProxyType({})
+    """For each heading of the help, its commands with their summaries."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names, in the order in which they are used."""
-        return list(COMMANDS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command as typer reads it; None where there is none of that name."""
-        if cmd_name not in COMMANDS:
-            return None
-        one = typer.Typer(
-            add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False
-        )
-        one.command(cmd_name, cls=PairingCommand)(ungrouped(command_of(cmd_name)))
-        made: Any = typer.main.get_command(one)
-        run = made.callback
-
-        def alone(**given: Any) -> None:
-            with results_alone():
-                run(**given)
-
-        made.callback = alone
-        return made
+        return [name for group in self.groups.values() for name in group]
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write what each command does, without importing it."""
-        limit = formatter.width - 6 - max(map(len, COMMANDS))
-        rows = [
-            (name, TyperCommand(name, help=does).get_short_help_str(limit))
-            for name, does in COMMANDS.items()
-        ]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        width = max(map(len, self.list_commands(ctx)))
+        for heading, group in self.groups.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(width), does) for name, does in group.items()])
+
+
+class _Parts(_Listed):
+    """A command that is a group of commands."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return one of its commands; None where there is none of that name."""
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        name = str(self.name)
+        return _built(f"{name} {cmd_name}", command_of(name, cmd_name))
+
+
+class CommandList(_Listed):
+    """The group of all commands."""
+
+    groups = GROUPS
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command as typer reads it; None where there is none of that name."""
+        if cmd_name in PARTS:
+            group = _Parts(name=cmd_name, help=COMMANDS[cmd_name], rich_markup_mode=None)
+            group.groups = {"Commands": PARTS[cmd_name]}
+            return group
+        return _built(cmd_name, command_of(cmd_name)) if cmd_name in COMMANDS else None

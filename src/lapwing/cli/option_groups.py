@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Annotated, Any, get_type_hints
 
@@ -16,11 +16,41 @@ from lapwing.errors import ArgumentError
 PAIRS = list[tuple[str, str]] | None
 """The type of an option that takes two words, and may be repeated."""
 
+OF_ALL = ("as_json", "quiet")
+"""The options that every command has, by the names of their fields."""
+
 _BETWEEN = "\x1f"  # the ASCII separator of units, which nobody types
 
 
 class PairingCommand(TyperCommand):
-    """A command with options of :data:`PAIRS`, for which typer has no type: as one word each."""
+    """A command with the options that all have, and with options of :data:`PAIRS`.
+
+    For pairs typer has no type: it sees one word for each.
+    """
+
+    shared: Sequence[Any] = ()
+    """The options that every command has, as ``--help``."""
+
+    def share_output(self) -> None:
+        """Make the options of how a command speaks those that every command has."""
+        self.shared = [one for one in self.params if one.name in OF_ALL]
+        self.params = [one for one in self.params if one.name not in OF_ALL]
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all arguments and options, those of every command last."""
+        own = super().get_params(ctx)
+        return [*own[:-1], *self.shared, own[-1]]
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, the options, and those that every command has."""
+        own = [one for one in self.params if one.param_type_name == "argument"]
+        rest = [one for one in self.params if one.param_type_name != "argument"]
+        every = self.get_params(ctx)[len(self.params) :]
+        headings = {"Arguments": own, "Options": rest, "Options of every command": every}
+        for heading, params in headings.items():
+            if rows := [one.get_help_record(ctx) for one in params]:
+                with formatter.section(heading):
+                    formatter.write_dl(rows)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words of the command line, those of a pair joined."""

@@ -26,6 +26,7 @@ from lapwing.cli.exit_codes import (
     USAGE,
     exit_code,
 )
+from lapwing.cli.moved_names import MOVED_COMMANDS, moved_option
 from lapwing.documents import nearest
 from lapwing.errors import LapwingError, LapwingWarning
 
@@ -58,14 +59,7 @@ def _program(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Learn the distribution of a sensitive attribute, never the data.
-
-    On the device: randomize. On the server: tally, merge, decode. To look at what came out: answer,
-    plot, difference, distances. Before any of it: new, verify, simulate.
-
-    A curator who holds the values: bounds, summarize, release, merge, quantile, sample, with a
-    ledger.
-    """
+    """Learn the distribution of a sensitive attribute, never the data."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -173,16 +167,22 @@ def _sentence(error: Exception) -> str:
 
 def _usage(error: Any) -> str:
     message = error.format_message().strip()
+    context = getattr(error, "ctx", None)
+    name = context.command_path if context is not None else "lapwing"
+    option = getattr(error, "option_name", "")
+    if moved := moved_option(name.removeprefix("lapwing "), option):
+        return moved
     near = getattr(error, "possibilities", None)
     if near:
-        message = error.message.rstrip(".") + nearest(error.option_name, near)
+        message = error.message.rstrip(".") + nearest(option, near)
     if "No such command" in message:
         # Words of our own: those of typer and click change with their versions.
         word = message.partition("'")[2].partition("'")[0]
-        message = f"no such command: {word}{nearest(word, COMMANDS)}"
+        if word in MOVED_COMMANDS and name == "lapwing":
+            return MOVED_COMMANDS[word]
+        known = COMMANDS if context is None else context.command.list_commands(context)
+        message = f"no such command: {word}{nearest(word, known)}"
     message = message.rstrip(".")
-    context = getattr(error, "ctx", None)
-    name = context.command_path if context is not None else "lapwing"
     return f"{message[:1].lower()}{message[1:]} (see: {name} --help)"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,6 @@ from apache_beam.io.filebasedsink import FileBasedSink
 from pyarrow import csv, parquet
 
 import lapwing as lw
-from lapwing.cli import main
 from lapwing.documents import canonical
 from lapwing.engines import arrow
 from lapwing.engines import beam as engine
@@ -315,39 +313,23 @@ def test_options_are_not_those_of_the_program(
         engine.tally(tmp_path / "r.lwr", survey, options="--runner=FnApiRunner")
 
 
-def test_the_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_verbs_over_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LAPWING_BEAM_OPTIONS", "--runner=FnApiRunner --direct_num_workers=1")
-    Path("s.json").write_text(SURE.to_json())
     Path("in").mkdir()
     for name in ("a", "b"):
         parquet.write_table(pa.table({"v": [k % 20 for k in range(100)]}), f"in/{name}.parquet")
-
-    def told_by(*arguments: str, code: int = 0) -> Any:
-        found = main([*arguments, "--engine", "beam", "--json"])
-        said = capsys.readouterr()
-        assert found == code, said.err
-        return said.out + said.err if code else json.loads(said.out)
-
-    assert told_by("randomize", "s.json", "in", "-o", "out")["reports"] == 200
-    assert told_by("tally", "s.json", "out", "-o", "t.json")["reports"] == 200
-    assert (
-        lw.tallies.CountTally.from_document(json.loads(Path("t.json").read_text()))
-        == arrow.tally("out", SURE).tally
-    )
-    domain = ("--low", "0", "--high", "20", "--bins", "5", "--allow-equal")
-    told_by("summarize", "in", "-o", "s.bin", "-c", "v", *domain)
-    wanted = lw.protocol.ExactCounts.of_values(list(range(20)) * 10, lw.Interval(0, 20, bins=5))
-    assert lw.protocol.ExactCounts.load("s.bin") == wanted
-    assert "must be a folder that is not there" in told_by(
-        "randomize", "s.json", "in", "-o", "out", code=2
-    )
+    assert engine.randomize("in", SURE, output="out") == 200
+    assert engine.tally("out", SURE).tally == arrow.tally("out", SURE).tally
+    domain = lw.Interval(0, 20, bins=5)
+    wanted = lw.protocol.ExactCounts.of_values(list(range(20)) * 10, domain)
+    assert engine.summarize("in", domain, column="v") == wanted
+    with pytest.raises(ArgumentError, match="must be a folder that is not there"):
+        engine.randomize("in", SURE, output="out")
     parquet.write_table(pa.table({"r": ["00", "zz"]}), "bad.parquet")
-    tally = ("tally", "s.json", "bad.parquet", "--column", "r", "-o", "b.json")
-    assert "bad.parquet: " in (said := told_by(*tally, code=3)) and "row 2 " in said
-    assert told_by(*tally, "--skip-bad")["refused"] == 1
+    with pytest.raises(ReportError, match=r"bad.parquet: .*row 2 "):
+        engine.tally("bad.parquet", SURE, column="r")
+    assert engine.tally("bad.parquet", SURE, column="r", skip_bad=True).refused == 1
 
 
 def test_workers_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import subprocess
-import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 import lapwing as lw
-from lapwing.__main__ import run
 from lapwing.engines import beam
 from lapwing.errors import MissingExtraError
 from tests.engines.beam.beam_environment import ROOT, beam_python_or_skip, clean_environment
@@ -65,28 +62,3 @@ def test_without_beam_it_says_what_to_install(tmp_path: Path) -> None:
     ):
         with pytest.raises(MissingExtraError, match=r"lapwing\[beam\]"):
             call()
-
-
-@pytest.mark.parametrize(
-    ("code", "beam_is_read", "at_once"),
-    [(130, True, True), (143, True, True), (130, False, False), (3, True, False)],
-)
-def test_a_signal_ends_the_process_whatever_beam_s_threads_do(
-    code: int, beam_is_read: bool, at_once: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Ended(Exception):
-        pass
-
-    def end(code: int) -> None:
-        raise Ended(code)
-
-    monkeypatch.setattr("os._exit", end)
-    monkeypatch.setattr("lapwing.cli.main", lambda: code)
-    monkeypatch.delitem(sys.modules, "apache_beam", raising=False)
-    if beam_is_read:
-        monkeypatch.setitem(sys.modules, "apache_beam", ModuleType("apache_beam"))
-    if not at_once:
-        assert run() == code
-        return
-    with pytest.raises(Ended, match=str(code)):
-        run()

@@ -17,7 +17,6 @@ from pyarrow import parquet
 
 import lapwing as lw
 from lapwing import Categories, Interval, SquareWave, Survey
-from lapwing.cli import main
 from lapwing.documents import canonical
 from lapwing.engines import arrow
 from lapwing.errors import (
@@ -31,7 +30,6 @@ from lapwing.errors import (
     ReportError,
 )
 from lapwing.protocol.domains.segmented import Segmented
-from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import TallyLog
 from tests.engines.arrow.test_same_tallies import _labels, _one_of_each, _survey, _table
@@ -426,64 +424,6 @@ def test_executors_without_the_package(
         with pytest.raises(EngineError, match=words):
             engine.randomize(df.selectExpr("1.0 AS age"), survey, output=str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
-
-
-def test_the_command_line(
-    session: Any,
-    survey: Survey,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("survey.json").write_text(survey.to_json())
-    ages = np.round(np.random.default_rng(1).uniform(0, 100, 90), 1)
-    table = pa.table({"age": ages, "place": ["a", "b", "c"] * 30})
-    Path("in").mkdir()
-    for number in (0, 1):
-        parquet.write_table(table.slice(45 * number, 45), f"in/{number}.parquet")
-    lines = "".join(
-        f'{age},"{place}\nx"\n' for age, place in zip(ages, ["a", "b", "c"] * 30, strict=True)
-    )
-    Path("ages.csv").write_text(f"age,place\n{lines}")
-
-    there = {
-        name: str(tmp_path / name)
-        for name in ("in", "out", "no/out", "ages.csv", "short.csv", "x.lwr")
-    }
-
-    def run(*words: str) -> tuple[int, str]:
-        # Java has a folder of its own in which it works, that of the process.
-        named = [there.get(word, word) for word in words]
-        code = main([*named, "--engine", "spark", "--quiet"])
-        return code, capsys.readouterr().err
-
-    given = ("randomize", "survey.json", "in", "-o", "out", "-c", "age", "--by", "place")
-    assert run(*given) == (0, "")
-    assert run("tally", "survey.json", "out", "-o", "t.json") == (0, "")
-    by = ("--by", "place", "--minimum", "1")
-    assert run("tally", "survey.json", "out", "-o", "g.json", *by) == (0, "")
-    assert main(["tally", "survey.json", "out", "-o", "u.json", "--quiet"]) == 0
-    assert Path("t.json").read_bytes() == Path("u.json").read_bytes()
-    assert len(list(Path(".").glob("g-*.json"))) == 3
-    domain = ("--low", "0", "--high", "100", "--bins", "10", "-c", "age")
-    assert run("summarize", "in", "-o", "s.bin", *domain) == (0, "")
-    assert run("summarize", "ages.csv", "-o", "c.bin", *domain) == (0, "")
-    wanted = ExactCounts.of_values(ages, Interval(0, 100, bins=10))
-    assert ExactCounts.load("s.bin") == ExactCounts.load("c.bin") == wanted
-    Path("short.csv").write_text("age,place\n1,a\n2\n")
-    Path("x.lwr").write_bytes(b"")
-    for words, code, part in (
-        (("tally", "survey.json", "x.lwr", "-o", "n"), 2, "x.lwr does not"),
-        (("tally", "survey.json", "absent", "-o", "n"), 7, "absent"),
-        (("tally", "survey.json", "no://where/x", "-o", "n"), 7, "x is in no place that Spark"),
-        (("randomize", "survey.json", "in", "-o", "no/out", "-c", "age"), 7, "No such file"),
-        (("tally", "survey.json", "in", "-o", "n"), 4, "name the column of reports with --column"),
-        (("summarize", "short.csv", "-o", "n", *domain), 7, "Spark could not do the job"),
-        (("randomize", "survey.json", "in", "-o", "out", "-c", "age"), 2, "is there already"),
-    ):
-        found, said = run(*words)
-        assert found == code and part in said and len(said.splitlines()) == 1, said
 
 
 def test_the_example_of_the_page_runs(

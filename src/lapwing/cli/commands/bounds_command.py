@@ -77,10 +77,10 @@ def bounds(
     payment: BoundsPaymentOptions,
     out: Output,
 ) -> None:
-    """Find bounds of a column of numbers with noise, where no public ones are known.
+    """Private bounds of a column of numbers.
 
-    Bounds from public knowledge are better: they cost nothing and cut nobody off. These are powers
-    of two that hold most rows, and they cost their epsilon in addition to that of the release.
+    Bounds from public knowledge are better: they cost nothing and clip nobody. These bounds are
+    powers of two that hold most rows. They cost their epsilon in addition to that of the release.
     """
     # Everything that can be refused is refused before the data are read or anything is paid.
     promise = cost.promise()
@@ -134,4 +134,4 @@ def _said(found: PrivateBounds) -> str:
             f"none found: no power of two holds about {found.threshold} rows or more; use public "
             "bounds, more rows or a larger epsilon"
         )
-    return f"--bounds {found.low:.17g} {found.high:.17g}"
+    return f"--low {found.low:.17g} --high {found.high:.17g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import exact_delta, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.ledger import Ledger, LedgerEntry
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +59,18 @@ def ledger(
     budget: BudgetOptions,
     out: Output,
 ) -> None:
-    """Show a ledger, or create one.
+    """A privacy budget, and what has been spent of it.
 
-    Every release names it with --ledger and pays before its noise is drawn. Gaussian noise composes
-    more tightly than basic composition of epsilons. A payment that says "reserved" was interrupted:
-    it stays spent, because whether somebody saw the output cannot be known.
+    Every release names the ledger with --ledger and pays before its noise is drawn. Gaussian noise
+    of several releases composes more tightly than their epsilons. A payment that says "reserved"
+    was interrupted. It stays spent, because nobody can know whether the output was seen.
     """
     held = budget.ledger(file)
+    out.show({"command": "ledger", "ledger": held.to_document()}, *ledger_tables(file.name, held))
+
+
+def ledger_tables(name: str, held: Ledger) -> list[Table]:
+    """Return the tables of a ledger: its payments, then what is left."""
     rows = {"budget": str(held.budget), "spent": str(held.spent or "nothing"), "left": _left(held)}
     if reason := _reason(held):
         rows["why"] = reason
@@ -80,8 +88,8 @@ def ledger(
             for entry in held.entries
         ]
         headers = ["release", "epsilon", "delta", "mu", "state", "identifier"]
-        tables.insert(0, grid(file.name, headers, body))
-    out.show({"command": "ledger", "ledger": held.to_document()}, *tables)
+        tables.insert(0, grid(name, headers, body))
+    return tables
 
 
 def _state(entry: LedgerEntry) -> str:

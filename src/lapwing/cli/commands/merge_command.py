@@ -29,11 +29,11 @@ def merge(
     *,
     out: Output,
 ) -> None:
-    """Add tallies of one survey into one, or releases of different people.
+    """The sum of tallies, or of releases of different people.
 
     Exact, in any order. Tallies of different surveys are refused, also when their randomizers
-    agree. Releases (lapwing release) of sites or rounds add when their mechanism and domain are
-    the same; nobody may be behind two of them.
+    agree. Releases (lapwing release) of sites or rounds add when their mechanism and domain are the
+    same. Nobody may contribute to two of them.
     """
     check_output(output, inputs=tallies, force=force)
     check_distinct(tallies, what="reports", allow_equal=allow_equal)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
-from typing import Annotated
-
-import typer
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
-from lapwing.cli.reading.domain_options import SurveyDomainOptions
+from lapwing.cli.reading.domain_options import CURATOR_BINS, DomainOptions, domain_document_text
 from lapwing.cli.reading.knobs import make_with_knobs
 from lapwing.cli.reading.like_options import LikeOptions
 from lapwing.cli.reading.options import Force, OutputFile, Settings
-from lapwing.cli.showing.asked_parts import parts_table, parts_text
-from lapwing.cli.wording import described
+from lapwing.cli.reading.stored import read_survey
+from lapwing.cli.showing.asked_parts import parts_table, parts_text, usual
+from lapwing.cli.wording import described, domain_text
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
@@ -23,6 +24,7 @@ from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.recommendation import recommend
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.group_tallies import MINIMUM
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
@@ -35,65 +37,56 @@ USERS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class NamedRandomizer:
-    """The options that say which randomizer, and what it promises."""
+class RandomizerOptions:
+    """The options that say which randomizer, and what it guarantees."""
 
     randomizer: str = option(
-        f"One of: {RECOMMENDED}, the best for --users people, with the bins that suit epsilon "
-        f"unless --bins says otherwise; {', '.join(RANDOMIZERS)}.",
+        f"{RECOMMENDED} (default), the best for --users people, with the bins that suit epsilon "
+        f"unless --bins says otherwise; or one of {', '.join(RANDOMIZERS)}.",
         "NAME",
-        default=MISSING,
+        default=RECOMMENDED,
     )
-    epsilon: str = option(
-        "The promise of one report, in (0, 24]; kept exactly as typed, also 1/3.",
+    epsilon: str | None = option(
+        "The privacy parameter of one report, in (0, 24]; kept exactly as typed, also 1/3.",
         "NUMBER",
-        default=MISSING,
     )
+    users: int | None = option(
+        f"How many people will report, for a randomizer that is chosen; default {USERS}.", "N"
+    )
+    settings: Settings = None
+
+    @property
+    def chosen(self) -> bool:
+        """Whether nobody names the randomizer."""
+        return self.randomizer == RECOMMENDED
 
     def check(self) -> None:
-        """Raise ArgumentError where there is no such name; before what its domain may lack."""
+        """Raise ArgumentError where an option is wrong; before what its domain may lack."""
         names = [RECOMMENDED, *RANDOMIZERS]
         if self.randomizer not in names:
             raise ArgumentError(
-                f"the randomizer must be one of {', '.join(names)}, got {self.randomizer!r}"
+                f"--randomizer must be one of {', '.join(names)}, got {self.randomizer!r}"
                 f"{nearest(self.randomizer, names)}"
             )
-
-
-@dataclass(frozen=True, kw_only=True)
-class RandomizerKnobs:
-    """The options that set a randomizer's knobs, or choose it."""
-
-    width: float | None = option(
-        "square-wave: half-width as a part of the interval; default: by epsilon.", "B"
-    )
-    grid: int | None = option(
-        "square-wave: points on which values are randomized, a multiple of the bins.", "N"
-    )
-    users: int | None = option(f"{RECOMMENDED}: how many people will report; default {USERS}.", "N")
-    settings: Settings = None
-
-    def made(
-        self, named: NamedRandomizer, domain: Domain, *, like: Vector | None = None
-    ) -> Randomizer:
-        """Return the randomizer that the options mean, for a column like this one if given."""
-        knobs = {"width": self.width, "grid": self.grid}
-        if named.randomizer == RECOMMENDED:
-            if self.settings or any(value is not None for value in knobs.values()):
-                raise ArgumentError(
-                    f"the {RECOMMENDED} randomizer takes no knobs; name it to set them"
-                )
-            users = USERS if self.users is None else self.users
-            if like is None:
-                return recommend(domain, epsilon=named.epsilon, users=users).randomizer
-            return _planned(domain, named.epsilon, users, like)
-        if self.users is not None:
+        if self.epsilon is None:
+            raise ArgumentError("missing option '--epsilon': the privacy parameter of one report")
+        if self.chosen and self.settings:
+            raise ArgumentError(f"--set belongs to a randomizer; name it instead of {RECOMMENDED}")
+        if not self.chosen and self.users is not None:
             raise ArgumentError(f"--users goes with --randomizer {RECOMMENDED}")
-        made = RANDOMIZERS[named.randomizer]
-        found: Randomizer = make_with_knobs(
-            made, domain, named.epsilon, typed=knobs, settings=self.settings or ()
-        )
-        return found
+
+    def made(self, domain: Domain, *, like: Vector | None = None) -> Randomizer:
+        """Return the randomizer that the options mean, for a column like this one if given."""
+        if not self.chosen:
+            made = RANDOMIZERS[self.randomizer]
+            settings = self.settings or ()
+            named: Randomizer = make_with_knobs(made, domain, self.epsilon, settings=settings)
+            return named
+        assert self.epsilon is not None  # checked
+        users = USERS if self.users is None else self.users
+        if like is None:
+            return recommend(domain, epsilon=self.epsilon, users=users).randomizer
+        return _planned(domain, self.epsilon, users, like)
 
 
 def _planned(domain: Domain, epsilon: str, users: int, like: Vector) -> MultiscaleWave:
@@ -101,7 +94,7 @@ def _planned(domain: Domain, epsilon: str, users: int, like: Vector) -> Multisca
     found = recommend(domain, epsilon=epsilon, users=users, like=like, repeats=1).randomizer
     if not isinstance(found, MultiscaleWave):
         raise ArgumentError(
-            f"--like chooses the parts of a multiscale wave, and what is recommended here is "
+            f"--like chooses the components of a multiscale wave, and what is recommended here is "
             f"{found.name}; leave it out"
         )
     return found
@@ -109,8 +102,9 @@ def _planned(domain: Domain, epsilon: str, users: int, like: Vector) -> Multisca
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerOptions:
-    """The options that say what stands beside an answer, and whether it is kept."""
+    """The options that say what else a survey agrees on."""
 
+    name: str | None = option("What the survey asks; part of its identity.", "TEXT")
     segment: list[str] | None = option(
         "A public label that may stand beside a report, each with a tally of its own; repeat it.",
         "LABEL",
@@ -119,14 +113,16 @@ class AnswerOptions:
         f"Reports a segment must have before a collector shows it; default {MINIMUM}.", "N"
     )
     remembered: bool = option(
-        "A device sends its first report ever after: costs once, shows no changes.",
+        "A device sends its first report every time: it costs once, and shows no changes.",
         default=False,
     )
 
-    def made(self, name: str, randomizer: Randomizer) -> Survey:
+    def made(self, randomizer: Randomizer) -> Survey:
         """Return the survey that the options mean."""
+        if self.name is None:
+            raise ArgumentError("missing option '--name': what the survey asks")
         return Survey(
-            name,
+            self.name,
             randomizer,
             segments=self.segment or (),
             segment_minimum=MINIMUM if self.segment_minimum is None else self.segment_minimum,
@@ -134,39 +130,133 @@ class AnswerOptions:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class KindOptions:
+    """The options that ask for something else than a new survey."""
+
+    domain_only: bool = option(
+        "Write the domain alone, with each --segment, for lapwing recommend, count and release.",
+        default=False,
+    )
+    after: tuple[Path, Path] | None = option(
+        "Write the survey of the next epoch: domain and epsilon stay, and the answer so far "
+        "(lapwing decode -o) chooses the mixture components. Takes --name and --users.",
+        "SURVEY RESULT",
+    )
+
+
 def new(
     output: OutputFile,
     force: Force = False,
     *,
-    name: Annotated[
-        str,
-        typer.Option("--name", metavar="TEXT", help="What the survey asks; part of its identity."),
-    ],
-    named: NamedRandomizer,
-    asked: SurveyDomainOptions,
-    knobs: RandomizerKnobs,
-    known: LikeOptions,
     answers: AnswerOptions,
+    chosen: RandomizerOptions,
+    asked: DomainOptions,
+    known: LikeOptions,
+    kind: KindOptions,
     out: Output,
 ) -> None:
-    """Write a survey: the document that all sides share.
+    """A survey: the JSON document that all sides share.
 
-    It states the question, its legal values and how every answer is randomized. Everybody
-    works from this one file, so nobody types a parameter twice. It is public.
+    It states the question, its legal values and how every answer is randomized. Devices, collector
+    and analyst work from this one file, so nobody types a parameter twice. It is public. The
+    bounds and the labels must not come from the data.
+
+    With --after, decode both epochs with lapwing decode. Each person should answer in one epoch: a
+    person who answers in both spends epsilon twice.
     """
-    read = [path for path in (asked.categories_file, known.like) if path is not None]
-    check_output(output, inputs=read, force=force)
-    named.check()
-    chosen = named.randomizer == RECOMMENDED
-    if known.like is not None and not chosen:
+    files = [asked.domain, asked.categories_file, known.like, *(kind.after or ())]
+    check_output(output, inputs=[path for path in files if path is not None], force=force)
+    if kind.after is not None:
+        given = (answers, chosen, asked, known, kind)
+        _next_epoch(output, kind.after, answers.name, chosen.users, out, rest=given)
+    elif kind.domain_only:
+        rest = (replace(answers, segment=None), chosen, known)
+        _write_domain(output, asked, answers.segment, out, rest=rest)
+    else:
+        _write_survey(output, answers, chosen, asked, known, out)
+
+
+def _write_survey(
+    output: Path,
+    answers: AnswerOptions,
+    chosen: RandomizerOptions,
+    asked: DomainOptions,
+    known: LikeOptions,
+    out: Output,
+) -> None:
+    chosen.check()
+    if known.like is not None and not chosen.chosen:
         raise ArgumentError(f"--like goes with --randomizer {RECOMMENDED}")
-    domain = asked.domain(bins=recommended_bins(named.epsilon) if chosen else None)
-    randomizer = knobs.made(named, domain, like=known.masses(domain, out))
-    survey = answers.made(name, randomizer)
+    bins = recommended_bins(chosen.epsilon or "") if chosen.chosen else None
+    domain = asked.meant(bins=bins)
+    survey = answers.made(chosen.made(domain, like=known.masses(domain, out)))
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
-    rows, tables = described(survey), []
+    rows, tables, randomizer = described(survey), [], survey.randomizer
     if known.like is not None and isinstance(randomizer, MultiscaleWave):
         rows["parts"] = parts_text(randomizer, chosen_by=str(known.like))
         tables = [parts_table(randomizer)]
     out.show(document, facts(rows | {"written": str(output)}), *tables)
+
+
+def _write_domain(
+    output: Path,
+    asked: DomainOptions,
+    segments: list[str] | None,
+    out: Output,
+    *,
+    rest: tuple[Any, ...],
+) -> None:
+    """Write a domain; an interval without --bins keeps its number of bins open."""
+    if rest != (AnswerOptions(), RandomizerOptions(), LikeOptions()):
+        raise ArgumentError("--domain-only takes the options of a domain, --segment and no others")
+    domain = asked.meant(bins=CURATOR_BINS)
+    if segments:
+        domain = Segmented(domain, segments)
+    unsaid = asked.high is not None and asked.bins is None
+    text = domain_document_text(domain, bins=not unsaid)
+    write_text(output, text)
+    document = {"command": "new", "output": str(output), **json.loads(text)}
+    shown = {"domain": domain_text(domain), "written": str(output)}
+    if unsaid:
+        shown["bins"] = "left open, to suit epsilon"
+    out.show(document, facts(shown))
+
+
+def _next_epoch(
+    output: Path,
+    files: tuple[Path, Path],
+    name: str | None,
+    users: int | None,
+    out: Output,
+    *,
+    rest: tuple[Any, ...],
+) -> None:
+    """Write the survey of the next epoch, its components chosen by the last answer."""
+    alone = (
+        AnswerOptions(name=name),
+        RandomizerOptions(users=users),
+        DomainOptions(),
+        LikeOptions(),
+        KindOptions(after=files),
+    )
+    if rest != alone:
+        raise ArgumentError("--after takes --name and --users; the rest is that of its SURVEY")
+    from lapwing.cli.reading.stored_answers import read_result  # slow to import
+
+    survey, answer = read_survey(files[0]), read_result(files[1])
+    with out.listening():
+        made = survey.next_epoch(answer, users=users, name=name)
+    write_text(output, made.to_json())
+    chosen: Any = made.randomizer
+    document = {
+        "command": "new",
+        "before": survey.fingerprint,
+        "usual": usual(chosen),
+        "output": str(output),
+        "survey": made.to_document(),
+    }
+    said = parts_text(chosen, chosen_by="the answer")
+    shown = facts(described(made) | {"parts": said, "written": str(output)})
+    out.show(document, shown, parts_table(chosen))

@@ -21,7 +21,7 @@ def plot(
         Path,
         typer.Argument(
             metavar="RESULT",
-            help="A decoded distribution, heavy hitters, or a series (lapwing decode -o).",
+            help="A decoded distribution, heavy hitters, a release or a series.",
         ),
     ],
     output: OutputFile,
@@ -32,37 +32,38 @@ def plot(
     level: Level = 0.95,
     title: Annotated[
         str | None,
-        typer.Option("--title", metavar="TEXT", help="Above the number of people and the promise."),
+        typer.Option("--title", metavar="TEXT", help="Above the number of people and epsilon."),
     ] = None,
     label: Annotated[
         str | None,
         typer.Option("--label", metavar="TEXT", help='Of the values, say "income, dollars".'),
     ] = None,
-    weeks: Annotated[
+    every_week: Annotated[
         bool,
-        typer.Option("--weeks", help="Of a series, a small picture of every week."),
+        typer.Option("--every-week", help="Of a series, a small picture of each week."),
     ] = False,
     out: Output,
 ) -> None:
-    """Draw a result as .png, .svg or .pdf.
+    """A picture of a result: .png, .svg or .pdf.
 
-    The density and the CDF with its band, or the shares of categories with their intervals. Of a
-    series its quantiles or shares over time, or with --weeks every week small.
+    Of numbers the density and the CDF with its confidence band, of categories the shares with their
+    intervals. Of a series the quantiles or shares over time, or with --every-week a small picture
+    of each week.
     """
     check_level(level)
     named.check()
     check_ending(output, ENDINGS, what="the picture")
-    others = [path for path in (result_file, named.truth, named.truth_result) if path is not None]
+    others = [path for path in (result_file, named.file) if path is not None]
     check_output(output, inputs=others, force=force)
     if is_series(result_file):
         if segment is not None or named.file is not None:
             raise ArgumentError("a series is drawn by itself, without a segment or a truth")
         series = read_series(result_file)
-        figure = series.plot(kind="weeks" if weeks else "timeline", title=title, label=label)
+        figure = series.plot(kind="weeks" if every_week else "timeline", title=title, label=label)
         _write(output, figure, out, truth=False)
         return
-    if weeks:
-        raise ArgumentError("--weeks is for a series (lapwing decode --series -o)")
+    if every_week:
+        raise ArgumentError("--every-week is for a series (lapwing series -o)")
     result = read_distribution_or_list(result_file, segment)
     if result.kind == "heavy-hitters":
         if named.file is not None:

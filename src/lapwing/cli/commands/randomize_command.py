@@ -12,8 +12,8 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, writing
 from lapwing.cli.reading.column_options import ColumnOptions
-from lapwing.cli.reading.engine_options import ClusterJobs, EngineOptions, check_named_once
-from lapwing.cli.reading.options import Force, OutputName, SurveyFile
+from lapwing.cli.reading.engine_options import WorkOptions
+from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
@@ -31,8 +31,8 @@ from lapwing.survey.survey import Survey
 
 
 @dataclass(frozen=True, kw_only=True)
-class RandomizingOptions(EngineOptions):
-    """The options that say what stands beside the reports, and what makes them."""
+class RandomizingOptions(WorkOptions):
+    """The options that say what stands beside the reports."""
 
     by: str | None = option(
         "A column with the segment of each person, written beside the report in the clear: the "
@@ -44,52 +44,37 @@ class RandomizingOptions(EngineOptions):
 def randomize(
     survey_file: SurveyFile,
     values: Annotated[
-        str,
+        Path,
         typer.Argument(
             metavar="VALUES",
             help="A table, one row per person: .parquet, .arrow, .csv or .tsv (also .csv.gz, "
-            ".tsv.gz), or a folder of them; - is standard input (CSV). With another --engine: as "
-            "its cluster names it.",
+            ".tsv.gz), or a folder of them; - is standard input (CSV).",
         ),
     ],
-    output: OutputName,
+    output: OutputFile,
     force: Force = False,
     *,
     given: ColumnOptions,
     work: RandomizingOptions,
     out: Output,
 ) -> None:
-    """Turn the value of each person into a report.
+    """Randomized reports, one for the value of each person.
 
-    Each value is randomized on its own; reports come in the order of the rows. The randomness
-    is the operating system's; there is no seed, because whoever knows it could undo the
-    protection. The ending of the output says what is written: .lwr (compact), .parquet,
-    .arrow (also .feather) or .csv. Of a folder of tables, -o may be a folder, too: one .parquet for
-    each, and a job that was killed goes on where it was. Numbers, dates, timestamps and times of
-    day are read as what they are and must fit the survey's unit; plain numbers count as days since
-    1970-01-01 (date), seconds since then (datetime) or seconds since midnight (time-of-day). A
-    timestamp with a time zone gives the date and time of day of that zone. Texts of dates and
-    times, which all cells of a CSV are, are read as --texts says, each by itself; what cannot be
-    read is missing where the survey counts missing values, and refused where it does not. If any
-    value is refused, nothing is written. A cluster (--engine) writes a folder of .parquet, which
-    must not be there before.
+    Each value is randomized on its own; reports come in the order of the rows. The randomness is
+    the operating system's. There is no seed, because anybody who knows it could undo the
+    protection. If any value is refused, nothing is written.
+
+    The ending of the output says what is written: .lwr (compact), .parquet, .arrow (also .feather)
+    or .csv. For a folder of tables, -o may also be a folder: it gets one .parquet for each, and a
+    job that was killed goes on where it was.
+
+    Numbers, dates, timestamps and times of day are read as what they are and must fit the survey's
+    unit. Plain numbers count as days since 1970-01-01 (date), seconds since then (datetime) or
+    seconds since midnight (time-of-day). A timestamp with a time zone gives the date and time of
+    day of that zone. Strings of dates and times, which all cells of a CSV are, are read as --texts
+    says. A value that cannot be read is missing where the survey counts missing values, and refused
+    where it does not.
     """
-    cluster = work.cluster()
-    if cluster is not None:
-        _randomize_elsewhere(cluster, survey_file, values, output, force, given, work, out)
-    else:
-        _randomize_here(survey_file, Path(values), Path(output), force, given, work, out)
-
-
-def _randomize_here(
-    survey_file: Path,
-    values: Path,
-    output: Path,
-    force: bool,
-    given: ColumnOptions,
-    work: RandomizingOptions,
-    out: Output,
-) -> None:
     if values.is_dir() and not output.suffix:
         _randomize_folder(survey_file, values, output, given, work, out)
         return
@@ -100,33 +85,6 @@ def _randomize_here(
     columns = given.columns_in(values, survey.randomizer.domain, by=work.by)
     total = _randomize_columns(survey, columns, output, ending, work, out)
     _show(out, survey, columns[0].name, total, work.by, str(output))
-
-
-def _randomize_elsewhere(
-    cluster: ClusterJobs,
-    survey_file: Path,
-    values: str,
-    output: str,
-    force: bool,
-    given: ColumnOptions,
-    work: RandomizingOptions,
-    out: Output,
-) -> None:
-    """Let a cluster write the reports into a folder of its file system."""
-    if force:
-        work.refuse("--force", "a folder of reports is never replaced; choose another")
-    check_named_once([values], what="people")
-    survey = read_survey(survey_file)
-    with out.listening():
-        total = cluster.randomize(
-            [values],
-            survey,
-            output=output,
-            column=given.column,
-            by=work.by,
-            reading=given.reading(survey.randomizer.domain),
-        )
-    _show(out, survey, given.column or "the only one", total, work.by, output)
 
 
 def _randomize_columns(

@@ -12,7 +12,7 @@ import typer
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.domain_options import SurveyDomainOptions
+from lapwing.cli.reading.domain_options import DomainFile
 from lapwing.cli.reading.like_options import LikeOptions
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.asked_parts import parts_table, parts_text
@@ -75,7 +75,9 @@ def recommend(
     epsilon: Annotated[
         str,
         typer.Option(
-            "--epsilon", metavar="NUMBER", help="The promise of one report, in (0, 24]; also 1/3."
+            "--epsilon",
+            metavar="NUMBER",
+            help="The privacy parameter of one report, in (0, 24]; also 1/3.",
         ),
     ],
     *,
@@ -83,20 +85,20 @@ def recommend(
     known: LikeOptions,
     written: TableOptions,
     force: Force = False,
-    asked: SurveyDomainOptions,
+    asked: DomainFile,
     out: Output,
 ) -> None:
-    """Say which randomizer and decoder to use, and what error to expect.
+    """The best randomizer and decoder, and the expected error.
 
-    Nothing is measured on people: errors were simulated on made-up columns, from smooth to
-    spiky. Without --bins an interval gets the number that suits epsilon. With --like they are
-    simulated on that column, which also chooses the parts of a multiscale wave: lapwing new
-    --randomizer recommended --like writes their survey.
+    Nothing is measured on people: errors were simulated on synthetic columns, from smooth to spiky.
+    An interval without bins gets the number that suits epsilon. With --like the errors are
+    simulated on that column, which also chooses the components of a multiscale wave: lapwing new
+    --like writes their survey.
     """
     promise = exact_epsilon(epsilon)
     goal.check(like=known.like)
     written.check(inputs=[] if known.like is None else [known.like], force=force)
-    domain = asked.domain(bins=recommended_bins(promise))
+    domain = asked.stored(bins=recommended_bins(promise))
     like = known.masses(domain, out)
     with out.listening():
         noticing = _noticing(domain, promise, goal)

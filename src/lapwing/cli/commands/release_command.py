@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of,
 from lapwing.cli.reading.options import ColumnName, Force, OutputUnlessTried
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
+from lapwing.cli.reading.rounds import publish_round
 from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.dry_run import show_expected_error
 from lapwing.cli.showing.release_answer import by_segment
@@ -23,13 +24,15 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.survey.publication import Publication, planned_release
 
-if TYPE_CHECKING:
-    pass
-
 
 @dataclass(frozen=True, kw_only=True)
-class DryRunOptions:
-    """The options that ask for the errors of a release instead of the release."""
+class KindOptions:
+    """The options that ask for one more round, or for errors instead of a release."""
+
+    next_round: Path | None = option(
+        "Publish one more round, of newly collected people, after this release in rounds.",
+        "RELEASE",
+    )
 
     dry_run: bool = option(
         "Only say how far the answer would be from the truth: nothing is read, drawn, "
@@ -38,18 +41,21 @@ class DryRunOptions:
     )
     users: int | None = option("--dry-run: how many people, from public knowledge.", "N")
 
-    def check(self) -> None:
-        """Raise ArgumentError unless both or neither are given."""
+    def check(self, data: list[Path]) -> None:
+        """Raise ArgumentError unless both or neither are given, and one file but for rounds."""
+        if len(data) > 1 and self.next_round is None:
+            raise ArgumentError("release one file; count several first: lapwing count")
         if self.dry_run != (self.users is not None):
             raise ArgumentError("--dry-run needs --users N, and --users is for --dry-run")
 
 
 def release(
     data: Annotated[
-        Path,
+        list[Path],
         typer.Argument(
             metavar="DATA",
-            help="A table, .parquet or .csv (- is standard input, CSV), or a summary.",
+            help="A table, .parquet or .csv (- is standard input, CSV), or exact counts (lapwing "
+            "count); with --next-round those of all rounds in order, the new one last.",
         ),
     ],
     output: OutputUnlessTried = None,
@@ -60,51 +66,79 @@ def release(
     asked: CuratorDomainOptions,
     chosen: MechanismOptions,
     payment: PaymentOptions,
-    trial: DryRunOptions,
+    kind: KindOptions,
     out: Output,
 ) -> None:
-    """Publish the distribution of a column, with noise that keeps the promise.
+    """A private distribution of a column, published once.
 
-    The bounds, or the labels, are yours to know: they must not come from the data. Values outside
-    are clipped; what is none of the labels is missing, unless --other names one for it; missing
-    ones get a share of their own (polynomial-projection, matching-pursuit and
-    adaptive-quantiles count them at the upper end). The output is public; releases of different
-    people (sites, rounds) can be merged.
+    Values outside the bounds are clipped. Values that are none of the labels are missing, unless
+    the domain names another label for them. Missing values get a share of their own, but
+    polynomial-projection, matching-pursuit and adaptive-quantiles count them at the upper end. The
+    output is public. Releases of different people (sites, rounds) can be merged.
+
+    For rounds, the first release takes --mechanism running-prefix-sums, --set rounds=N and
+    --ledger, which pays for all rounds. Each later one takes --next-round and that ledger. A round
+    is marked in the ledger before its noise is drawn, because it may be drawn once: a run that is
+    stopped earlier can be repeated, and one that is stopped later ends the rounds.
     """
-    files = [data, *([payment.ledger] if payment.ledger else [])]
-    trial.check()
+    kind.check(data)
+    if kind.next_round is not None:
+        rest = (promised, column, asked, chosen)
+        _round(kind, data, output, payment, out, rest=rest, force=force)
+        return
     if output is not None:
-        check_output(output, inputs=files, force=force or trial.dry_run)
-    elif not trial.dry_run:
+        files = [*data, *([payment.ledger] if payment.ledger else [])]
+        check_output(output, inputs=files, force=force or kind.dry_run)
+    elif not kind.dry_run:
         raise ArgumentError("missing option '--output' / '-o': only a --dry-run writes nothing")
     promise = promised.promise()
-    stored = None if trial.dry_run else _stored(data, column, asked)
-    domain = asked.domain() if stored is None else stored.domain
-    texts_of(asked.texts, domain)
-    decimal_of(asked.decimal, domain)
+    stored = None if kind.dry_run else _stored(data[0], column, asked)
+    domain = asked.curated() if stored is None else stored.domain
+    texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)
     # Everything that can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.made())
-    name = payment.name or (output.name if output is not None else "dry run")
+    name = payment.name or (output.name if output else "dry run")
     file = payment.checked(name, planned)
-    if trial.users is not None:
-        show_expected_error(out, domain, planned, trial.users)
+    if kind.users is not None:
+        show_expected_error(out, domain, planned, kind.users)
         return
-    assert output is not None  # only a dry run goes without
-    summary = stored or summary_of(data, column, domain, out, asked=asked)
+    assert output is not None
+    counts = stored or summary_of(data[0], column, domain, out, asked=asked)
     published = planned.publish(
-        summary, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
+        counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )
     _show(out, published, output, payment.ledger)
 
 
+def _round(
+    kind: KindOptions,
+    data: list[Path],
+    output: Path | None,
+    payment: PaymentOptions,
+    out: Output,
+    *,
+    rest: tuple[Any, ...],
+    force: bool,
+) -> None:
+    """Publish one more round; ArgumentError where another option is given."""
+    alone = (
+        *(PromiseOptions(), None, CuratorDomainOptions(), MechanismOptions()),
+        *(KindOptions(next_round=kind.next_round), PaymentOptions(ledger=payment.ledger)),
+    )
+    if (*rest, kind, payment) != alone or output is None or payment.ledger is None:
+        raise ArgumentError("--next-round takes DATA, --output and --ledger, and no others")
+    assert kind.next_round is not None
+    publish_round(kind.next_round, data, output, payment.ledger, out, force=force)
+
+
 def _stored(data: Path, column: str | None, asked: CuratorDomainOptions) -> ExactCounts | None:
-    """Return the summary that a file holds; None when it is a table."""
+    """Return the exact counts that a file holds; None when it is a table."""
     if not is_summary(data):
         return None
     if asked != CuratorDomainOptions() or column is not None:
         raise ArgumentError(
-            "a summary knows its domain; leave the bounds or labels, --column, --texts and "
-            "--decimal out"
+            "exact counts know their domain; leave --domain, --column, --by, --texts and --decimal "
+            "out"
         )
     return ExactCounts.load(data)
 

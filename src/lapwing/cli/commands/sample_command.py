@@ -41,11 +41,11 @@ def sample(
     *,
     out: Output,
 ) -> None:
-    """Write synthetic values, drawn from a result, as a CSV table of one column.
+    """Synthetic values, drawn from a result.
 
-    Nobody's value is in it: it costs no privacy beyond the result's, and says nothing that the
-    result does not. Missing values are empty cells. A table larger than the people behind the
-    result is no more exact than one of their number.
+    The table contains nobody's value. It costs no privacy beyond that of the result, and tells
+    nothing that the result does not. Missing values are empty cells. A table that is larger than
+    the number of people in the result is no more exact than one of their number.
     """
     check_output(output, inputs=[result_file], force=force)
     check_ending(output, [".csv"], what="the table")

@@ -26,11 +26,12 @@ def serve(
     ] = None,
     out: Output,
 ) -> None:
-    """Collect reports over HTTP, and show what they say.
+    """The collector: reports over HTTP, and pages of answers.
 
-    Ends by Ctrl-C or SIGTERM, after all that was accepted is stored. Settings come from the file,
-    then from variables such as LAPWING_PORT, then from the options; what comes later wins. Without
-    an admin's token, the first start makes one and prints it once. The log is JSON lines on stderr.
+    Ends by Ctrl-C or SIGTERM, after everything that was accepted is stored. Settings come from the
+    file, then from variables such as LAPWING_PORT, then from the options; the last one wins.
+    Without an admin's token, the first start makes one and prints it once. The log is JSON lines on
+    stderr.
     """
     settings, secrets = where.settings(host=host, port=port)
     with needing_serve():

@@ -30,34 +30,20 @@ from lapwing.protocol.domains.domain import Domain
 class PopulationOptions(ColumnOptions):
     """The options that say who the people are."""
 
-    counts: Path | None = option(
-        "Instead of VALUES: a table of values and how many people hold each.", "TABLE"
+    count_column: str | None = option(
+        "VALUES has a row for each value; this column says how many people hold it.", "NAME"
     )
-    value_column: str | None = option("Of TABLE; default: the one beside the counts.", "NAME")
-    count_column: str = option("Of TABLE.", "NAME", default="count")
 
-    def check(self, values: Path | None) -> None:
-        """Raise ArgumentError unless one population is named."""
-        if (values is None) == (self.counts is None):
-            raise ArgumentError("name one population: VALUES (one row per person) or --counts")
-        if self.counts is not None and self.column is not None:
-            raise ArgumentError(
-                "--column is for VALUES; the columns of --counts are --value-column and "
-                "--count-column"
-            )
-        if values is not None and self.value_column is not None:
-            raise ArgumentError("--value-column is for --counts; the column of VALUES is --column")
-
-    def people(self, values: Path | None, domain: Domain, out: Output) -> NDArray[np.int64]:
+    def people(self, values: Path, domain: Domain, out: Output) -> NDArray[np.int64]:
         """Return how many people hold each symbol."""
         with out.listening():
-            if values is None:
-                assert self.counts is not None
+            if self.count_column is not None:
                 decimal, header = decimal_of(self.decimal, domain), not self.no_header
-                table = open_table(self.counts, header=header, decimal=decimal)
-                columns = self.value_column, self.count_column
                 return population(
-                    table, domain, columns=columns, texts=texts_of(self.texts, domain)
+                    open_table(values, header=header, decimal=decimal),
+                    domain,
+                    columns=(self.column, self.count_column),
+                    texts=texts_of(self.texts, domain),
                 )
             rows = self.values_in(values, domain)
             with out.progress("count", rows.table.rows) as advance:
@@ -67,11 +53,11 @@ class PopulationOptions(ColumnOptions):
 def simulate(
     survey_file: SurveyFile,
     values: Annotated[
-        Path | None,
+        Path,
         typer.Argument(
             metavar="VALUES", help="A table with one row per person; - is standard input (CSV)."
         ),
-    ] = None,
+    ],
     *,
     output: OutputFile,
     force: Force = False,
@@ -84,17 +70,15 @@ def simulate(
     ] = None,
     out: Output,
 ) -> None:
-    """Draw the tally that a population would send.
+    """The simulated tally of a known population.
 
-    For planning and for comparing methods. The tally has its exact joint law, though nobody's
-    report is made: it takes the time of the bins, not of the people. A simulated tally cannot
-    be merged with a collected one.
+    For planning and for comparing methods. The tally is drawn from its exact joint distribution
+    without making any report, so it takes the time of the bins, not of the people. A simulated
+    tally cannot be merged with a collected one.
     """
-    crowd.check(values)
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be a whole number of at least 0, got {seed}")
-    others = [path for path in (survey_file, values, crowd.counts) if path is not None]
-    check_output(output, inputs=others, force=force)
+    check_output(output, inputs=[survey_file, values], force=force)
     survey = read_survey(survey_file)
     people = crowd.people(values, survey.randomizer.domain, out)
     used = secrets.randbits(64) if seed is None else seed

@@ -13,7 +13,7 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.distinct_files import check_distinct
-from lapwing.cli.reading.engine_options import ClusterJobs, LongJobOptions, check_named_once
+from lapwing.cli.reading.engine_options import LongJobOptions
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.group_tallies_answer import no_reports, write_groups
@@ -50,7 +50,7 @@ class CountingOptions:
         "(lapwing randomize --by). The label is public, it is not protected.",
         "NAME",
     )
-    minimum: int | None = option(
+    segment_minimum: int | None = option(
         f"--by: segments of fewer reports are counted together as '{OTHER}' (default {MINIMUM}).",
         "N",
     )
@@ -63,7 +63,7 @@ def tally(
         typer.Argument(
             metavar="REPORTS",
             help="Files of reports, or folders of them: .lwr, .parquet, .arrow or .csv; - is "
-            "standard input (.lwr). With another --engine: as its cluster names them.",
+            "standard input (.lwr).",
         ),
     ],
     output: OutputFile,
@@ -73,32 +73,25 @@ def tally(
     work: LongJobOptions,
     out: Output,
 ) -> None:
-    """Count the reports of one survey, from one file or many.
+    """Counts of the reports of one survey.
 
-    All files count, entirely, or nothing is written: a torn file, a report that cannot occur
-    or a file of another survey is refused. The tally is public and can be merged with others.
-    Files may be larger than memory; a folder stands for all files in it.
+    All files count, entirely, or nothing is written: a torn file, a report that cannot occur or a
+    file of another survey is refused. The tally is public and can be merged with others. Files may
+    be larger than memory; a folder stands for all files in it.
 
     With --by, each segment's tally is a file of its own: for -o tally.json, tally-LABEL.json.
-    Decode them one by one; lapwing difference compares two. They add up to the tally of all.
+    Decode them one by one, and compare two with lapwing compare. They add up to the tally of all.
     """
-    cluster = work.cluster()
     paths = [Path(name) for name in reports]
-    inputs = [survey_file]
-    if cluster is None:
-        files = every_file(paths)
-        inputs += [path for path in files if path != STDIN]
+    files = every_file(paths)
+    inputs = [survey_file, *(path for path in files if path != STDIN)]
     by_group = counting.by is not None  # then the output only lends its name
     check_output(output, inputs=inputs, force=force or by_group)
-    if cluster is None:
-        check_distinct(files, what="reports", allow_equal=counting.allow_equal)
+    check_distinct(files, what="reports", allow_equal=counting.allow_equal)
     survey = read_survey(survey_file)
     _check(counting)
     threads, progress = work.workers(), work.progress(output)
-    if cluster is None:
-        counted = _counted(paths, survey, counting, threads, progress, out)
-    else:
-        counted = _counted_elsewhere(cluster, reports, survey, counting, work, out)
+    counted = _counted(paths, survey, counting, threads, progress, out)
     if counted.total == 0:
         raise no_reports(reports)
     _warn(counted.refused, out)
@@ -106,7 +99,7 @@ def tally(
         write_text(output, tally_text(counted.tally))
         _show(out, survey, counted, output)
     else:
-        minimum = MINIMUM if counting.minimum is None else counting.minimum
+        minimum = MINIMUM if counting.segment_minimum is None else counting.segment_minimum
         write = partial(write_groups, by=counting.by, minimum=minimum, inputs=inputs, force=force)
         write(survey, counted, output, out)
     if progress is not None:
@@ -122,8 +115,10 @@ def _warn(refused: int, out: Output) -> None:
 def _check(counting: CountingOptions) -> None:
     if counting.by is not None and counting.salvage:
         raise ArgumentError("--salvage is for .lwr files, which hold no labels for --by")
-    if counting.by is None and counting.minimum is not None:
-        raise ArgumentError("--minimum is the least size of a segment; name the segments with --by")
+    if counting.by is None and counting.segment_minimum is not None:
+        raise ArgumentError(
+            "--segment-minimum is the least size of a segment; name the segments with --by"
+        )
 
 
 def _counted(
@@ -146,28 +141,6 @@ def _counted(
             salvage=counting.salvage,
             progress=progress,
             advance=advance,
-        )
-
-
-def _counted_elsewhere(
-    cluster: ClusterJobs,
-    reports: list[str],
-    survey: Survey,
-    counting: CountingOptions,
-    work: LongJobOptions,
-    out: Output,
-) -> ReportCount:
-    """Return what a cluster counted."""
-    check_named_once(reports, what="reports")
-    if counting.salvage:
-        work.refuse("--salvage", "it is for .lwr files, which only that one reads")
-    with out.listening():
-        return cluster.tally(
-            reports,
-            survey,
-            column=counting.column,
-            by=counting.by,
-            skip_bad=counting.skip_bad,
         )
 
 

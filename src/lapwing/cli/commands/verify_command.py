@@ -75,14 +75,18 @@ class PersonOptions:
         "The most that one person may spend on all of them; more is refused.", "EPSILON"
     )
     statement: Path | None = option(
-        "Write what the reports can tell in plain words: .md or .json. Needs --budget.", "FILE"
+        "Write what the reports can tell in plain words: .md or .json. Needs --budget.",
+        "FILE",
+        flags="--output -o",
     )
     force: Force = False
 
     def check(self, survey_file: Path) -> None:
         """Raise ArgumentError unless they fit together and the statement can be written."""
         if self.budget is None and (self.statement is not None or self.also or self.rounds != 1):
-            raise ArgumentError("--rounds, --also and --statement need --budget, a person's limit")
+            raise ArgumentError(
+                "--rounds, --also and --output need --budget, the limit of one person"
+            )
         if self.statement is not None:
             check_ending(self.statement, (".md", ".json"), what="the statement")
             inputs = [survey_file, *(self.also or [])]
@@ -114,14 +118,15 @@ def verify(
     person: PersonOptions,
     out: Output,
 ) -> None:
-    """Prove what a survey promises, and show what it means.
+    """Exact proof of a survey's privacy guarantee.
 
-    The worst-case ratio is an exact fraction, computed from the integer thresholds that
-    devices use and compared with a rational lower bound of e^epsilon; reading the survey
-    already recomputed every threshold. Then: what whoever sees one report, or k reports of
-    one person, can learn about that person at most: reports made afresh add up, a remembered
-    report costs once, and those of a randomizer with a lifetime (rappor), about a value that
-    stays, cost at most that.
+    The worst-case ratio is an exact fraction. It is computed from the integer thresholds that
+    devices use, and compared with a rational lower bound of e^epsilon. Reading the survey already
+    recomputed every threshold.
+
+    Then it shows how much an observer of one report, or of several reports of one person, can learn
+    about that person at most. Fresh reports add up. A memoized report costs once. Those of a
+    randomizer with a lifetime (rappor), about a value that stays, cost at most that.
     """
     shuffle.check()
     person.check(survey_file)

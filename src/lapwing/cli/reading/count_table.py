@@ -23,7 +23,6 @@ def population(
     *,
     columns: tuple[str | None, str],
     texts: Texts = "iso",
-    option: str = "--value-column",
 ) -> NDArray[np.int64]:
     """Return how many people hold each symbol: int64 [domain.size].
 
@@ -36,8 +35,6 @@ def population(
         Of the values, None for the only one beside the counts; and of the counts.
     texts : {"iso", "days", "seconds"}
         How texts of dates and times are read.
-    option : str
-        Which option names the column of the values, for messages.
 
     Raises
     ------
@@ -47,7 +44,7 @@ def population(
         With the row of the first value or count that is not legal; when there is nobody, or
         more people than a tally holds.
     """
-    value_column, count_column = _columns(table, columns, option)
+    value_column, count_column = _columns(table, columns)
     mark = decimal_mark(table, domain, texts)
     total = np.zeros(domain.size, dtype=np.int64)
     first, everybody = 0, 0.0
@@ -72,7 +69,7 @@ def population(
     return total
 
 
-def _columns(table: Table, columns: tuple[str | None, str], option: str) -> tuple[str, str]:
+def _columns(table: Table, columns: tuple[str | None, str]) -> tuple[str, str]:
     """Return the names of the two columns; that of the values may be the only one beside counts."""
     value_column, count_column = columns
     count_column = table.column(count_column, option="--count-column")
@@ -82,12 +79,12 @@ def _columns(table: Table, columns: tuple[str | None, str], option: str) -> tupl
             raise ArgumentError(f"{table.shown} has no column of values beside {count_column!r}")
         if len(others) != 1:
             raise ArgumentError(
-                f"{option} must name one of the columns of {table.shown}: {', '.join(others)}"
+                f"--column must name one of the columns of {table.shown}: {', '.join(others)}"
             )
         value_column = others[0]
-    value_column = table.column(value_column, option=option, beside=count_column)
+    value_column = table.column(value_column, option="--column", beside=count_column)
     if value_column == count_column:
-        raise ArgumentError(f"{option} and --count-column must be two columns, got one")
+        raise ArgumentError("--column and --count-column must be two columns, got one")
     return value_column, count_column
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_output
 from lapwing.cli.reading.knobs import make_with_knobs, pick
 from lapwing.cli.reading.options import Settings
 from lapwing.cli.reading.watched_scan import WatchedScan
@@ -44,19 +42,12 @@ class DecoderOptions:
     decoder: str | None = option(
         f"One of: {', '.join(DECODERS)}. Default: the one that suits the randomizer.", "NAME"
     )
-    smoothed: bool | None = option("expectation-maximization: smooth at each step.")
-    weighted: bool | None = option("least-squares: weights by variance (default) or none.")
-    roughness: float | None = option(
-        "penalized-likelihood: the price of a rough density.", "NUMBER"
-    )
-    tolerance: float | None = option("When an iteration stops.", "NUMBER")
-    limit: int | None = option("Most iterations.", "N")
-    band: bool | None = option("expectation-maximization: whether to compute the band.")
     candidates: Path | None = option(
         "candidates: the values to score, one on each line, of linear hashing.", "FILE"
     )
-    state: Path | None = option(
-        "exhaustive-scan: where it keeps what is done, and goes on after a stop.", "FILE"
+    resume: bool = option(
+        "exhaustive-scan: keep what is done in OUTPUT.progress, and go on from there after a stop.",
+        default=False,
     )
     settings: Settings = None
     signed: bool = option(
@@ -65,7 +56,7 @@ class DecoderOptions:
     )
 
     def made(
-        self, survey: Survey, tally: Tally, out: Output, *, files: Sequence[Path]
+        self, survey: Survey, tally: Tally, out: Output, *, output: Path | None
     ) -> Decoder | SearchDecoder | None:
         """Return the decoder that the options mean; None for that which suits the randomizer.
 
@@ -75,8 +66,8 @@ class DecoderOptions:
         tally : CountTally or TallyLog
         out : Output
             Where a scan shows its progress.
-        files : sequence of Path
-            Of the command, so that the state of a scan is none of them.
+        output : Path or None
+            Of the command, beside which a scan keeps what is done.
         """
         survey.check(tally)
         default = default_decoder(survey.randomizer, tally.kind)
@@ -85,55 +76,39 @@ class DecoderOptions:
         else:
             of_log = self.candidates is not None or default.reads == "log"
         if of_log and tally.kind == "log":
-            return self._of_log(survey, default.name, out, files)
-        if of_log or self.candidates is not None or self.state is not None:
+            return self._of_log(survey, default.name, out, output)
+        if of_log or self.candidates is not None or self.resume:
             raise ArgumentError(
-                "--candidates, --state and their decoders are for the log of linear hashing"
+                "--candidates, --resume and their decoders are for the log of linear hashing"
             )
         return self._of_counts()
 
-    @property
-    def _typed(self) -> dict[str, Any]:
-        """The knobs that have an option of their own, as far as they were given."""
-        typed = {
-            "smoothed": self.smoothed,
-            "weighted": self.weighted,
-            "roughness": self.roughness,
-            "tolerance": self.tolerance,
-            "limit": self.limit,
-            "band": self.band,
-            "signed": self.signed or None,
-        }
-        return {knob: value for knob, value in typed.items() if value is not None}
-
     def _of_counts(self) -> Decoder | SearchDecoder | None:
-        settings = self.settings or []
         if self.decoder is None:
-            given = [*self._typed, *(["set"] if settings else [])]
-            if given:
-                raise ArgumentError(f"--{given[0]} belongs to a decoder; name it with --decoder")
+            if self.settings or self.signed:
+                flag = "--set" if self.settings else "--signed"
+                raise ArgumentError(f"{flag} belongs to a decoder; name it with --decoder")
             return None
-        made = pick(DECODERS, self.decoder, what="the decoder")
+        made = pick(DECODERS, self.decoder, what="--decoder")
         if self.signed and not hasattr(made, "signed"):
             raise ArgumentError(
                 f"{self.decoder} makes no signed estimate; use --decoder {' or '.join(_SIGNED[:2])}"
             )
-        found: Decoder | SearchDecoder = make_with_knobs(made, typed=self._typed, settings=settings)
+        settings = [*(self.settings or ()), *(["signed=true"] if self.signed else [])]
+        found: Decoder | SearchDecoder = make_with_knobs(made, settings=settings)
         return found
 
     def _of_log(
-        self, survey: Survey, default: str, out: Output, files: Sequence[Path]
+        self, survey: Survey, default: str, out: Output, output: Path | None
     ) -> Decoder | SearchDecoder:
-        for typed in self._typed:
-            raise ArgumentError(f"--{typed} is for decoders that return a distribution")
+        if self.signed:
+            raise ArgumentError("--signed is for decoders that return a distribution")
         name = self.decoder or (default if self.candidates is None else Candidates.name)
         if (self.candidates is not None) != (name == Candidates.name):
             raise ArgumentError("--candidates names the file of --decoder candidates; give both")
-        if self.state is not None:
-            if name != ExhaustiveScan.name:
-                raise ArgumentError("--state is for --decoder exhaustive-scan")
-            # A state that is there is gone on from; a file that is none is refused when read.
-            check_output(self.state, inputs=files, force=True)
+        if self.resume and (name != ExhaustiveScan.name or output is None):
+            raise ArgumentError("--resume is for --decoder exhaustive-scan with --output")
+        state = None if output is None else self._progress(output)
         domain = survey.randomizer.domain
         values = [] if self.candidates is None else [read_candidates(self.candidates, domain)]
         if not values and self.decoder is None and scanned_long(survey.randomizer, "log"):
@@ -141,15 +116,21 @@ class DecoderOptions:
                 f"a scan of {domain.size} values takes long; score a list (--candidates), or ask "
                 "for it (--decoder exhaustive-scan)"
             )
-        found: Any = make_with_knobs(
-            DECODERS[name], *values, typed={}, settings=self.settings or []
-        )
+        found: Any = make_with_knobs(DECODERS[name], *values, settings=self.settings or ())
         if name != ExhaustiveScan.name:
             chosen: Decoder | SearchDecoder = found
             return chosen
         if default == PrefixExtension.name:
             raise ArgumentError(f"a log of prefixes is not scanned; use --decoder {default}")
-        return WatchedScan(found, out, self.state)
+        return WatchedScan(found, out, state)
+
+    def _progress(self, output: Path) -> Path | None:
+        return output.with_name(f"{output.name}.progress") if self.resume else None
+
+    def finish(self, output: Path) -> None:
+        """Delete what a scan kept, now that its result is written."""
+        if progress := self._progress(output):
+            progress.unlink(missing_ok=True)
 
 
 def read_candidates(path: Path, domain: Any) -> list[Any]:

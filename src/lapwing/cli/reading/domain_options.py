@@ -1,10 +1,12 @@
-"""How commands are told a domain: the options, and the domain that they mean together."""
+"""How commands are told a domain: by the options of `lapwing new`, or by a file that has one."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -12,14 +14,18 @@ import typer
 
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import DecimalName, NoHeader
+from lapwing.documents import read, read_as, require, require_format
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.domains.hashed_strings import HashedStrings
 from lapwing.protocol.domains.integers import Integers
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
+
+FORMAT = "lapwing-domain"
 
 CURATOR_BINS = 1024
 """Bins of an interval in the central model when nobody says how many."""
@@ -36,117 +42,153 @@ TextsName = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class NumberOptions:
-    """The options of a domain of numbers: an interval, or whole numbers."""
+class DomainFile:
+    """The option of a domain that stands in a file."""
+
+    domain: Path | None = option(
+        "The domain of the column: a file of lapwing new --domain-only, or a survey, a result or a "
+        "release. It must not come from the data that are to be protected.",
+        "FILE",
+    )
+
+    def stored(self, *, bins: int | None) -> Domain:
+        """Return the domain in the file.
+
+        Parameters
+        ----------
+        bins : int or None
+            Of an interval without any; None where there must be some.
+
+        Raises
+        ------
+        ArgumentError
+            When no file is named, or it leaves the bins open that are needed.
+        FormatError
+            When there is no domain in it.
+        """
+        if self.domain is None:
+            raise ArgumentError(
+                "--domain must name a file: a survey, or one of lapwing new --domain-only"
+            )
+        from lapwing.cli.reading.stored import read_survey  # slow to import
+
+        document = read(self.domain)
+        if document.get("format") == "lapwing-survey":
+            domain: Domain = read_survey(self.domain).randomizer.domain
+            return domain
+        if document.get("format") == FORMAT:
+            require(document, {"format", "version", "domain"}, name=self.domain.name)
+            require_format(document, name=FORMAT, version=1)
+        return read_as(self.domain, partial(_domain_in, bins=bins))
+
+
+def _domain_in(document: Mapping[str, Any], *, bins: int | None) -> Domain:
+    held = document.get("domain")
+    if not isinstance(held, dict):
+        raise FormatError("there is no domain in it")
+    if held.get("class") == Segmented.name and isinstance(held.get("domain"), dict):
+        return build_domain({**held, "domain": _with_bins(held["domain"], bins)})
+    return build_domain(_with_bins(held, bins))
+
+
+def _with_bins(document: dict[str, Any], bins: int | None) -> dict[str, Any]:
+    if document.get("class") != Interval.name or "bins" in document or "edges" in document:
+        return document
+    if bins is None:
+        raise ArgumentError("the domain has no bins; write it with --bins")
+    return {**document, "bins": bins}
+
+
+def domain_document_text(domain: Domain, *, bins: bool) -> str:
+    """Return the JSON text of a domain; without its bins where they are to be chosen later."""
+    document = domain.to_document()
+    if not bins:
+        within = document.get("domain", document)
+        within.pop("bins", None)
+    return json.dumps({"format": FORMAT, "version": 1, "domain": document}, indent=1) + "\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainOptions(DomainFile):
+    """The options of a domain: an interval, whole numbers or labels, or a file."""
 
     low: str | None = option(
-        "Start of an interval: a number, or a date or time as --unit says. It must "
-        "not come from the data.",
-        "VALUE",
+        "Start of an interval: a number, or a date or time as --unit says.", "VALUE"
     )
     high: str | None = option("End of an interval.", "VALUE")
-    bounds: tuple[str, str] | None = option(
-        "Both ends at once, instead of --low and --high.", "LOW HIGH"
-    )
-    bins: int | None = option("Bins of an interval.", "N")
+    bins: int | None = option("Bins of an interval; default: the number that suits epsilon.", "N")
     unit: str | None = option("number (default), date, datetime or time-of-day.", "UNIT")
     circular: bool = option("The interval's end is its start, as midnight is.", default=False)
     scale: str | None = option("linear (default) or log: bins of equal ratio.", "SCALE")
     atom: list[str] | None = option(
-        "A value that many hold exactly, as 0; may be repeated.", "VALUE"
+        "A value that many people hold exactly, as 0; may be repeated.", "VALUE"
     )
     edges: str | None = option(
-        "The edges of bins of your own, as 0,18,25,65,120, instead of --low, --high, --bins and "
-        "--scale: age bands, say.",
+        "The edges of bins of your own, such as age bands, as 0,18,25,65,120, instead of --low, "
+        "--high, --bins and --scale.",
         "A,B,...",
     )
     closed: str | None = option(
-        "Which end of a bin is in it: right (default of numbers, so that shares of at most an "
-        "edge are exact) or left (default of circles, dates and times).",
+        "Which end belongs to a bin: right (default of numbers, so that shares of at most an edge "
+        "are exact) or left (default of circles, dates and times).",
         "SIDE",
     )
     integers: tuple[int, int] | None = option("Whole numbers instead of an interval.", "LOW HIGH")
-
-    def _interval(self, bins: int | None) -> dict[str, Any]:
-        """Return what was typed about an interval, with its bins."""
-        low, high = self.low, self.high
-        if self.bounds is not None:
-            if low is not None or high is not None:
-                raise ArgumentError("--bounds is --low and --high at once; give one or the other")
-            low, high = self.bounds
-        if self.edges is not None:
-            mixed = {"--low": low, "--high": high, "--bins": self.bins, "--scale": self.scale}
-            if given := [name for name, value in mixed.items() if value is not None]:
-                raise ArgumentError(
-                    f"--edges says where each bin ends, so leave {', '.join(given)} out"
-                )
-            bins = None
-        typed = {
-            "low": low,
-            "high": high,
-            "bins": bins,
-            "unit": self.unit,
-            "circular": self.circular or None,
-            "scale": self.scale,
-            "atoms": self.atom or None,
-            "edges": self.edges,
-            "closed": self.closed,
-        }
-        return {key: value for key, value in typed.items() if value is not None}
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelOptions(NumberOptions):
-    """The options of a domain of numbers, or of labels."""
-
     categories: str | None = option(
-        "Labels, as a,b,c, instead of an interval; or their number, for the labels 0, 1, "
-        "2, and so on; or, in surveys, hash:BITS, for texts that nobody lists, known by a public "
-        "hash.",
+        "Labels, as a,b,c, instead of an interval; or their number, for the labels 0, 1, 2, and so "
+        "on; or hash:BITS, for strings that nobody lists, known by a public hash.",
         "LABELS",
     )
     categories_file: Path | None = option("Labels, one on each line.", "FILE")
     other: str | None = option(
-        "One of the labels, which every value that is none of them counts as. Without it such "
-        "values are refused on a device, and count as missing in the central model.",
+        "The label that every unlisted value counts as. Without it such values are refused on a "
+        "device, and count as missing in the central model.",
         "LABEL",
     )
-
-    def _of_labels(self) -> bool:
-        return self.categories is not None or self.categories_file is not None
-
-    def _meant(self, bins: int | None, rest: Mapping[str, Any]) -> Domain:
-        """Return the domain that the options mean, with its bins and what else was typed."""
-        more = dict(rest) if self.other is None else {**rest, "other": self.other}
-        interval = self._interval(bins)
-        return _domain(interval, self.integers, self.categories, self.categories_file, more)
-
-
-@dataclass(frozen=True, kw_only=True)
-class SurveyDomainOptions(LabelOptions):
-    """The options of a survey's domain."""
-
     outside: str | None = option("Values outside low..high: clip (default) or refuse.", "WHAT")
     missing: str | None = option(
         "Missing values: refuse (default), or count them: bin, of categories: category.", "WHAT"
     )
 
-    def domain(self, *, bins: int | None = None) -> Domain:
-        """Return the domain that the options mean; ArgumentError unless they mean exactly one.
+    def meant(self, *, bins: int | None) -> Domain:
+        """Return the domain that is meant; ArgumentError unless it is exactly one.
 
         Parameters
         ----------
-        bins : int, optional
-            Of an interval whose ends are given and whose bins are not.
+        bins : int or None
+            Of an interval whose bins nobody names.
         """
-        ends = self.bounds is not None or self.high is not None
-        rest = {"outside": self.outside, "missing": self.missing}
-        rest = {key: value for key, value in rest.items() if value is not None}
-        return self._meant(bins if self.bins is None and ends else self.bins, rest)
+        typed = self._typed
+        if self.domain is not None:
+            if typed:
+                flag = next(iter(typed)).replace("_", "-")
+                raise ArgumentError(f"--domain names the whole domain; leave --{flag} out")
+            return self.stored(bins=bins)
+        lists = {"integers", "categories", "categories_file"}
+        treated = ("outside", "missing", "other")
+        rest: dict[str, Any] = {key: typed[key] for key in treated if key in typed}
+        if "edges" in typed:
+            if given := [f"--{key}" for key in ("low", "high", "bins", "scale") if key in typed]:
+                raise ArgumentError(
+                    f"--edges says where each bin ends, so leave {', '.join(given)} out"
+                )
+        elif "high" in typed and bins is not None:
+            typed.setdefault("bins", bins)
+        interval = {key: typed[key] for key in typed if key not in lists | rest.keys()}
+        if "atom" in interval:
+            interval["atoms"] = interval.pop("atom")
+        return _domain(interval, self.integers, self.categories, self.categories_file, rest)
+
+    @property
+    def _typed(self) -> dict[str, Any]:
+        """What was typed of the domain, by the names of the options."""
+        names = [field.name for field in fields(DomainOptions) if field.name != "domain"]
+        typed = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in typed.items() if value not in (None, False, [])}
 
 
 @dataclass(frozen=True, kw_only=True)
-class CuratorDomainOptions(LabelOptions):
+class CuratorDomainOptions(DomainFile):
     """The options of a curator's domain, and how values are read into it."""
 
     texts: TextsName = None
@@ -154,29 +196,19 @@ class CuratorDomainOptions(LabelOptions):
     decimal: DecimalName = None
     by: str | None = option(
         "The column with the segment of each row, as protected as the value: an answer for each "
-        "of --segments.",
+        "--segment of the domain. Rows in none of them are counted apart.",
         "NAME",
     )
-    segments: str | None = option(
-        "The segments of --by, as a,b,c: public, and not from the data. Rows in none of them are "
-        "kept apart.",
-        "LABELS",
-    )
 
-    def domain(self) -> Domain:
-        """Return the domain that the options mean, fit for a curator."""
-        if (self.by is None) != (self.segments is None):
-            raise ArgumentError("--by and --segments belong together: a column, and the list")
-        within = self._within()
-        if self.segments is None:
-            return within
-        segments = _labels(self.segments, None, option="--segments")
-        return Segmented(within, [segments] if isinstance(segments, int) else segments)
-
-    def _within(self) -> Domain:
-        others = self.integers is not None or self._of_labels()
-        bins = CURATOR_BINS if self.bins is None and not others else self.bins
-        return self._meant(bins, {}).for_curator()
+    def curated(self) -> Domain:
+        """Return the domain in the file, fit for a curator."""
+        domain = self.stored(bins=CURATOR_BINS).for_curator()
+        if (self.by is None) == isinstance(domain, Segmented):
+            raise ArgumentError(
+                "--by names the column of segments, and the domain lists them: lapwing new "
+                "--domain-only --segment north --segment south"
+            )
+        return domain
 
 
 def texts_of(given: str | None, domain: Domain) -> Texts:
@@ -215,8 +247,8 @@ def _domain(
     others = (integers, categories, categories_file)
     if bool(interval) + sum(one is not None for one in others) != 1:
         raise ArgumentError(
-            "a column needs one domain: an interval (--low, --high, --bins; or --edges), or "
-            "--integers, or --categories, or --categories-file"
+            "a column needs one domain: an interval (--low and --high, or --edges), or --integers, "
+            "or --categories, or --categories-file, or --domain"
         )
     if "other" in rest and categories is None and categories_file is None:
         raise ArgumentError("--other is for categories: it names the label of all other values")
@@ -265,7 +297,7 @@ def _number_of_label(text: str) -> Any:
     return int(text) if re.fullmatch(r"-?[0-9]{1,16}", text) else text
 
 
-def _labels(typed: str | None, path: Path | None, *, option: str = "--categories") -> Any:
+def _labels(typed: str | None, path: Path | None) -> Any:
     if path is not None:
         try:
             lines = path.read_text(encoding="utf-8-sig").splitlines()
@@ -277,7 +309,7 @@ def _labels(typed: str | None, path: Path | None, *, option: str = "--categories
         if len(labels) == 1 and labels[0].isascii() and labels[0].isdigit():
             return int(labels[0])
         if "" in labels:
-            raise ArgumentError(f"{option} must be labels with commas between, one is empty")
+            raise ArgumentError("--categories must be labels with commas between, one is empty")
     # Only whole numbers as they are usually written: 007 stays a text, and so do all beside it.
     whole = all(
         label.removeprefix("-").isdecimal() and str(int(label)) == label for label in labels

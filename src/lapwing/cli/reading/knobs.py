@@ -26,9 +26,7 @@ def knobs_of(made: type[Any]) -> list[str]:
     return [name for name in fields if name not in ("domain", "epsilon")]
 
 
-def make_with_knobs(
-    made: type[Any], *arguments: Any, typed: Mapping[str, Any], settings: Sequence[str]
-) -> Any:
+def make_with_knobs(made: type[Any], *arguments: Any, settings: Sequence[str]) -> Any:
     """Return a randomizer or decoder with the knobs that were typed.
 
     Parameters
@@ -36,17 +34,15 @@ def make_with_knobs(
     made : class
     arguments : Any
         Before the knobs: domain and epsilon of a randomizer.
-    typed : mapping
-        Knobs with an option of their own; None where it was not given.
     settings : sequence of str
-        "name=value" for all others, so that a new class needs no new option; a list is JSON.
+        "name=value", so that a new class needs no new option; a list is JSON.
 
     Raises
     ------
     ArgumentError
         When the class has no such knob, a knob is given twice or its value is of a wrong type.
     """
-    given = {name: value for name, value in typed.items() if value is not None}
+    given: dict[str, Any] = {}
     for setting in settings:
         name, equals, text = setting.partition("=")
         name = name.strip().replace("-", "_")

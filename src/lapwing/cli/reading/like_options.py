@@ -116,7 +116,6 @@ class LikeOptions(ColumnOptions):
             domain,
             columns=(self.column, self.count_column),
             texts=texts_of(self.texts, domain),
-            option="--column",
         )
 
     @property

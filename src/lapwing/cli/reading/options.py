@@ -32,9 +32,6 @@ OutputUnlessTried = Annotated[
 ]
 """The same of a command that can be tried without writing anything."""
 
-OutputName = Annotated[str, _OUTPUT]
-"""The same, as typed: it may be on another machine, as hdfs://..."""
-
 Force = Annotated[
     bool,
     typer.Option(
@@ -100,8 +97,8 @@ Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
-        metavar="KNOB=VALUE",
-        help="Any other knob that the class of this name has, a list as JSON; may be repeated.",
+        metavar="NAME=VALUE",
+        help="A parameter of the class of this name, a list as JSON; may be repeated.",
     ),
 ]
 

@@ -10,7 +10,6 @@ from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of,
 from lapwing.engines.arrow.standard_input import STDIN
 from lapwing.engines.arrow.value_jobs import Reading, summarize
 from lapwing.protocol.domains.domain import Domain
-from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import MAGIC, ExactCounts
 
 
@@ -20,15 +19,6 @@ def is_summary(path: Path) -> bool:
         return False
     with path.open("rb") as stream:
         return stream.read(len(MAGIC)) == MAGIC
-
-
-def reading_of(asked: CuratorDomainOptions, domain: Domain) -> Reading:
-    """Return how the cells of the tables are read."""
-    return Reading(
-        texts=texts_of(asked.texts, domain),
-        header=not asked.no_header,
-        decimal=decimal_of(asked.decimal, domain),
-    )
 
 
 def summary_of(
@@ -47,14 +37,18 @@ def summary_of(
 
     Both are about the tables, their columns and types: no row is refused.
     """
-    reading = reading_of(asked, domain)
+    reading = Reading(
+        texts=texts_of(asked.texts, domain),
+        header=not asked.no_header,
+        decimal=decimal_of(asked.decimal, domain),
+    )
     paths = [path] if isinstance(path, Path) else list(path)
     with out.listening(), out.progress("count", None) as advance:
         return summarize(
             paths,
             domain,
             column=column,
-            by=asked.by if isinstance(domain, Segmented) else None,
+            by=asked.by,
             threads=threads,
             reading=reading,
             progress=progress,

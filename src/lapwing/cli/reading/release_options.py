@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,10 @@ from lapwing.survey.publication import PlannedRelease
 class PromiseOptions:
     """The options of a promise."""
 
-    neighbors: str = option(
+    neighbors: str | None = option(
         "What is protected: replace-one (the number of rows is public) or "
         "add-or-remove-one. An epsilon means nothing without it, so there is no default.",
         "RELATION",
-        default=MISSING,
     )
     epsilon: str | None = option("In (0, 24].", "NUMBER")
     delta: str = option("In [0, 1); 0 is pure epsilon.", "NUMBER", default="0")
@@ -41,6 +40,8 @@ class PromiseOptions:
             raise ArgumentError(
                 f"give one of --epsilon, --mu and --rho, got {' and '.join(given) or 'none'}"
             )
+        if self.neighbors is None:
+            raise ArgumentError("missing option '--neighbors': replace-one or add-or-remove-one")
         neighbors = relation_of(self.neighbors)
         return Promise(neighbors, delta=exact_delta(self.delta), **numbers)
 
@@ -60,8 +61,8 @@ class MechanismOptions:
             if self.settings:
                 raise ArgumentError("--set is for a mechanism that is named with --mechanism")
             return None
-        made = pick(MECHANISMS, self.mechanism, what="the mechanism")
-        found: Mechanism = make_with_knobs(made, typed={}, settings=self.settings or ())
+        made = pick(MECHANISMS, self.mechanism, what="--mechanism")
+        found: Mechanism = make_with_knobs(made, settings=self.settings or ())
         return found
 
 

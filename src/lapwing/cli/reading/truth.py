@@ -44,40 +44,46 @@ class TruthOptions(ColumnOptions):
     """The options that name the truth: a table of values, or another result."""
 
     truth: Path | None = option(
-        "A table of true values, one per person; - is standard input (CSV).", "VALUES"
+        "The truth: a table of true values, one for each person (- is standard input, CSV), or "
+        "another result or release (.json).",
+        "FILE",
     )
-    truth_result: Path | None = option("Another result as the truth.", "RESULT")
 
     @property
     def file(self) -> Path | None:
         """The file that is named; None without a truth."""
-        return self.truth or self.truth_result
+        return self.truth
 
     def check(self) -> None:
-        """Raise ArgumentError when both are named, or a column without its table."""
-        if self.truth is not None and self.truth_result is not None:
-            raise ArgumentError("name one truth: --truth (a table of values) or --truth-result")
-        of_table = self.column is not None or self.no_header or self.decimal is not None
-        if self.truth is None and of_table:
-            raise ArgumentError(
-                "--column, --no-header and --decimal are of the table of --truth; add --truth"
-            )
+        """Raise ArgumentError when a column is named without its table."""
+        of_table = {
+            "--column": self.column,
+            "--no-header": self.no_header or None,
+            "--decimal": self.decimal,
+            "--texts": self.texts,
+        }
+        given = [flag for flag, typed in of_table.items() if typed is not None]
+        if given and (self.truth is None or self._stored):
+            raise ArgumentError(f"{given[0]} is for a table of values; name one with --truth")
+
+    @property
+    def _stored(self) -> bool:
+        return self.truth is not None and self.truth.suffix.lower() == ".json"
 
     def exact(self, domain: Domain, out: Output) -> Truth:
-        """Return the truth with the CDF of the values themselves; ArgumentError without one."""
-        if self.truth_result is not None:
-            return truth_in_result(self.truth_result, domain)
-        if self.truth is None:
-            raise ArgumentError("name the truth: --truth (a table of values) or --truth-result")
+        """Return the truth with the CDF of the values themselves."""
+        assert self.truth is not None
+        if self._stored:
+            return truth_in_result(self.truth, domain)
         with self._people(domain, out) as (people, advance):
             return truth_in_values(people, advance=advance)
 
     def counted(self, domain: Domain, out: Output) -> Distribution | None:
         """Return the truth in the symbols of a domain, in bounded memory; None without one."""
-        if self.truth_result is not None:
-            return truth_in_result(self.truth_result, domain).distribution
         if self.truth is None:
             return None
+        if self._stored:
+            return truth_in_result(self.truth, domain).distribution
         with self._people(domain, out) as (people, advance):
             counts = np.zeros(domain.size, dtype=np.int64)
             for symbols in people.map(lambda part: _symbols(part, domain), advance=advance):

@@ -66,7 +66,7 @@ class WatchedScan:
             self.out.tell(
                 f"a scan of {channel.domain.size:,} values takes about "
                 f"{duration_text(self._seconds(channel, tally))} of a processor that does nothing "
-                f"else{'' if self.state else '; with --state FILE it can be stopped and goes on'}"
+                f"else{'' if self.state else '; with --resume it can be stopped and goes on'}"
             )
         with self.out.progress("scan", tiles_of(channel)) as advance:
             shown = 0

@@ -5,13 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lapwing.cli.console import Output
 from lapwing.cli.reading.stored_answers import read_stored_release
 from lapwing.cli.showing.answer import answer_document, answer_rows, answer_tables
-from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text
-from lapwing.documents import read
-from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
 from lapwing.survey.publication import Publication
 
@@ -19,20 +15,17 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def show_release(path: Path, table: TableOptions, out: Output, *, level: float) -> None:
-    """Show the release in a file; FormatError when it is none."""
-    if read(path).get("format") == "lapwing-survey":
-        raise ArgumentError(
-            "a survey is decoded with a tally: lapwing decode SURVEY TALLY; only a release says by "
-            "itself what it holds"
-        )
+def release_answer(
+    path: Path, *, level: float
+) -> tuple[dict[str, Any], list[Table], list[dict[str, Any]]]:
+    """Return what the release in a file says: as JSON values, tables, and rows."""
     made = read_stored_release(path)
     published = Publication(made)
     found = published.distribution
     said = answer_document(found, level=level)
     tables = answer_tables(path.name, found, said, rest={"mechanism": made.mechanism.name})
     rows = answer_rows(said, made.domain)
-    document = {"command": "decode", "mechanism": made.mechanism.to_document(), **said}
+    document = {"mechanism": made.mechanism.to_document(), **said}
     if isinstance(made.domain, Segmented):
         parts = by_segment(path.name, published, level=level)
         document["segments"] = [part for part, _ in parts]
@@ -42,8 +35,7 @@ def show_release(path: Path, table: TableOptions, out: Output, *, level: float) 
             for part, _ in parts
             for row in answer_rows(part, made.domain.domain)
         ]
-    table.write(rows)
-    out.show(document, *tables)
+    return document, tables, rows
 
 
 def by_segment(

@@ -1,4 +1,4 @@
-"""`lapwing adapt` and `lapwing decode --together`: epochs on the command line."""
+"""`lapwing new --after`, and both epochs decoded to one answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def epochs(tmp_path: Path, done: Program) -> Path:
     (tmp_path / "first.json").write_text(FIRST.to_json())
     write(tmp_path / "first.tally.json", lw.simulate(FIRST.randomizer, COUNTS, rng=1))
     done("decode", "first.json", "first.tally.json", "-o", "answer.json")
-    done("adapt", "first.json", "answer.json", "--users", "30000", "-o", "second.json")
+    done("new", "--after", "first.json", "answer.json", "--users", "30000", "-o", "second.json")
     second = lw.Survey.load(tmp_path / "second.json")
     write(tmp_path / "second.tally.json", lw.simulate(second.randomizer, 2 * COUNTS, rng=2))
     return tmp_path
@@ -37,7 +37,7 @@ def test_it_writes_what_the_library_chooses(epochs: Path, done: Program) -> None
     meant = FIRST.next_epoch(answer, users=30_000)
     written = lw.Survey.load(epochs / "second.json")
     assert written == meant and written.fingerprint != FIRST.fingerprint
-    named = ("adapt", "first.json", "answer.json", "--name", "again", "-o", "third.json")
+    named = ("new", "--after", "first.json", "answer.json", "--name", "again", "-o", "third.json")
     document = done(*named, "--json").document
     assert document["survey"]["name"] == "again" and document["before"] == FIRST.fingerprint
     assert "subset" in done(*named, "--force").out
@@ -45,19 +45,20 @@ def test_it_writes_what_the_library_chooses(epochs: Path, done: Program) -> None
 
 def test_both_epochs_give_one_answer(epochs: Path, done: Program, lapwing: Program) -> None:
     files = ("first.json", "first.tally.json", "second.json", "second.tally.json")
-    said = done("decode", "--together", *files, "-o", "both.json", "--json").document
+    said = done("decode", *files, "-o", "both.json", "--json").document
     assert [one["reports"] for one in said["together"]] == [COUNTS.sum(), 2 * COUNTS.sum()]
     both = lw.Distribution.from_json((epochs / "both.json").read_text())
     assert both.reports == 3 * COUNTS.sum()
     np.testing.assert_allclose(both.mass, COUNTS / COUNTS.sum(), atol=0.02)
-    assert "204,000" in done("decode", "--together", *files).out
+    assert "204,000" in done("decode", *files).out
     swapped = ("first.json", "second.tally.json", "second.json", "first.tally.json")
-    assert lapwing("decode", "--together", *swapped).code == 4
-    for extra in (("--series",), ("--names", "a,b"), ("--decoder", "least-squares")):
-        assert lapwing("decode", "--together", *files, *extra).code == 2
+    assert lapwing("decode", *swapped).code == 4
+    assert "one decoder" in lapwing("decode", *files, "--decoder", "least-squares").complaint
+    several = ("first.json", "first.tally.json", "first.tally.json")
+    assert "lapwing merge" in lapwing("decode", *several).complaint
     gap = ("first.json", "first.tally.json", "-", "second.json", "second.tally.json")
-    assert "gaps" in lapwing("decode", "--together", *gap).complaint
-    assert "there is no tally" in lapwing("decode", "--together", "first.json").complaint
+    assert "gaps" in lapwing("decode", *gap).complaint
+    assert "there is no tally" in lapwing("decode", "first.json").complaint
 
 
 def test_a_survey_without_its_tally_is_not_left_out(epochs: Path, lapwing: Program) -> None:
@@ -67,14 +68,15 @@ def test_a_survey_without_its_tally_is_not_left_out(epochs: Path, lapwing: Progr
         ("second.json", *first),
         (*second, *first, "second.json"),
     ):
-        run = lapwing("decode", "--together", *files)
+        run = lapwing("decode", *files)
         assert run.code == 2 and "no tally stands after second.json" in run.complaint
 
 
 def test_it_says_whether_the_parts_are_the_usual_ones(epochs: Path, done: Program) -> None:
     parts = lw.Survey.load(epochs / "second.json").randomizer == FIRST.randomizer
     again = (
-        "adapt",
+        "new",
+        "--after",
         "first.json",
         "answer.json",
         "--users",
@@ -88,7 +90,9 @@ def test_it_says_whether_the_parts_are_the_usual_ones(epochs: Path, done: Progra
     spiky = np.where(np.arange(16) == 3, 10**6, 10)
     write(epochs / "spiky.tally.json", lw.simulate(FIRST.randomizer, spiky, rng=3))
     done("decode", "first.json", "spiky.tally.json", "-o", "spiky.json")
-    said = done("adapt", "first.json", "spiky.json", "-o", "third.json", "--json").document["usual"]
+    said = done(
+        "new", "--after", "first.json", "spiky.json", "-o", "third.json", "--json"
+    ).document["usual"]
     third = lw.Survey.load(epochs / "third.json").randomizer
     assert said is (third == FIRST.randomizer)
     assert said is not parts  # both answers are seen

@@ -1,4 +1,4 @@
-"""`lapwing difference`: two groups or two periods compared."""
+"""`lapwing compare`: two groups or two periods compared, or an estimate with the truth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored_answers import read_segment
+from lapwing.cli.reading.truth import TruthOptions
 from lapwing.cli.showing.answer import AT_ONCE, PROBABILITIES, SHARE_LIMIT
+from lapwing.cli.showing.distances import show_distances
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
@@ -68,13 +70,14 @@ class ComparisonOptions:
         return "empirical"
 
 
-def difference(
+def compare(
     first_file: Annotated[
-        Path, typer.Argument(metavar="FIRST", help="A decoded distribution (lapwing decode -o).")
+        Path, typer.Argument(metavar="FIRST", help="A decoded distribution, or a release.")
     ],
     second_file: Annotated[
-        Path, typer.Argument(metavar="SECOND", help="Another one; it is taken from the first.")
-    ],
+        Path | None,
+        typer.Argument(metavar="SECOND", help="Another one; it is taken from the first."),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="A picture of it: .png, .svg or .pdf."),
@@ -83,23 +86,53 @@ def difference(
     level: Level = 0.95,
     *,
     compared: ComparisonOptions,
+    named: TruthOptions,
     table: TableOptions,
     out: Output,
 ) -> None:
-    """Compare two distributions: the first minus the second, with intervals.
+    """The difference of two results, or the error of one.
 
-    Shows how quantiles and the mean are shifted, or how shares differ, and whether the two differ
-    at all: whether the band of the whole curve leaves zero somewhere. About whom that is said
-    stands with it: any two sets of people differ a little, also where nothing but chance parted
-    them. Both must be on the same domain. Two periods of a survey with remembered reports are
-    refused: they show no changes.
+    With SECOND: how much quantiles and the mean are shifted, or how much shares differ, with
+    intervals, and whether the confidence band of the whole curve leaves zero. Both results must be
+    on the same domain. Two periods of a survey with memoized reports are refused, because such
+    reports show no changes.
+
+    With --truth: the distances of an estimate from the truth. Distances between CDFs use the exact
+    values, clipped or wrapped as the survey does. Distances between shares and between bins use the
+    values counted in bins, as expected errors do. Each true value needs about 120 bytes of memory.
     """
     check_level(level)
-    about = compared.about()
+    named.check()
+    if named.file is not None:
+        if second_file is not None or output is not None or compared != ComparisonOptions():
+            raise ArgumentError(
+                "--truth compares one result with the truth; leave SECOND, --output, --people, "
+                "--target and --segment out"
+            )
+        show_distances(first_file, named, table, out, force=force)
+    elif second_file is None:
+        raise ArgumentError("name what to compare with: a second result, or --truth")
+    else:
+        _show_difference(
+            (first_file, second_file), compared, table, out, output=output, force=force, level=level
+        )
+
+
+def _show_difference(
+    files: tuple[Path, Path],
+    compared: ComparisonOptions,
+    table: TableOptions,
+    out: Output,
+    *,
+    output: Path | None,
+    force: bool,
+    level: float,
+) -> None:
+    about, (first_file, second_file) = compared.about(), files
     if output is not None:
         check_ending(output, ENDINGS, what="the picture")
-        check_output(output, inputs=[first_file, second_file], force=force)
-    table.check(inputs=[first_file, second_file], force=force, output=output)
+        check_output(output, inputs=files, force=force)
+    table.check(inputs=files, force=force, output=output)
     parts: list[str] | list[None] = compared.segment or [None]
     first, second = read_segment(first_file, parts[0]), read_segment(second_file, parts[-1])
     try:
@@ -114,7 +147,7 @@ def difference(
         with out.listening():
             write_figure(output, figure)
     document = {
-        "command": "difference",
+        "command": "compare",
         "first": str(first_file),
         "second": str(second_file),
         **difference_document(made, level=level, target=about),

@@ -1,15 +1,12 @@
-"""`lapwing distances`: how far an estimate is from the truth."""
+"""`lapwing compare --truth`: how far an estimate is from the truth."""
 
 from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
-
-import typer
+from typing import Any, NamedTuple
 
 from lapwing.cli.console import Output, grid
-from lapwing.cli.reading.options import Force
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.cli.reading.truth import Truth, TruthOptions
 from lapwing.cli.showing.table_file import TableOptions
@@ -44,33 +41,17 @@ class Measure(NamedTuple):
     unit: str = ""
 
 
-def distances(
-    result_file: Annotated[
-        Path, typer.Argument(metavar="RESULT", help="A decoded distribution (lapwing decode -o).")
-    ],
-    *,
-    named: TruthOptions,
-    written: TableOptions,
-    force: Force = False,
-    out: Output,
+def show_distances(
+    result_file: Path, named: TruthOptions, written: TableOptions, out: Output, *, force: bool
 ) -> None:
-    """Measure how far an estimate is from the truth.
-
-    Distances between CDFs (wasserstein, kolmogorov-smirnov, energy, ranges, mean, variance,
-    deciles) are from the exact values, treated as the survey treats them: clipped, or wrapped
-    on a circle. Those between shares (l1, l2, mean squared error, kullback-leibler) are from
-    the values counted in bins, and so are those between bins, which do not count where inside
-    its bin a value lies: they are what recommend and a dry run forecast. Needs about 120 bytes
-    of memory for each true value.
-    """
-    named.check()
+    """Show how far the result in a file is from the truth."""
     inputs = [path for path in (result_file, named.file) if path is not None]
     written.check(inputs=inputs, force=force)
     result = read_result(result_file)
     known = named.exact(result.domain, out)
     measures = measured(result, known)
     document = {
-        "command": "distances",
+        "command": "compare",
         "result": str(result_file),
         "truth": str(named.file),
         "people": known.distribution.reports,

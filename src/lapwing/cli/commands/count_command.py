@@ -1,0 +1,67 @@
+"""`lapwing count`: a site's raw values, counted for a release later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing.cli.console import Output, facts
+from lapwing.cli.outputs import check_output
+from lapwing.cli.reading.distinct_files import check_distinct
+from lapwing.cli.reading.domain_options import CuratorDomainOptions
+from lapwing.cli.reading.engine_options import LongJobOptions
+from lapwing.cli.reading.options import AllowEqual, ColumnName, Force, OutputFile
+from lapwing.cli.reading.raw_counts import is_summary, summary_of
+from lapwing.cli.wording import domain_text
+from lapwing.engines.arrow.dataset_tables import every_file
+from lapwing.engines.arrow.saved_progress import finished
+from lapwing.errors import ArgumentError
+from lapwing.protocol.messages.exact_counts import ExactCounts
+
+
+def count(
+    data: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DATA",
+            help="Tables, .parquet, .arrow or .csv, or folders of them (- is standard input, CSV); "
+            "or exact counts to add.",
+        ),
+    ],
+    output: OutputFile,
+    force: Force = False,
+    allow_equal: AllowEqual = False,
+    column: ColumnName = None,
+    *,
+    asked: CuratorDomainOptions,
+    work: LongJobOptions,
+    out: Output,
+) -> None:
+    """Exact counts of raw values, in a secret file.
+
+    The file is as secret as the data. Only its owner may read it, and it holds one count for each
+    bin, however many rows there are. Counts of one domain can be added.
+    """
+    files = every_file(data)
+    check_output(output, inputs=files, force=force)
+    check_distinct(files, what="people", allow_equal=allow_equal)
+    threads, progress = work.workers(), work.progress(output)
+    stored = [is_summary(path) for path in files]
+    if all(stored):
+        parts = [ExactCounts.load(path) for path in files]
+        total = sum(parts[1:], start=parts[0])
+    elif any(stored):
+        raise ArgumentError("give tables, or exact counts, not both; count the tables first")
+    else:
+        domain = asked.curated()
+        total = summary_of(
+            data, column, domain, out, asked=asked, threads=threads, progress=progress
+        )
+    total.save(output)
+    if progress is not None:
+        finished(progress)
+    document = {"command": "count", "files": len(files), "output": str(output)}
+    rows = {"domain": domain_text(total.domain), "files": str(len(files)), "written": str(output)}
+    out.show(document, facts(rows | {"secret": "yes: as secret as the data"}))

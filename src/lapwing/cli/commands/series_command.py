@@ -1,0 +1,150 @@
+"""`lapwing series`: weeks decoded together, or one more week watched for a change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lapwing.cli.console import Output, facts
+from lapwing.cli.option_groups import option
+from lapwing.cli.outputs import check_output, write_text
+from lapwing.cli.reading.options import Force, Level, check_level
+from lapwing.cli.reading.stored_answers import read_watch
+from lapwing.cli.reading.week_files import read_weeks
+from lapwing.cli.showing.series_answer import series_document, series_tables
+from lapwing.cli.showing.table_file import TableOptions
+from lapwing.errors import ArgumentError
+from lapwing.survey.series_decoding import decode_series
+from lapwing.survey.watch import Noticed, Watch
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeriesOptions:
+    """The options of weeks that are decoded together, or watched."""
+
+    output: Path | None = option(
+        "Where to write the series; without it, it is only shown.", "FILE", flags="--output -o"
+    )
+    names: str | None = option(
+        "Of the weeks, with commas between; default: the names of the files.", "NAMES"
+    )
+    so_far: bool = option(
+        "Decode each week from the weeks up to it, as it could have been at the time.",
+        default=False,
+    )
+    watch: Path | None = option(
+        "Look at one more week for a change; FILE keeps what was seen, and is made at the first.",
+        "FILE",
+    )
+    alpha: float | None = option(
+        "With --watch: the probability that a change is ever reported where there was none, over "
+        "all weeks; 0.05 unless the first week says otherwise.",
+        "SHARE",
+    )
+
+
+def series(
+    week_files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="WEEK",
+            help="The survey, then the tally of each week; a release; a folder of them; or - for a "
+            "week without one.",
+        ),
+    ],
+    *,
+    weeks: SeriesOptions,
+    force: Force = False,
+    table: TableOptions,
+    level: Level = 0.95,
+    out: Output,
+) -> None:
+    """Weekly distributions decoded together, and change alarms.
+
+    All weeks are smoothed together, so that each is estimated from all of them, and changes and
+    outliers are shown.
+
+    With --watch, run it once a week with the survey and the tally of that week. A change is
+    reported once there is enough evidence, with the week in which it began, its size and its place.
+    The probability that a change is ever reported where there was none is at most alpha, however
+    many weeks are looked at. A week that is given twice is refused.
+    """
+    check_level(level)
+    if weeks.watch is not None:
+        if weeks.output is not None or weeks.so_far or table.table is not None:
+            raise ArgumentError("--watch looks at one week; leave --output, --so-far and --csv out")
+        _watch(week_files, weeks.watch, weeks, out)
+        return
+    if weeks.alpha is not None:
+        raise ArgumentError("--alpha is for --watch FILE")
+    output = weeks.output
+    files = read_weeks(week_files, dated=weeks.names is None)
+    table.check(inputs=files.paths, force=force, output=output)
+    if output is not None:
+        check_output(output, inputs=files.paths, force=force)
+    names = files.names if weeks.names is None else weeks.names.split(",")
+    with out.listening():
+        decoded = decode_series(files.weeks, names=names, smooth=not weeks.so_far)
+    if output is not None:
+        write_text(output, decoded.to_json())
+    document = series_document(decoded, level=level)
+    table.write(document["weeks"])
+    said = {"command": "series", "output": None if output is None else str(output)}
+    rest = {} if output is None else {"written": str(output)}
+    out.show(said | document, *series_tables(decoded, document, rest=rest))
+
+
+def _watch(words: list[str], path: Path, weeks: SeriesOptions, out: Output) -> None:
+    """Look at one more week, and keep what was seen."""
+    alpha = weeks.alpha
+    if path.exists():
+        state = read_watch(path)
+    else:
+        state = Watch() if alpha is None else Watch(alpha)
+    if alpha is not None and alpha != state.alpha:
+        raise ArgumentError(
+            f"this watch was begun with alpha {state.alpha:g}, which stays; leave --alpha out"
+        )
+    files = read_weeks(words)
+    if len(files.weeks) != 1:
+        raise ArgumentError(f"a look is at one week, got {len(files.weeks)}; look at each in turn")
+    if path.resolve() in {each.resolve() for each in files.paths}:
+        raise ArgumentError("--watch must name another file than those of the week")
+    name = str(len(state.weeks) + 1) if files.weeks[0] is None else files.names[0]
+    with out.listening():
+        state, noticed = state.look(files.weeks[0], name=weeks.names or name)
+    write_text(path, state.to_json())
+    _show(state, noticed, path, out)
+
+
+def _show(state: Watch, noticed: Noticed, path: Path, out: Output) -> None:
+    """Show what a look noticed."""
+    change, domain = noticed.change, state.domain
+    words = None if change is None or domain is None else change.shift.in_words(domain)
+    document = {
+        "command": "series",
+        "state": str(path),
+        "week": noticed.week,
+        "weeks": len(state.weeks),
+        "gap": noticed.gap,
+        "evidence": noticed.evidence,
+        "needed": noticed.needed,
+        "changed": change is not None,
+        "change": None if change is None else {**change.to_document(), "words": words},
+        "reported": [each.to_document() for each in state.changes],
+    }
+    told = {
+        "week": noticed.week,
+        "looked at": f"{len(state.weeks)} week{'' if len(state.weeks) == 1 else 's'}",
+    }
+    if noticed.gap is not None:
+        told["gap"] = noticed.gap
+    if change is None:
+        told["changed"] = "not shown"
+        told["evidence"] = f"{noticed.evidence:.1f} of the {noticed.needed:.1f} that a report needs"
+    else:
+        told["changed"] = f"since {change.week}: {words}"
+    out.show(document, facts(told))

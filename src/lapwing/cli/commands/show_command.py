@@ -1,0 +1,173 @@
+"""`lapwing show`: what any stored file holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lapwing.cli.console import Output, facts
+from lapwing.cli.reading.options import Force, Level, check_level
+from lapwing.cli.reading.stored import read_survey, read_tally
+from lapwing.cli.showing.table_file import TableOptions
+from lapwing.cli.wording import count_text, described, domain_text
+from lapwing.documents import read, read_as
+from lapwing.errors import ArgumentError, FormatError
+from lapwing.protocol.messages.report_file import read_header
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+Said = tuple[dict[str, Any], "list[Table]", list[dict[str, Any]] | None]
+"""What a file says: as JSON values, as tables, and as rows for a spreadsheet."""
+
+STARTS = {b"LAPWING-SECRET": "exact-counts", b"LWREPORT": "reports"}
+"""The first bytes of files that are no JSON, with the kind of each."""
+
+
+def show(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Any file that lapwing wrote.")],
+    *,
+    level: Level = 0.95,
+    table: TableOptions,
+    force: Force = False,
+    out: Output,
+) -> None:
+    """The content of any stored file.
+
+    Shows what a survey agrees on, what a result or a release says, how many reports a tally counts,
+    and what a ledger has left. Of exact counts it shows the domain and never a count. Of reports it
+    shows whose they are, and does not read them all.
+    """
+    check_level(level)
+    table.check(inputs=[file], force=force)
+    kind = _kind(file)
+    if kind not in _SAID:
+        raise FormatError(f"{file.name} must be a file that lapwing wrote, it is none")
+    document, tables, rows = _SAID[kind](file, level)
+    if table.table is not None and rows is None:
+        raise ArgumentError(f"{file.name} has no table for --csv")
+    table.write(rows or [])
+    out.show({"command": "show", "kind": kind, **document}, *tables)
+
+
+def _kind(path: Path) -> str:
+    """Return the kind of a file, by its first bytes or the format that it states."""
+    with path.open("rb") as stream:
+        head = stream.read(32)
+    for start, kind in STARTS.items():
+        if head.startswith(start):
+            return kind
+    if head.startswith(b"SQLite format 3"):
+        raise ArgumentError(
+            f"{path.name} is a database: of a device ask lapwing.client.Device, of a collector its "
+            "pages (lapwing serve)"
+        )
+    return str(read(path).get("format")).removeprefix("lapwing-")
+
+
+def _survey(path: Path, level: float) -> Said:
+    survey = read_survey(path)
+    return {"survey": survey.to_document()}, [facts(described(survey))], None
+
+
+def _tally(path: Path, level: float) -> Said:
+    tally = read_tally(path)
+    document = {"reports": tally.total, "randomizer": tally.fingerprint}
+    rows = {"reports": count_text(tally.total), "of the randomizer": tally.fingerprint}
+    return document, [facts(rows)], None
+
+
+def _release(path: Path, level: float) -> Said:
+    from lapwing.cli.showing.release_answer import release_answer
+
+    return release_answer(path, level=level)
+
+
+def _distribution(path: Path, level: float) -> Said:
+    from lapwing.cli.reading.stored_answers import read_result
+    from lapwing.cli.showing.answer import answer_document, answer_rows, answer_tables
+
+    result = read_result(path)
+    said = answer_document(result, level=level)
+    tables = answer_tables(path.name, result, said, rest={})
+    return said, tables, answer_rows(said, result.domain)
+
+
+def _heavy_hitters(path: Path, level: float) -> Said:
+    from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_tables
+    from lapwing.results.heavy_hitters import HeavyHitters
+
+    found = read_as(path, HeavyHitters.from_document)
+    said = heavy_document(found, level=level)
+    return said, heavy_tables(path.name, found, said, rest={}), said["heavy_hitters"]
+
+
+def _series(path: Path, level: float) -> Said:
+    from lapwing.cli.reading.stored_answers import read_series
+    from lapwing.cli.showing.series_answer import series_document, series_tables
+
+    series = read_series(path)
+    said = series_document(series, level=level)
+    return said, series_tables(series, said, rest={}), said["weeks"]
+
+
+def _watch(path: Path, level: float) -> Said:
+    from lapwing.cli.reading.stored_answers import read_watch
+
+    state = read_watch(path)
+    changes = [change.to_document() for change in state.changes]
+    told = {f"change {change.week}": f"since {change.week}" for change in state.changes}
+    rows = {"weeks": str(len(state.weeks)), "alpha": f"{state.alpha:g}"}
+    rows |= told or {"changes": "none reported"}
+    return {"weeks": len(state.weeks), "reported": changes}, [facts(rows)], None
+
+
+def _ledger(path: Path, level: float) -> Said:
+    from lapwing.cli.commands.ledger_command import ledger_tables
+    from lapwing.privacy.ledger import Ledger
+
+    held = Ledger.load(path)
+    return {"ledger": held.to_document()}, ledger_tables(path.name, held), None
+
+
+def _exact_counts(path: Path, level: float) -> Said:
+    from lapwing.protocol.messages.exact_counts import ExactCounts
+
+    domain = ExactCounts.load(path).domain
+    rows = {"domain": domain_text(domain), "counts": "secret: not shown"}
+    return {"domain": domain.to_document()}, [facts(rows)], None
+
+
+def _reports(path: Path, level: float) -> Said:
+    with path.open("rb") as stream:
+        header = read_header(stream, name=path.name)
+    document = {"survey": header.survey, "randomizer": header.randomizer, "width": header.width}
+    rows = {"of the survey": header.survey or "not stated", "of the randomizer": header.randomizer}
+    rows["bytes per report"] = str(header.width)
+    return document, [facts(rows)], None
+
+
+def _domain(path: Path, level: float) -> Said:
+    from lapwing.cli.reading.domain_options import CURATOR_BINS, DomainFile
+
+    domain = DomainFile(domain=path).stored(bins=CURATOR_BINS)
+    return {"domain": read(path)["domain"]}, [facts({"domain": domain_text(domain)})], None
+
+
+_SAID: dict[str, Callable[[Path, float], Said]] = {
+    "survey": _survey,
+    "tally": _tally,
+    "release": _release,
+    "distribution": _distribution,
+    "heavy-hitters": _heavy_hitters,
+    "series": _series,
+    "watch": _watch,
+    "ledger": _ledger,
+    "exact-counts": _exact_counts,
+    "reports": _reports,
+    "domain": _domain,
+}
