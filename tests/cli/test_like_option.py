@@ -236,7 +236,7 @@ def test_bad_input_is_refused_in_a_line(
         ("--like goes with", ("--randomizer", "square-wave", *ASK)),
         (
             "what is recommended here is",
-            ("--randomizer", "recommended", *ASK[:4], "3", *ASK[5:]),
+            ("--randomizer", "recommended", *ASK[:5], "3", *ASK[6:]),
         ),
     ],
 )

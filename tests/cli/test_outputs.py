@@ -38,8 +38,8 @@ def files(survey: Survey, ages: np.ndarray, done: Program, tmp_path: Path) -> Pa
     by = ("-c", "age", "--by", "group")
     done("randomize", "survey.json", "groups.csv", *by, "-o", "groups-reports.csv")
     done("ledger", "rounds.json", "--create", "--epsilon", "1", "--neighbors", "replace-one")
-    done("count", "ages.csv", *RELEASE[:5], "-o", "ages.lws")
-    rounds = ("--mechanism", "running-prefix-sums", "--set", "rounds=2", *RELEASE[5:])
+    done("count", "ages.csv", *RELEASE[:6], "-o", "ages.lws")
+    rounds = ("--mechanism", "running-prefix-sums", "--set", "rounds=2", *RELEASE[6:])
     done("release", "ages.lws", *rounds, "--ledger", "rounds.json", "-o", "first.json")
     return tmp_path
 
@@ -57,7 +57,7 @@ COMMANDS = {
     "plot": ("plot", "result.json", "-o", "out.png"),
     "compare": ("compare", "result.json", "result.json", "-o", "out.svg"),
     "simulate": ("simulate", "survey.json", "ages.csv", "-c", "age", "-o", "out.json"),
-    "count": ("count", "ages.csv", *RELEASE[:5], "-o", "out.lws"),
+    "count": ("count", "ages.csv", *RELEASE[:6], "-o", "out.lws"),
     "release": ("release", "ages.csv", *RELEASE, "-o", "out.json"),
     "round": (
         *(
