@@ -15,9 +15,9 @@ from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of,
 from lapwing.cli.reading.options import ColumnName, Force, OutputUnlessTried
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
-from lapwing.cli.reading.rounds import publish_round
 from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.dry_run import show_expected_error
+from lapwing.cli.showing.next_round import publish_round
 from lapwing.cli.showing.release_answer import by_segment
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.segmented import Segmented
