@@ -65,7 +65,7 @@ MOST_LINES = 800
 EMPTY_NAMES = {"utils", "util", "common", "misc", "helpers", "helper", "base", "core"}
 
 FORBIDDEN_WORDS = {
-    "measurement", "universe", "bucket", "oracle", "aggregate", "aggregator", "sketch",
+    "universe", "bucket", "oracle", "aggregate", "aggregator", "sketch",
     "accumulator", "estimator", "optimizer", "accountant", "metric", "util", "utils", "helper",
     "helpers", "manager",
 }  # fmt: skip
@@ -336,7 +336,7 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
         "a": "class FrequencyOracle: ...",
         "b": "def f(bucket_sizes): ...",
         "c": "universes = 3",
-        "d": "def f():\n    for measurement in x: ...",
+        "d": "def f():\n    for aggregate in x: ...",
         "e": "class HTTPHelpers: ...",
     },
 }

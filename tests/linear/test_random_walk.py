@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.decoders.series.change_test import needed, verdict
+from lapwing.decoders.series.change_points import needed, verdict
 from lapwing.decoders.series.label_walk import _walk
 from lapwing.linear.random_walk import (
-    Look,
+    PseudoMeasurement,
     evidence_of,
     filtered,
     own_evidence,
@@ -19,13 +19,13 @@ from lapwing.linear.random_walk import (
 STATE = 4
 
 
-def looks(weeks: int, *, seed: int, gaps: tuple[int, ...] = ()) -> list[Look | None]:
+def looks(weeks: int, *, seed: int, gaps: tuple[int, ...] = ()) -> list[PseudoMeasurement | None]:
     """Weeks that each say something, of low rank, about the state."""
     rng = np.random.default_rng(seed)
-    found: list[Look | None] = []
+    found: list[PseudoMeasurement | None] = []
     for week in range(weeks):
         root = rng.normal(size=(STATE, STATE - 1 + week % 2)) * 3
-        look = Look(root @ root.T, root @ rng.normal(size=root.shape[1]) * 2)
+        look = PseudoMeasurement(root @ root.T, root @ rng.normal(size=root.shape[1]) * 2)
         found.append(None if week in gaps else look)
     return found
 
@@ -33,7 +33,9 @@ def looks(weeks: int, *, seed: int, gaps: tuple[int, ...] = ()) -> list[Look | N
 class Dense:
     """All weeks as one normal vector, solved by inverses: the textbook's way."""
 
-    def __init__(self, seen: list[Look | None], first: np.ndarray, steps: np.ndarray) -> None:
+    def __init__(
+        self, seen: list[PseudoMeasurement | None], first: np.ndarray, steps: np.ndarray
+    ) -> None:
         weeks = len(seen)
         size = weeks * STATE
         prior = np.zeros((size, size))
@@ -57,7 +59,7 @@ class Dense:
 
 
 @pytest.fixture(scope="module")
-def model() -> tuple[list[Look | None], np.ndarray, np.ndarray]:
+def model() -> tuple[list[PseudoMeasurement | None], np.ndarray, np.ndarray]:
     """Seven weeks, two of them gaps, with steps that differ by week and direction."""
     rng = np.random.default_rng(5)
     root = rng.normal(size=(STATE, STATE))
@@ -66,7 +68,7 @@ def model() -> tuple[list[Look | None], np.ndarray, np.ndarray]:
 
 
 def test_smoothed_weeks_and_any_two_of_them_are_those_of_the_dense_model(
-    model: tuple[list[Look | None], np.ndarray, np.ndarray],
+    model: tuple[list[PseudoMeasurement | None], np.ndarray, np.ndarray],
 ) -> None:
     seen, first, steps = model
     dense = Dense(seen, first, steps)
@@ -79,7 +81,7 @@ def test_smoothed_weeks_and_any_two_of_them_are_those_of_the_dense_model(
 
 
 def test_filtered_weeks_are_the_last_of_a_dense_model_of_those_so_far(
-    model: tuple[list[Look | None], np.ndarray, np.ndarray],
+    model: tuple[list[PseudoMeasurement | None], np.ndarray, np.ndarray],
 ) -> None:
     seen, first, steps = model
     forward = filtered(seen, first, steps)
@@ -91,7 +93,7 @@ def test_filtered_weeks_are_the_last_of_a_dense_model_of_those_so_far(
 
 
 def test_the_evidence_is_that_of_the_dense_model_and_its_slope_is_the_score(
-    model: tuple[list[Look | None], np.ndarray, np.ndarray],
+    model: tuple[list[PseudoMeasurement | None], np.ndarray, np.ndarray],
 ) -> None:
     seen, first, steps = model
     forward = filtered(seen, first, steps)
@@ -123,7 +125,9 @@ def test_labels_walk_as_the_dense_model_does() -> None:
     steps = rng.uniform(0.0005, 0.005, size=(5, STATE))
     found = _walk(seen, noise, steps)
     looked = [
-        None if value is None or own is None else Look(np.diag(1 / own), (value - 0.25) / own)
+        None
+        if value is None or own is None
+        else PseudoMeasurement(np.diag(1 / own), (value - 0.25) / own)
         for value, own in zip(seen, noise, strict=True)
     ]
     dense = Dense(looked, np.diag(np.full(STATE, 0.25)), steps)
@@ -142,7 +146,7 @@ def test_the_evidence_of_a_change_is_a_martingale_while_nothing_changes() -> Non
     shape = np.array([1.0, 0.25])
     information = np.array([[40.0, 10.0], [10.0, 25.0]])
     level_prior = 4.0 * np.eye(2)
-    before = [Look(information, rng.normal(size=2) * 5) for _ in range(3)]
+    before = [PseudoMeasurement(information, rng.normal(size=2) * 5) for _ in range(3)]
     now = np.exp(verdict(before, shape).evidence)
     # The next score given the level's posterior, exactly: normal with this mean and covariance.
     posterior = np.linalg.inv(3 * information + np.linalg.inv(level_prior))
@@ -154,7 +158,7 @@ def test_the_evidence_of_a_change_is_a_martingale_while_nothing_changes() -> Non
     for one, weight in zip(points, weights, strict=True):
         for two, other in zip(points, weights, strict=True):
             score = information @ mean + root @ np.array([one, two])
-            following = verdict([*before, Look(information, score)], shape).evidence
+            following = verdict([*before, PseudoMeasurement(information, score)], shape).evidence
             total += weight * other * np.exp(following)
     assert total / (2 * np.pi) == pytest.approx(now, rel=1e-6)
 

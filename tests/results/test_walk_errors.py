@@ -14,7 +14,7 @@ from lapwing.decoders.series.found_changes import PRICE, found_changes
 from lapwing.decoders.series.walk import Walk
 from lapwing.decoders.series.walk_model import _best_spectrum, _with_jumps, refitted
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.random_walk import Look
+from lapwing.linear.random_walk import PseudoMeasurement
 from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
 from lapwing.survey.series_decoding import _check_size
 
@@ -130,17 +130,21 @@ def test_information_that_matters_is_kept_and_what_says_nothing_is_not() -> None
     assert root_of(information, np.full(7, 2000.0)).shape == (7, 7)
 
 
-def seen(steps: dict[int, float], *, odd: dict[int, float] | None = None) -> list[Look | None]:
+def seen(
+    steps: dict[int, float], *, odd: dict[int, float] | None = None
+) -> list[PseudoMeasurement | None]:
     """Return looks at a state that stands still, but for steps of its first amplitude."""
     rng = np.random.default_rng(11)
     information = np.diag([400.0, 300, 200, 100, 50])
-    found: list[Look | None] = []
+    found: list[PseudoMeasurement | None] = []
     state = np.zeros(STATE)
     for week in range(16):
         state[0] += steps.get(week, 0.0)
         here = state + np.array([(odd or {}).get(week, 0.0), 0, 0, 0, 0])
         noise = rng.normal(size=STATE) * np.sqrt(np.diag(information))
-        found.append(None if week == 5 else Look(information, information @ here + noise))
+        found.append(
+            None if week == 5 else PseudoMeasurement(information, information @ here + noise)
+        )
     return found
 
 

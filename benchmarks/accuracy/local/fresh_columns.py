@@ -48,7 +48,7 @@ def _gap(x: Vector) -> Vector:
     return _share(_bumps(x, (0.6, 0.2, 0.04), (0.4, 0.8, 0.06)))
 
 
-def _price(x: Vector) -> Vector:
+def _log_prior_odds(x: Vector) -> Vector:
     smooth = _share(np.exp(-0.5 * (np.log(x / 0.2) / 0.5) ** 2) / x)
     heaped = np.bincount((x * 20).astype(np.int64), smooth).astype(np.float64)
     mixed: Vector = 0.7 * smooth + 0.3 * _atoms(x, np.arange(heaped.size) / 20, heaped)
@@ -83,7 +83,7 @@ def _round_numbers(x: Vector) -> Vector:
 DENSITIES: dict[str, tuple[Callable[[Vector], Vector], int]] = {
     "vonmises": (_vonmises, 200_000),
     "gap": (_gap, 80_000),
-    "price": (_price, 100_000),
+    "price": (_log_prior_odds, 100_000),
     "ramp": (_ramp, 60_000),
     "steps_and_atoms": (_steps_and_atoms, 250_000),
     "pareto": (_pareto, 120_000),

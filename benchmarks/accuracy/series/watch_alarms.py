@@ -9,7 +9,7 @@ import numpy as np
 
 import lapwing as lw
 from benchmarks.markdown import table
-from lapwing.decoders.series.change_test import needed
+from lapwing.decoders.series.change_points import needed
 
 TITLE = "A watch over weeks that stand still"
 

@@ -1,4 +1,4 @@
-"""Filter and smoother of a random walk whose weeks have quadratic likelihoods.
+"""Kalman filter and smoother in information form, for a random walk over weeks.
 
 A state a, of some tens of amplitudes, walks: ``a_t = a_(t-1) + w_t`` with ``w_t ~ N(0, Q_t)``, and
 the reports of week t say ``b'a - a'Aa / 2`` about it. Nothing here inverts an information or a
@@ -39,8 +39,8 @@ def left_inverse(columns: Matrix) -> Matrix:
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
-    """What the reports of one week say about the state: ``score'a - a' information a / 2``.
+class PseudoMeasurement:
+    """The quadratic log-likelihood of one week: ``score'a - a' information a / 2``.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ class Filtered:
     evidence: float
 
 
-def filtered(looks: Sequence[Look | None], first: Matrix, steps: Matrix) -> Filtered:
-    """Return the state of every week given the weeks up to it.
+def filtered(looks: Sequence[PseudoMeasurement | None], first: Matrix, steps: Matrix) -> Filtered:
+    """Run the Kalman filter: the state of every week given the weeks up to it.
 
     Parameters
     ----------
-    looks : sequence of Look or None
+    looks : sequence of PseudoMeasurement or None
         One for each week; None where nobody reported.
     first : numpy.ndarray
         float64 [state, state]: prior covariance of the first week, whose mean is zero.
@@ -124,7 +124,7 @@ def filtered(looks: Sequence[Look | None], first: Matrix, steps: Matrix) -> Filt
     return Filtered(predicted, ahead, mean, covariance, residual, passed, expected, evidence)
 
 
-def evidence_of(looks: Sequence[Look | None], first: Matrix, steps: Matrix) -> float:
+def evidence_of(looks: Sequence[PseudoMeasurement | None], first: Matrix, steps: Matrix) -> float:
     """Return the evidence of :func:`filtered` alone, in less time and memory."""
     center, spread = np.zeros(first.shape[0]), first
     evidence = 0.0
@@ -145,7 +145,7 @@ def _raised(spread: Matrix, step: Vector) -> Matrix:
     return raised
 
 
-def _seen(look: Look, center: Vector, spread: Matrix) -> tuple[Matrix, Vector, float]:
+def _seen(look: PseudoMeasurement, center: Vector, spread: Matrix) -> tuple[Matrix, Vector, float]:
     """Return ``(I + A P)^-1``, the residual score, and the week's part of the evidence."""
     state = center.size
     system = look.information @ spread
@@ -165,7 +165,7 @@ def _seen(look: Look, center: Vector, spread: Matrix) -> tuple[Matrix, Vector, f
     return left, residual, gained
 
 
-def without_own(look: Look | None, own: Vector) -> Look | None:
+def without_own(look: PseudoMeasurement | None, own: Vector) -> PseudoMeasurement | None:
     """Return what a week says about the walk when it has a part of its own, N(0, diag(own)).
 
     The part is integrated out: ``(I + A U)^-1 A`` and ``(I + A U)^-1 b``.
@@ -177,10 +177,10 @@ def without_own(look: Look | None, own: Vector) -> Look | None:
     system[np.diag_indices_from(system)] += 1
     right = np.column_stack([look.information, look.score])
     solved = np.asarray(np.linalg.solve(system, right), dtype=np.float64)
-    return Look(_symmetric(solved[:, :state]), solved[:, -1])
+    return PseudoMeasurement(_symmetric(solved[:, :state]), solved[:, -1])
 
 
-def own_evidence(look: Look | None, own: Vector) -> float:
+def own_evidence(look: PseudoMeasurement | None, own: Vector) -> float:
     """Return what integrating a week's own part out adds to the evidence.
 
     ``b'U (I + A U)^-1 b / 2 - log det(I + A U) / 2``: without it weeks with and without such a
@@ -230,7 +230,7 @@ class Smoothed:
 
 
 def smoothed(forward: Filtered) -> Smoothed:
-    """Return the state of every week given all weeks; O(weeks * state^3)."""
+    """Run the Kalman smoother: the state of every week given all; O(weeks * state^3)."""
     mean, score = np.zeros((2, *forward.mean.shape))
     covariance, precision = np.zeros((2, *forward.covariance.shape))
     later = np.zeros(forward.mean.shape[1])

@@ -14,9 +14,9 @@ import numpy as np
 from scipy.linalg import cholesky
 
 from lapwing.decoders.empirical_bayes.cells import Cells
+from lapwing.decoders.empirical_bayes.dense_model import learned_prior, pilot_of
 from lapwing.decoders.empirical_bayes.normal_posterior import Posterior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import learned_prior, pilot_of
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain

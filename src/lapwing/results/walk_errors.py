@@ -20,7 +20,7 @@ from lapwing.linear.covariance import Covariance, as_stored
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.random_walk import (
     NOTHING,
-    Look,
+    PseudoMeasurement,
     Smoothed,
     filtered,
     left_inverse,
@@ -182,7 +182,7 @@ class WalkErrors:
         """The walk given all weeks, by kind of band."""
         scores = np.zeros((len(self.weeks), self.step.size)) if self.scores is None else self.scores
         looks = [
-            None if week is None else Look(week.root.T @ week.root, score)
+            None if week is None else PseudoMeasurement(week.root.T @ week.root, score)
             for week, score in zip(self.weeks, scores, strict=True)
         ]
         walks: dict[Kind, Smoothed] = {}
@@ -213,7 +213,7 @@ class WalkErrors:
         kept[np.diag_indices_from(kept)] += 1
         own = self.own(kind, week)
         if own.max() > NOTHING:
-            part = without_own(Look(information, np.zeros(own.size)), own)
+            part = without_own(PseudoMeasurement(information, np.zeros(own.size)), own)
             assert part is not None
             told = own[:, None] * part.information
             alone = alone + kept @ (np.diag(own) - told * own) @ kept.T

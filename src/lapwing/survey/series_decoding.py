@@ -13,7 +13,7 @@ from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
 from lapwing.decoders.series.found_changes import found_changes
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
-from lapwing.decoders.series.walk_decoder import walked, walked_so_far
+from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -261,7 +261,7 @@ def _check_size(domain: Domain, weeks: int) -> None:
 def _of_numbers(read: list[ReadWeek], domain: Domain, *, smooth: bool) -> Series:
     given = [None if week.channel is None else (week.channel, week.observed) for week in read]
     scaled = ScaledBasis(domain)
-    answer = walked(given, scaled) if smooth else walked_so_far(given, scaled)
+    answer = smooth_series(given, scaled) if smooth else filter_series(given, scaled)
     weeks = _weeks(read, answer.masses, answer.uncertainties)
     if not smooth:
         return Series(weeks, (), False, _made("random-walk"))

@@ -11,7 +11,7 @@ import numpy as np
 
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.series.change_test import (
+from lapwing.decoders.series.change_points import (
     SIZES,
     WAVES,
     Verdict,
@@ -20,7 +20,7 @@ from lapwing.decoders.series.change_test import (
     verdict,
     without_finer,
 )
-from lapwing.decoders.series.walk_decoder import walked
+from lapwing.decoders.series.walk_decoder import smooth_series
 from lapwing.decoders.unbiased.linear_estimate import compressed
 from lapwing.documents import (
     Stored,
@@ -39,7 +39,7 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.sums import running_sums
 from lapwing.linear.projections import simplex
-from lapwing.linear.random_walk import Look
+from lapwing.linear.random_walk import PseudoMeasurement
 from lapwing.planning.expected_error import USER_LIMIT
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import check_whole
@@ -145,7 +145,7 @@ class _Seen:
 
     name: str
     identity: str | None
-    look: Look | None
+    look: PseudoMeasurement | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -372,7 +372,7 @@ class Watch(Stored):
                 "ones as other"
             )
         if domain.ordered:
-            mass = walked([(week.channel, week.observed)], ScaledBasis(domain)).masses[0]
+            mass = smooth_series([(week.channel, week.observed)], ScaledBasis(domain)).masses[0]
             assert mass is not None
         else:
             mass = _label_pilot(week)
@@ -399,7 +399,7 @@ class Watch(Stored):
         apart = scaled.taken_from(self.pilot) * np.sqrt(np.maximum(self.pilot[scaled.apart], 1e-3))
         return waves, scaled.basis.frequency, apart
 
-    def _look(self, week: ReadWeek) -> Look:
+    def _look(self, week: ReadWeek) -> PseudoMeasurement:
         """Return what a week says about the amplitudes, at the pilot."""
         assert self.pilot is not None
         assert self.domain is not None
@@ -412,14 +412,14 @@ class Watch(Stored):
             columns = np.column_stack([columns, self._waves()[0][:, WAVES:]])
         curved = information @ columns
         look = without_finer(
-            Look(columns.T @ curved, score @ columns - self.pilot @ curved), watched
+            PseudoMeasurement(columns.T @ curved, score @ columns - self.pilot @ curved), watched
         )
         # Exactly symmetric, so that a state that was stored goes on as one that was not.
         found = look.information
         found = np.ascontiguousarray(np.tril(found) + np.tril(found, -1).T)
-        return Look(found, look.score)
+        return PseudoMeasurement(found, look.score)
 
-    def _looks(self) -> list[tuple[str, Look]]:
+    def _looks(self) -> list[tuple[str, PseudoMeasurement]]:
         return [(week.name, week.look) for week in self.weeks[self.since :] if week.look]
 
     def _verdict(self) -> Verdict:
@@ -521,14 +521,14 @@ def _week(document: Any, state: int) -> _Seen:
     return _Seen(name, identity, None if look is None else _unpacked(look, state))
 
 
-def _packed(look: Look) -> str:
+def _packed(look: PseudoMeasurement) -> str:
     """Return the lower triangle of the information and the score, as base64 of floats."""
     rows, places = np.tril_indices(look.score.size)
     numbers = np.concatenate([look.information[rows, places], look.score])
     return base64.b64encode(numbers.astype("<f8").tobytes()).decode()
 
 
-def _unpacked(text: Any, state: int) -> Look:
+def _unpacked(text: Any, state: int) -> PseudoMeasurement:
     try:
         numbers = np.frombuffer(base64.b64decode(text, validate=True), dtype="<f8")
     except (ValueError, TypeError):
@@ -538,7 +538,7 @@ def _unpacked(text: Any, state: int) -> Look:
         raise FormatError("a week of this watch is damaged")
     information = np.zeros((state, state))
     information[rows, places] = information[places, rows] = numbers[: rows.size]
-    return Look(information, numbers[rows.size :].astype(np.float64))
+    return PseudoMeasurement(information, numbers[rows.size :].astype(np.float64))
 
 
 def _number(value: Any) -> bool:

@@ -7,11 +7,11 @@ import pytest
 
 from lapwing import Interval, MultiscaleWave, simulate
 from lapwing.decoders.empirical_bayes.cell_band import cell_band
-from lapwing.decoders.empirical_bayes.cell_prior import CellAnswer, cell_answer
+from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, cell_answer
+from lapwing.decoders.empirical_bayes.dense_model import one_pass
 from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import answer_near
 from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
 from lapwing.decoders.unbiased.linear_estimate import triangular
 
@@ -39,7 +39,7 @@ def test_it_is_that_of_all_symbols_within_a_few_per_cent(
 ) -> None:
     answer, scaled, evidence = decoded
     every = ScaledBasis(Interval(0, 1, bins=SIZE))
-    prior = answer_near(evidence, every, answer.mass).prior
+    prior = one_pass(evidence, every, answer.mass).prior
     waves, local = always_allowed(answer.mass, scaled)
     whole = widened_band(evidence, prior, waves @ waves.T + np.diag(local) / 256)
     cells = cell_band(answer, scaled, evidence.reports)

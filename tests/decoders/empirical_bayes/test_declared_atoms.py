@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lapwing import Distribution, Interval, MultiscaleWave, SpectralPrior, simulate
+from lapwing.decoders.empirical_bayes.dense_model import apart_columns, marginal
 from lapwing.decoders.empirical_bayes.wave_basis import FREE, ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import apart_columns, marginal
 from lapwing.distances import wasserstein
 
 DOMAIN = Interval(0, 1, bins=64, atoms=[0], missing="bin")

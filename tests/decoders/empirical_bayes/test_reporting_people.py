@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.empirical_bayes.reporting_people import reporting_people
+from lapwing.decoders.empirical_bayes.spectral_prior import reporting_people
 from lapwing.linear.operators.stacked import dense
 
 SIZE = 12

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from lapwing.decoders.empirical_bayes.dense_model import learned_answer
 from lapwing.decoders.empirical_bayes.smooth_prior import Candidate, averaged, smooth_part
 from lapwing.decoders.empirical_bayes.spectrum import Spectrum
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import learned_answer
 from lapwing.decoders.releases.equal_runs import equal_runs
 from lapwing.decoders.releases.polynomial_prior import (
     AHEAD,

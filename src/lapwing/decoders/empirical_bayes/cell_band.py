@@ -1,6 +1,6 @@
 """Honest bands of large domains: the widened posterior of a few hundred cells, carried back.
 
-After the last pass on cells (`cell_prior.py`), whose prior is widened as that of a small domain.
+After the last pass on cells (`coarse_model.py`), whose prior is widened as that of a small domain.
 What the density within a cell may be off by is added: the floor that `widened_band.py` gives to
 single bins, less what the reports say about it.
 """
@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.cell_prior import CellAnswer
 from lapwing.decoders.empirical_bayes.cells import Cells
+from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.empirical_bayes.widened_band import (
     METHOD,

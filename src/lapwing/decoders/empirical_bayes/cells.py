@@ -1,7 +1,7 @@
 """Runs of neighboring symbols whose masses are estimated, and how each is spread over its symbols.
 
 The reports tell little about thousands of symbols one by one. So above 512 symbols the last passes
-of a decode (`cell_prior.py`) and its band (`cell_band.py`) see blocks of equal width, split where
+of a decode (`coarse_model.py`) and its band (`cell_band.py`) see blocks of equal width, split where
 something narrower was found; within a cell the density follows its neighbors.
 """
 

@@ -4,7 +4,7 @@ A density of thousands of bins is smooth but for a few places. So its masses are
 waves and with atoms, mass on one cell or on a block of up to 16. A pass linearizes the likelihood
 (`quadratic_likelihood.py`), chooses here how the waves grow with the density, finds atoms
 (`atom_search.py`), and takes the nearest distribution to the posterior mean (`low_rank_model.py`).
-What it found splits the cells of `cell_prior.py`, where the answer is made.
+What it found splits the cells of `coarse_model.py`, where the answer is made.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 First step of a pass. Near a distribution that is close to the truth every block's log-likelihood
 is a parabola, so a normal prior gives a normal posterior. Up to a few hundred symbols its matrix
 is kept whole (`quadratic_likelihood`), above only its products (`Likelihood`). The
-prior is learned next, in `whole_prior.py` or `low_rank_prior.py`; cells of many symbols have the
+prior is learned next, in `dense_model.py` or `low_rank_prior.py`; cells of many symbols have the
 matrix of their sums (`cells.py`).
 """
 

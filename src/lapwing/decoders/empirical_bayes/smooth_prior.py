@@ -1,6 +1,6 @@
 """The smooth part of the prior: waves of the density and of its logarithm, weighed by evidence.
 
-After the likelihood (`quadratic_likelihood.py`), before spikes and steps (`whole_prior.py`).
+After the likelihood (`quadratic_likelihood.py`), before spikes and steps (`dense_model.py`).
 A wave of the density adds to it, by as much anywhere or by more where there are many people. A
 wave of its logarithm multiplies: a density that varies by factors and cannot be negative. Near a
 shape that is linear in the amplitudes, so a few Newton steps find the shape, and the last of them

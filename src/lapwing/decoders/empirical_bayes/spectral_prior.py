@@ -1,8 +1,8 @@
 """Empirical Bayes with a learned spectrum: the default decoder of numerical columns.
 
 Here begins one decode. The waves of the domain are laid out (`wave_basis.py`); then the answer is
-found in passes, with matrices of all symbols (`whole_prior.py`) or of cells (`cell_prior.py`);
-it becomes the shares of the people who reported (`reporting_people.py`), and the band is drawn
+found in passes, with matrices of all symbols (`dense_model.py`) or of cells (`coarse_model.py`);
+it becomes the shares of the people who reported (:func:`reporting_people`), and the band is drawn
 (`widened_band.py`, `cell_band.py`).
 """
 
@@ -15,11 +15,11 @@ import numpy as np
 
 from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.cell_band import cell_band
-from lapwing.decoders.empirical_bayes.cell_prior import cell_answer
+from lapwing.decoders.empirical_bayes.coarse_model import cell_answer
+from lapwing.decoders.empirical_bayes.dense_model import whole_answer
 from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES
-from lapwing.decoders.empirical_bayes.reporting_people import reporting_people
+from lapwing.decoders.empirical_bayes.quadratic_likelihood import likelihood_terms
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import whole_answer
 from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
 from lapwing.decoders.unbiased.linear_estimate import warn_when_weak
 from lapwing.errors import ArgumentError, UnsupportedChannelError
@@ -135,3 +135,36 @@ class SpectralPrior:
         if not self.band:
             return people, None
         return people, cell_band(answer, scaled, tally.total)
+
+
+def reporting_people(channel: Channel, tally: CountTally, mass: Vector, uniform: Vector) -> Vector:
+    """Return the expected shares of the people who reported: float64 [size], a distribution.
+
+    The population that the people were drawn from is smooth where their sample is not. Reports of
+    a large epsilon tell the two apart, and an error is one to the people who report.
+
+    Parameters
+    ----------
+    channel : Channel
+    tally : CountTally
+        At least one report.
+    mass : numpy.ndarray
+        float64 [size], the population.
+    uniform : numpy.ndarray
+        float64 [size], the shares before anything is known. One person is taken to be anywhere, so
+        that where the population seems empty somebody may be seen.
+
+    Notes
+    -----
+    Each person holds a symbol with its probability given the report, under that population:
+    ``p (1 + g / n)``, where g is the gradient of the log-likelihood along distributions. This is
+    an expectation step, and no step further: the likelihood's own maximum fits the noise. Of bits
+    the gradient is that of the composite likelihood, under which a share could be negative; it is
+    zero then. One product with every block's operator and its adjoint.
+    """
+    people = tally.total
+    population = mass + (uniform - mass) / people
+    _, slope = likelihood_terms(channel, tally, population)
+    shares = population * (1 + (slope - population @ slope) / people)
+    shares = np.maximum(shares, 0.0)
+    return np.asarray(shares / shares.sum())

@@ -1,7 +1,7 @@
 """Spectral pursuit: the default decoder of a released distribution function.
 
 Step pursuit finds the jumps of a release and how smooth the rest is. Its answer is where the
-spectral prior of the local model (`empirical_bayes/whole_prior.py`) begins, with waves of the
+spectral prior of the local model (`empirical_bayes/dense_model.py`) begins, with waves of the
 density and of its logarithm, spikes and steps, and polynomials (`polynomial_prior.py`). Both
 estimate the law that people were drawn from; their mean is nearer to it than either. What the
 release shows beyond that law is then shared between the draw of these people and the noise
@@ -18,8 +18,8 @@ import numpy as np
 from lapwing.decoders.decoder import decoder_document
 from lapwing.decoders.empirical_bayes.cell_band import carried_back
 from lapwing.decoders.empirical_bayes.cells import Cells
+from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, learned_answer
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import WholeAnswer, learned_answer
 from lapwing.decoders.empirical_bayes.widened_band import (
     METHOD,
     always_allowed,

@@ -13,7 +13,7 @@ import numpy as np
 
 from lapwing.decoders.series.walk import Walk
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.random_walk import Look, filtered, smoothed
+from lapwing.linear.random_walk import PseudoMeasurement, filtered, smoothed
 
 LEVELS = np.geomspace(0.003, 0.6, 8)
 """Levels that are tried for one jump."""
@@ -29,14 +29,14 @@ _SPARSE, _MOST = 12, 8
 """One jump or odd week is added for so many weeks, one in any case; and this many at most."""
 
 
-def with_added_jumps(walk: Walk, looks: Sequence[Look | None]) -> Walk:
+def with_added_jumps(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> Walk:
     """Return the walk with the jumps and odd weeks that pay for themselves, added one by one.
 
     Parameters
     ----------
     walk : Walk
         Without jumps and odd weeks.
-    looks : sequence of Look or None
+    looks : sequence of PseudoMeasurement or None
 
     Notes
     -----
@@ -54,7 +54,9 @@ def with_added_jumps(walk: Walk, looks: Sequence[Look | None]) -> Walk:
     return walk
 
 
-def _gains(walk: Walk, looks: Sequence[Look | None]) -> list[tuple[float, int, float, bool]]:
+def _gains(
+    walk: Walk, looks: Sequence[PseudoMeasurement | None]
+) -> list[tuple[float, int, float, bool]]:
     """Return what one more gains at most, its week, its level, and whether it is an odd week."""
     parts, _ = walk.without_own(looks)
     after = smoothed(filtered(parts, walk.first, walk.steps))

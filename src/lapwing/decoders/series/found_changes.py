@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lapwing.decoders.series.walk import Walk
-from lapwing.linear.random_walk import Look
+from lapwing.linear.random_walk import PseudoMeasurement
 from lapwing.results.series_change import ChangeKind
 
 PRICE = 2.0
@@ -33,14 +33,14 @@ class FoundChange:
     evidence: float
 
 
-def found_changes(walk: Walk, looks: Sequence[Look | None]) -> list[FoundChange]:
+def found_changes(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> list[FoundChange]:
     """Return the jumps and odd weeks that the reports show, in order.
 
     Parameters
     ----------
     walk : Walk
         As learned.
-    looks : sequence of Look or None
+    looks : sequence of PseudoMeasurement or None
 
     Notes
     -----

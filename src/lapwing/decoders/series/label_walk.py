@@ -47,8 +47,8 @@ LOOK_BACK = 60
 _NEGLIGIBLE = 1e-6
 """Part of a share below which the variance of a jump counts as none."""
 
-_WIDER, _LEAST = 4.0, 0.01
-"""Factor of the variances of steps for bands, and the level that they always have."""
+_BAND_INFLATION, _LEAST = 4.0, 0.01
+"""Factor on the variances of steps, for bands, and the least standard deviation of a step there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +132,7 @@ def _walked(weeks: Sequence[UnbiasedShares | None], chosen: Sequence[int]) -> La
     masses: list[Vector | None] = [None] * len(weeks)
     laws: list[Uncertainty | None] = [None] * len(weeks)
     found = _walk(seen, noise, step + jump)
-    wide = _walk(seen, noise, _WIDER * (step + jump) + _LEAST**2 * usual)
+    wide = _walk(seen, noise, _BAND_INFLATION * (step + jump) + _LEAST**2 * usual)
     for number in chosen:
         week = weeks[number]
         if week is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.random_walk import (
     Filtered,
-    Look,
+    PseudoMeasurement,
     evidence_of,
     filtered,
     own_evidence,
@@ -76,29 +76,31 @@ class Walk:
         """Variances of each week's own part: float64 [weeks, state]."""
         return np.outer(self.flicker + self.odd, self.shape)
 
-    def looks(self, weeks: Sequence[Week | None]) -> list[Look | None]:
+    def looks(self, weeks: Sequence[Week | None]) -> list[PseudoMeasurement | None]:
         """Return what the weeks say about the amplitudes ``a + u``."""
-        found: list[Look | None] = []
+        found: list[PseudoMeasurement | None] = []
         for week in weeks:
             if week is None:
                 found.append(None)
                 continue
             curved = week.information @ self.columns
             score = week.score @ self.columns - self.mean @ curved
-            found.append(Look(self.columns.T @ curved, score))
+            found.append(PseudoMeasurement(self.columns.T @ curved, score))
         return found
 
-    def filtered(self, looks: Sequence[Look | None]) -> Filtered:
+    def filtered(self, looks: Sequence[PseudoMeasurement | None]) -> Filtered:
         """Return the walk's state week by week, given the weeks up to each."""
         parts = [without_own(look, own) for look, own in zip(looks, self.own_parts, strict=True)]
         return filtered(parts, self.first, self.steps)
 
-    def evidence(self, looks: Sequence[Look | None]) -> float:
+    def evidence(self, looks: Sequence[PseudoMeasurement | None]) -> float:
         """Return the logarithm of the probability of all reports, up to a constant."""
         parts, alone = self.without_own(looks)
         return evidence_of(parts, self.first, self.steps) + alone
 
-    def without_own(self, looks: Sequence[Look | None]) -> tuple[list[Look | None], float]:
+    def without_own(
+        self, looks: Sequence[PseudoMeasurement | None]
+    ) -> tuple[list[PseudoMeasurement | None], float]:
         """Return what the weeks say about the walk alone, and what that adds to the evidence."""
         pairs = list(zip(looks, self.own_parts, strict=True))
         parts = [without_own(look, own) for look, own in pairs]

@@ -1,7 +1,7 @@
 """A series of numbers decoded together: passes, answers and bands of every week.
 
 Each pass linearizes every week's likelihood at the answers of the pass before, learns the prior of
-a single week from all of them pooled (`whole_prior.py`), then the walk (`walk_model.py`), and
+a single week from all of them pooled (`dense_model.py`), then the walk (`walk_model.py`), and
 moves each week's posterior mean to the nearest distribution. What a week's own people have that
 the population has not is told by that week's reports alone; it is added last.
 """
@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from lapwing.decoders.empirical_bayes.dense_model import learned_prior
 from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import learned_prior
 from lapwing.decoders.series.walk import Walk, Week
 from lapwing.decoders.series.walk_model import learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import as_stored
-from lapwing.linear.random_walk import Filtered, Look, Smoothed, smoothed
+from lapwing.linear.random_walk import Filtered, PseudoMeasurement, Smoothed, smoothed
 from lapwing.linear.random_walk import without_own as without
 from lapwing.results.band import Kind
 from lapwing.results.uncertainty import Uncertainty
@@ -30,11 +30,11 @@ from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
 
 PASSES = 2
 
-_WIDER: dict[Kind, Wider] = {
+_BAND_INFLATION: dict[Kind, Wider] = {
     "pointwise": Wider(jump=4.0, step=3.0, flicker=2.0, least=0.0075),
     "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
 }
-"""Variances of bands. A jump that is too small to be sure of may be in any week, and how far one
+"""Factors on the variances of the walk, for bands. A jump that is too small to be sure of may be in any week, and how far one
 goes is learned from that one alone; of the steps and of what each week has alone there are many."""
 
 _LOOK_BACK, _MORE = 60, 1.25
@@ -58,7 +58,7 @@ class WalkAnswer:
     uncertainties : sequence of Uncertainty or None
     walk : Walk
         What was learned.
-    looks : sequence of Look or None
+    looks : sequence of PseudoMeasurement or None
         What each week said about the state.
     errors : WalkErrors or None
         Of all weeks together; None where weeks are decoded from those before them.
@@ -67,7 +67,7 @@ class WalkAnswer:
     masses: Sequence[Vector | None]
     uncertainties: Sequence[Uncertainty | None]
     walk: Walk
-    looks: Sequence[Look | None]
+    looks: Sequence[PseudoMeasurement | None]
     errors: WalkErrors | None
 
 
@@ -102,10 +102,10 @@ class _Weeks:
         return 0 if one is None else int(one[1].total)
 
 
-def walked(
+def smooth_series(
     given: Sequence[Given | None], scaled: ScaledBasis, *, passes: int = PASSES
 ) -> WalkAnswer:
-    """Return every week's distribution given all weeks.
+    """Return every week's distribution given all weeks, by the Kalman smoother.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def walked(
     return WalkAnswer(masses, found, fit.walk, fit.looks, errors)
 
 
-def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAnswer:
-    """Return every week's distribution given the weeks up to it, with nothing learned from later.
+def filter_series(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAnswer:
+    """Return every week's distribution given the weeks up to it, by the Kalman filter.
 
     What is learned of all weeks (prior, spectrum) is learned anew when there are a quarter more of
     them; jumps at every week. At most the last 60 weeks are looked back at.
@@ -133,11 +133,11 @@ def walked_so_far(given: Sequence[Given | None], scaled: ScaledBasis) -> WalkAns
     Parameters
     ----------
     given, scaled :
-        As of :func:`walked`.
+        As of :func:`smooth_series`.
 
     Notes
     -----
-    Some five times the work of :func:`walked` at 36 weeks; O(weeks) beyond 60.
+    Some five times the work of :func:`smooth_series` at 36 weeks; O(weeks) beyond 60.
     """
     masses: list[Vector | None] = []
     laws: list[Uncertainty | None] = []
@@ -170,7 +170,7 @@ class _Fit:
 
     weeks: _Weeks
     walk: Walk
-    looks: Sequence[Look | None]
+    looks: Sequence[PseudoMeasurement | None]
     after: Smoothed
 
     def mass(self, week: int) -> Vector | None:
@@ -235,7 +235,7 @@ def _pooled(
 
 def _mass(
     walk: Walk,
-    looks: Sequence[Look | None],
+    looks: Sequence[PseudoMeasurement | None],
     weeks: _Weeks,
     after: Smoothed | Filtered,
     week: int,
@@ -257,7 +257,9 @@ def _drawn(pilot: Vector, score: Vector, reports: int) -> Vector:
     return moved
 
 
-def _with_own(look: Look, own: Vector, mean: Vector, covariance: Matrix) -> tuple[Vector, Matrix]:
+def _with_own(
+    look: PseudoMeasurement, own: Vector, mean: Vector, covariance: Matrix
+) -> tuple[Vector, Matrix]:
     """Return mean and covariance of ``a + u`` from those of a, given the week's reports.
 
     With B the information after u is integrated out, u given a has the gain ``U (b - B a)``, so
@@ -278,7 +280,7 @@ def _with_own(look: Look, own: Vector, mean: Vector, covariance: Matrix) -> tupl
 def _roots(fit: _Fit, numbers: Sequence[int]) -> list[Matrix | None]:
     """Return the information of some weeks as columns, those that say something."""
     walk = fit.walk
-    wider = _WIDER["simultaneous"]
+    wider = _BAND_INFLATION["simultaneous"]
     levels = wider.jump * (walk.jump.sum() + walk.odd.max()) + wider.flicker * walk.flicker
     levels += wider.least**2 * walk.jump.size
     usual = wider.jump * np.diag(walk.first) + wider.step * walk.step * walk.jump.size
@@ -309,7 +311,7 @@ def _errors(fit: _Fit, roots: Sequence[Matrix | None], chosen: Sequence[int]) ->
         walk.jump,
         walk.odd,
         walk.flicker,
-        _WIDER,
+        _BAND_INFLATION,
         METHOD,
         tuple(listed),
         np.array([np.zeros(walk.step.size) if one is None else one.score for one in fit.looks]),

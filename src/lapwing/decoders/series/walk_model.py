@@ -22,8 +22,7 @@ from lapwing.decoders.series.added_jumps import ADDED, with_added_jumps
 from lapwing.decoders.series.walk import JUMP_SLOPE, Walk, Week
 from lapwing.linear.arrays import Flags, Matrix, Vector
 from lapwing.linear.random_walk import (
-    Look,
-    Smoothed,
+    PseudoMeasurement,
     evidence_of,
     filtered,
     left_inverse,
@@ -80,7 +79,7 @@ def learned_walk(
     mass: Vector,
     *,
     rough: bool = False,
-) -> tuple[Walk, list[Look | None]]:
+) -> tuple[Walk, list[PseudoMeasurement | None]]:
     """Return the walk that the weeks support best, and what they say of its amplitudes.
 
     Parameters
@@ -95,7 +94,7 @@ def learned_walk(
         Whether it is wanted for pilots only: then one scale is tried, and nothing twice.
     """
     density = scaled.density(mass)
-    found: tuple[float, Walk, list[Look | None]] | None = None
+    found: tuple[float, Walk, list[PseudoMeasurement | None]] | None = None
     scales = (np.sqrt(density), np.ones_like(density), density)
     for scale in scales[:1] if rough else scales:
         start = _laid_out(prior, scaled, scale, weeks)
@@ -111,7 +110,7 @@ def learned_walk(
     return refitted(walk, looks, again=True, kept=kept), looks
 
 
-def _with_jumps(walk: Walk, looks: Sequence[Look | None]) -> tuple[Walk, Flags]:
+def _with_jumps(walk: Walk, looks: Sequence[PseudoMeasurement | None]) -> tuple[Walk, Flags]:
     """Return the walk with jumps, and with steps of most evidence beside them; and which it keeps.
 
     What one explains the other need not, so they are sought from three sides: jumps beside the
@@ -178,14 +177,14 @@ def _left_out(covariance: Matrix, columns: Matrix, information: Matrix) -> Matri
     return kept
 
 
-def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Walk]:
+def _best_spectrum(start: Walk, looks: Sequence[PseudoMeasurement | None]) -> tuple[float, Walk]:
     """Return the levels and the slope of most evidence, searched from neighbor to neighbor."""
     last = replace(start, jump=start.jump[-_SEARCHED:], odd=start.odd[-_SEARCHED:])
     looks = looks[-_SEARCHED:]
     lines = [len(LEVELS), len(SLOPES), len(FLICKERS)]
     seen = sum(look is not None for look in looks)
     tried: dict[tuple[int, ...], float] = {}
-    parts: dict[int, tuple[list[Look | None], float]] = {}
+    parts: dict[int, tuple[list[PseudoMeasurement | None], float]] = {}
 
     def walk(place: tuple[int, ...], before: Walk) -> Walk:
         step = LEVELS[place[0]] ** 2 * start.frequency ** -SLOPES[place[1]]
@@ -220,7 +219,7 @@ def _best_spectrum(start: Walk, looks: Sequence[Look | None]) -> tuple[float, Wa
 
 def refitted(
     walk: Walk,
-    looks: Sequence[Look | None],
+    looks: Sequence[PseudoMeasurement | None],
     *,
     spectrum: bool = True,
     again: bool = False,
@@ -232,7 +231,7 @@ def refitted(
     Parameters
     ----------
     walk : Walk
-    looks : sequence of Look or None
+    looks : sequence of PseudoMeasurement or None
     spectrum : bool
         Whether levels of half-octaves are refined too.
     again : bool
@@ -257,7 +256,9 @@ def refitted(
     return walk
 
 
-def _swept(walk: Walk, looks: Sequence[Look | None], sparsity: Vector, *, spectrum: bool) -> Walk:
+def _swept(
+    walk: Walk, looks: Sequence[PseudoMeasurement | None], sparsity: Vector, *, spectrum: bool
+) -> Walk:
     own = walk.own_parts
     parts = [without_own(look, mine) for look, mine in zip(looks, own, strict=True)]
     after = smoothed(filtered(parts, walk.first, walk.steps))
@@ -297,8 +298,3 @@ def _factors(walk: Walk, squares: Matrix, usual: Matrix) -> Vector:
     factor = (found + kept) / np.maximum(expected + kept, 1e-300)
     spread: Vector = np.clip(factor, 1 / _MOST, _MOST)[band]
     return spread
-
-
-def smoothed_walk(walk: Walk, looks: Sequence[Look | None]) -> Smoothed:
-    """Return the walk's state week by week, given all weeks."""
-    return smoothed(walk.filtered(looks))

@@ -2,7 +2,7 @@
 
 A prior of few columns comes first (`low_rank_prior.py`): its waves are an answer to begin with, and
 its atoms say where a symbol or a small block stands out. Blocks of equal width are split there, and
-on these cells the prior of all waves, spikes and steps is learned (`whole_prior.py`), the
+on these cells the prior of all waves, spikes and steps is learned (`dense_model.py`), the
 likelihood being that of the symbols, whose density follows that of the cells.
 """
 
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from lapwing.decoders.empirical_bayes.cells import Cells
+from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, one_pass, pilot_of
 from lapwing.decoders.empirical_bayes.low_rank_model import Atoms
 from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, LowRankAnswer, low_rank_answer
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, Likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import WholeAnswer, answer_near, pilot_of
 from lapwing.linear.arrays import Vector, Whole
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
@@ -99,7 +99,7 @@ def cell_answer(
     spread = cells.of_symbols(pilot)
     likelihood = Likelihood.of(channel, tally, spread)
     evidence = Evidence(*cells.quadratic(likelihood), pilot, tally.total)
-    whole = answer_near(evidence, merged, before)
+    whole = one_pass(evidence, merged, before)
     spread_anew = cells.following(whole.mass, extent, circular=scaled.circular)
     mass = spread_anew.of_symbols(whole.mass)
     return CellAnswer(mass, whole, cells, spread, likelihood)

@@ -1,10 +1,10 @@
-"""The spectral prior up to 512 symbols: every wave, bin and step takes part, in whole matrices.
+"""The spectral prior up to 512 symbols: a dense Gaussian model with spike-and-slab bins.
 
 A pass linearizes the likelihood at the answer so far, learns the smooth part of the prior
 (`smooth_prior.py`), then here the variances of single bins and of steps between neighbors, and
 takes the nearest distribution to the posterior mean (`normal_posterior.py`). The band of the
 last pass is drawn in `widened_band.py`. Above 512 symbols the last pass is the same on cells
-(`cell_prior.py`).
+(`coarse_model.py`).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
 
 _SPARSITY = 5.0
-"""How much stronger than its noise a step must be before its variance grows, squared."""
+"""Squared z-score from which the variance of a step between neighboring bins grows."""
 
 _LEAST = 2.5
-"""The same for spikes, however many there are."""
+"""Least squared z-score from which the variance of a spike in one bin grows."""
 
 _EXPECTED = 0.05
 """Spikes expected in a column before any is seen. The strongest cell of 256 by chance alone is one
@@ -119,7 +119,7 @@ def learned_answer(
     for _ in range(passes):
         pilot = pilot_of(scaled.uniform if answer is None else answer, scaled.uniform)
         evidence = Evidence(*near(pilot), pilot, reports)
-        found = answer_near(evidence, scaled, answer, further)
+        found = one_pass(evidence, scaled, answer, further)
         answer = found.mass
         # A spike that one pass saw may be hidden in the next by waves that follow the answer.
         if found.prior.doubtful is not None:
@@ -132,7 +132,7 @@ def pilot_of(answer: Vector, uniform: Vector) -> Vector:
     return 0.95 * answer + 0.05 * uniform
 
 
-def answer_near(
+def one_pass(
     evidence: Evidence,
     scaled: ScaledBasis,
     before: Vector | None,
@@ -249,7 +249,7 @@ def _with_spikes_and_steps(
             # many sweeps it would be half gone only, and be seen in smooth densities.
             update = single * (strength / _sparsity(determined)) ** (2 - determined)
         else:
-            update = _likely(strength, expected, determined)
+            update = _spike_and_slab_variance(strength, expected, determined)
         before = single
         single = np.where(known > 0, known, np.clip(update, 1e-16, 9))
         single[scaled.apart] = 0
@@ -257,14 +257,14 @@ def _with_spikes_and_steps(
             jump = _refitted_steps(jump, residual, whitened, scaled)
     doubtful = np.where(single > 1e-16, 0.0, _unlikely(strength, expected, determined))
     for spike in np.flatnonzero((single > 1e-16) & (known == 0)).tolist():
-        elsewhere = _elsewhere(spike, float(before[spike]), residual, whitened)
+        elsewhere = _moved_spike_variance(spike, float(before[spike]), residual, whitened)
         doubtful = np.maximum(doubtful, elsewhere)
     doubtful[scaled.apart] = 0
     return NormalPrior(smooth.mean, _summed(free, _steps(jump, scaled), single), doubtful)
 
 
-def _likely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
-    """Return variances under which spikes are shrunk as much as it is doubtful that they are there.
+def _spike_and_slab_variance(strength: Vector, expected: Vector, determined: Vector) -> Vector:
+    """Return spike-and-slab variances: a spike shrinks by the odds that none is there.
 
     A spike of unknown size is worth ``(z^2 - 1 - log z^2) / 2`` in log-evidence, against the price
     of naming its cell. Where it is sure to be there only 1 / z^2 of it is taken away: under the
@@ -276,14 +276,14 @@ def _likely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
         float64 [size]: the squared score of each spike in its variances, that variance, and which
         part of the spike the reports determine, in [0, 1).
     """
-    alone, doubt = _alone(strength, determined, _price(determined))
+    alone, doubt = _leave_one_out(strength, determined, _log_prior_odds(determined))
     # kept / (1 - kept), where 1 / z^2 or the doubt may be less than numbers near one can tell.
     variance = (1 - 1 / alone) / (doubt + 1 / alone) * (1 - determined) / expected
     return np.where(alone > _sparsity(determined), variance, 0.0)
 
 
 def _unlikely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
-    """Return variances of spikes that may be there though the answer has none.
+    """Return spike-and-slab variances of spikes that the estimate lacks.
 
     What such a spike would hold, squared, times the probability that it is there: a heavy symbol
     whose score is by bad luck what the strongest of chance may have is missed by the answer, and
@@ -292,16 +292,18 @@ def _unlikely(strength: Vector, expected: Vector, determined: Vector) -> Vector:
     Parameters
     ----------
     strength, expected, determined : numpy.ndarray
-        As :func:`_likely`.
+        As :func:`_spike_and_slab_variance`.
     """
     price = np.full(determined.size, np.log(determined.size / (1 + determined.sum())))
-    alone, doubt = _alone(strength, determined, price)
+    alone, doubt = _leave_one_out(strength, determined, price)
     variance: Vector = (alone - 1) / (1 + doubt) * (1 - determined) / expected
     return variance
 
 
-def _elsewhere(spike: int, variance: float, residual: Vector, whitened: Matrix) -> Vector:
-    """Return variances of one spike in other cells, which may hold it instead.
+def _moved_spike_variance(
+    spike: int, variance: float, residual: Vector, whitened: Matrix
+) -> Vector:
+    """Return the variances of a spike moved to other cells, by Sherman-Morrison.
 
     What it would hold in each, squared, times the probability that it is there rather than where
     it was found.
@@ -332,15 +334,15 @@ def _elsewhere(spike: int, variance: float, residual: Vector, whitened: Matrix) 
     return moved
 
 
-def _alone(strength: Vector, determined: Vector, price: Vector) -> tuple[Vector, Vector]:
-    """Return squared scores without the spikes' own variances, and the odds that none is there."""
+def _leave_one_out(strength: Vector, determined: Vector, price: Vector) -> tuple[Vector, Vector]:
+    """Return leave-one-out squared z-scores of spikes, and the odds that none is there."""
     alone = np.maximum(strength / (1 - determined), 1.0)
     odds = (alone - 1 - np.log(alone)) / 2 - price
     return alone, np.exp(-np.clip(odds, -50, 50))
 
 
-def _price(determined: Vector) -> Vector:
-    """Return the logarithm of the odds against a spike in each cell, before its score is seen.
+def _log_prior_odds(determined: Vector) -> Vector:
+    """Return the log prior odds against a spike in each cell.
 
     The spikes that are expected come with the others that are there: where one cell in ten has
     one, a spike is no surprise. That a cell seems to have one itself says nothing about that.
@@ -360,9 +362,9 @@ def _sparsity(determined: Vector) -> Vector:
     """Return how much stronger than its noise a spike must be before its variance grows, squared.
 
     What the strongest of the cells would be by chance alone in one column of a hundred, and less
-    the more spikes there are; see :func:`_price`.
+    the more spikes there are; see :func:`_log_prior_odds`.
     """
-    return np.maximum(_LEAST, 2 * _price(determined))
+    return np.maximum(_LEAST, 2 * _log_prior_odds(determined))
 
 
 def _summed(smooth: Matrix, steps: Matrix, single: Vector) -> Matrix:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lapwing import Interval, MultiscaleWave, SpectralPrior, simulate
-from lapwing.decoders.empirical_bayes.cell_prior import block_width, cell_answer, cell_starts
+from lapwing.decoders.empirical_bayes.coarse_model import block_width, cell_answer, cell_starts
 from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES, low_rank_answer
 from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis

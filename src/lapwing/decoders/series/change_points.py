@@ -20,7 +20,7 @@ from math import log, log1p
 import numpy as np
 
 from lapwing.linear.arrays import Matrix, Vector
-from lapwing.linear.random_walk import Look, evidence_of, filtered, smoothed
+from lapwing.linear.random_walk import PseudoMeasurement, evidence_of, filtered, smoothed
 
 SIZES = (0.05, 0.1, 0.2, 0.4)
 """Standard deviations of the lowest wave of a change, where 1 moves a density by as much as it is
@@ -49,12 +49,12 @@ class Verdict:
     begun: int
 
 
-def verdict(looks: Sequence[Look], shape: Vector) -> Verdict:
+def verdict(looks: Sequence[PseudoMeasurement], shape: Vector) -> Verdict:
     """Return the evidence that the state changed at one of these weeks.
 
     Parameters
     ----------
-    looks : sequence of Look
+    looks : sequence of PseudoMeasurement
         One for each week since the reference, in order, all at one pilot that was chosen before.
     shape : numpy.ndarray
         float64 [state]: variances of a change of size 1.
@@ -67,12 +67,14 @@ def verdict(looks: Sequence[Look], shape: Vector) -> Verdict:
     if weeks < 2:
         return Verdict(0.0, 0)
     whole = _added(looks)
-    before = Look(np.zeros_like(whole.information), np.zeros_like(whole.score))
+    before = PseudoMeasurement(np.zeros_like(whole.information), np.zeros_like(whole.score))
     factors, weights = [], []
     for begun in range(1, weeks):
         last = looks[begun - 1]
-        before = Look(before.information + last.information, before.score + last.score)
-        after = Look(whole.information - before.information, whole.score - before.score)
+        before = PseudoMeasurement(before.information + last.information, before.score + last.score)
+        after = PseudoMeasurement(
+            whole.information - before.information, whole.score - before.score
+        )
         factors.append(evidence_at(before, after, shape))
         weights.append(-log(begun * (begun + 1)))
     # What may begin later has a factor of 1 so far: the weights that are left, 1 / weeks.
@@ -81,7 +83,7 @@ def verdict(looks: Sequence[Look], shape: Vector) -> Verdict:
     return Verdict(evidence, 1 + int(np.argmax(terms)))
 
 
-def evidence_at(before: Look, after: Look, shape: Vector) -> float:
+def evidence_at(before: PseudoMeasurement, after: PseudoMeasurement, shape: Vector) -> float:
     """Return the logarithm of the Bayes factor of a change between two looks against none."""
     level = _LEVEL * np.eye(shape.size)
     pair = (before, after)
@@ -90,12 +92,14 @@ def evidence_at(before: Look, after: Look, shape: Vector) -> float:
     return float(np.logaddexp.reduce(moved)) - log(len(SIZES))
 
 
-def moved_by(looks: Sequence[Look], begun: int, shape: Vector) -> tuple[Vector, Matrix]:
+def moved_by(
+    looks: Sequence[PseudoMeasurement], begun: int, shape: Vector
+) -> tuple[Vector, Matrix]:
     """Return how far the state moved at a week, and the covariance of that: [state], its square.
 
     Parameters
     ----------
-    looks : sequence of Look
+    looks : sequence of PseudoMeasurement
     begun : int
         The first week after the change, in 1..weeks - 1.
     shape : numpy.ndarray
@@ -109,7 +113,7 @@ def moved_by(looks: Sequence[Look], begun: int, shape: Vector) -> tuple[Vector, 
     return after.mean[1] - after.mean[0], covariance
 
 
-def without_finer(look: Look, watched: int) -> Look:
+def without_finer(look: PseudoMeasurement, watched: int) -> PseudoMeasurement:
     """Return what a week says about the first amplitudes, whatever the others are.
 
     The others are integrated out under the prior of a level. With B their information, C that
@@ -123,7 +127,7 @@ def without_finer(look: Look, watched: int) -> Look:
     finer = look.information[watched:, watched:].copy()
     finer[np.diag_indices_from(finer)] += 1 / _LEVEL
     told = np.linalg.solve(finer, np.column_stack([across, look.score[watched:]]))
-    return Look(
+    return PseudoMeasurement(
         look.information[:watched, :watched] - across.T @ told[:, :-1],
         look.score[:watched] - across.T @ told[:, -1],
     )
@@ -137,8 +141,8 @@ def needed(alpha: float, report: int) -> float:
     return -log(alpha) + log(report) + log1p(report)
 
 
-def _added(looks: Sequence[Look]) -> Look:
-    return Look(
+def _added(looks: Sequence[PseudoMeasurement]) -> PseudoMeasurement:
+    return PseudoMeasurement(
         np.sum([look.information for look in looks], axis=0),
         np.sum([look.score for look in looks], axis=0),
     )

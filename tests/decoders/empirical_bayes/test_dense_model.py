@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 
 from lapwing import Interval
-from lapwing.decoders.empirical_bayes import whole_prior
-from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.whole_prior import (
-    _elsewhere,
-    _likely,
-    _price,
+from lapwing.decoders.empirical_bayes import dense_model
+from lapwing.decoders.empirical_bayes.dense_model import (
+    _log_prior_odds,
+    _moved_spike_variance,
+    _spike_and_slab_variance,
     _with_spikes_and_steps,
     learned_answer,
 )
+from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 
 SIZE = 256
 SCALED = ScaledBasis(Interval(0, 1, bins=SIZE))
@@ -61,7 +61,7 @@ def test_what_one_cell_of_many_has_by_chance_is_a_spike_beside_another_only() ->
 def test_a_spike_of_its_own_makes_no_cell_more_likely_to_have_one() -> None:
     determined = np.zeros(SIZE)
     determined[40] = 0.9
-    price = _price(determined)
+    price = _log_prior_odds(determined)
     np.testing.assert_allclose(price[40], np.log(SIZE / 0.05))
     np.testing.assert_allclose(price[41], np.log(SIZE / (0.05 + 0.95 * 0.9 + 0.9)))
 
@@ -89,7 +89,7 @@ def test_one_column_of_a_hundred_has_a_spike_that_is_not_there(
     """Six or more of 60, where one of 100 is expected, have a probability of 4e-5."""
     assert _with_false_spikes(60) < 6
     # A prior that expects a spike in every column finds one in every fourth that has none.
-    monkeypatch.setattr(whole_prior, "_EXPECTED", 1.0)
+    monkeypatch.setattr(dense_model, "_EXPECTED", 1.0)
     assert _with_false_spikes(60) >= 6
 
 
@@ -108,11 +108,11 @@ def test_a_spike_that_is_surer_than_a_number_near_one_can_say_has_a_finite_varia
     determined = np.full(300, 0.1)
     determined[7] = 1 - 1e-9
     with np.errstate(all="raise", under="ignore"):
-        found = _likely(sure, np.full(300, 1e20), determined)
+        found = _spike_and_slab_variance(sure, np.full(300, 1e20), determined)
         assert np.isfinite(found).all()
         # All that the score is worth beyond its noise is the spike's.
         assert np.allclose(found, (sure - (1 - determined)) / 1e20, rtol=1e-6)
-        assert _likely(unsure, np.ones(300), np.zeros(300)).max() == 0
+        assert _spike_and_slab_variance(unsure, np.ones(300), np.zeros(300)).max() == 0
 
 
 def test_a_band_knows_of_spikes_that_the_answer_has_not() -> None:
@@ -152,7 +152,7 @@ def test_a_spike_may_be_in_any_cell_that_the_reports_cannot_tell_from_its_own() 
     left = information - information @ posterior @ information
     values, directions = np.linalg.eigh(left)
     whitened = (directions * np.sqrt(np.maximum(values, 0.0))).T
-    found = _elsewhere(0, variance, residual, whitened)
+    found = _moved_spike_variance(0, variance, residual, whitened)
     # z^2 is 25 in both, 12.5 in the third.
     worth = np.exp((np.array([25, 25, 12.5]) - np.log([25, 25, 12.5])) / 2)
     chance = worth / worth.sum()
