@@ -1,4 +1,4 @@
-"""A series of labels decoded together: the share of each label walks by itself.
+"""A series of labels decoded together: one Kalman smoother for each label.
 
 Each week gives every label an unbiased estimate with a known variance. A filter and a smoother of
 one number per label, all labels at once, linear in the labels. How far shares step is one level

@@ -34,8 +34,9 @@ _BAND_INFLATION: dict[Kind, Wider] = {
     "pointwise": Wider(jump=4.0, step=3.0, flicker=2.0, least=0.0075),
     "simultaneous": Wider(jump=6.0, step=6.0, flicker=2.0, least=0.03),
 }
-"""Factors on the variances of the walk, for bands. A jump that is too small to be sure of may be in any week, and how far one
-goes is learned from that one alone; of the steps and of what each week has alone there are many."""
+"""Factors on the variances of the walk, for bands. A jump that is too small to be sure of may be
+in any week, and how far one goes is learned from that one alone; of the steps and of what each
+week has alone there are many."""
 
 _LOOK_BACK, _MORE = 60, 1.25
 """Weeks looked back at where a week is decoded from those before it; from how many times as many
