@@ -3,42 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from decimal import ROUND_DOWN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.answer_text import count_text
 from lapwing.survey.survey import Survey
 
 
 def number_text(number: float, domain: Domain) -> str:
     """Return a number of a domain in its unit, as a person would write it."""
     return to_text(number, unit=domain.unit)
-
-
-def shift_text(number: float, domain: Domain) -> str:
-    """Return a difference of two numbers of a domain with its sign, in a unit of length.
-
-    Examples
-    --------
-    >>> from lapwing.protocol.domains.interval import Interval
-    >>> shift_text(-90.0, Interval("00:00", "24:00", bins=4, unit="time-of-day"))
-    '-0:01:30'
-    >>> shift_text(2.5, Interval(0, 9, bins=3))
-    '+2.5'
-    >>> shift_text(1.0, Interval(0, 9, bins=3, unit="date"))
-    '+1 days'
-    """
-    unit = domain.unit
-    if unit == "number":
-        return f"{'+' if number > 0 else ''}{to_text(number, unit='number')}"
-    if unit == "date":
-        return f"{number:+.4g} days"
-    seconds = round(abs(number))
-    sign = "" if seconds == 0 else "-" if number < 0 else "+"
-    return f"{sign}{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
 
 
 def domain_text(domain: Any) -> str:
@@ -85,47 +62,6 @@ def _edges_text(domain: Any) -> str:
     inner = [number_text(edge, domain) for edge in domain.edges[1:-1]]
     more = f" and {len(inner) - 8} more" if len(inner) > 8 else ""
     return f" with edges at {', '.join(inner[:8])}{more}"
-
-
-def interval_text(row: Mapping[str, Any], write: Callable[[float], str]) -> str:
-    """Return an interval, the entries "low" and "high" of a row; a dash where there is none.
-
-    Examples
-    --------
-    >>> interval_text({"low": 0.25, "high": 0.5}, percent)
-    '25.00 % to 50.00 %'
-    """
-    return "-" if row["low"] is None else f"{write(row['low'])} to {write(row['high'])}"
-
-
-def label_text(label: Any) -> str:
-    """Return a label, or what stands for missing values."""
-    return "(missing)" if label is None else str(label)
-
-
-def percent(share: float) -> str:
-    """Return a share in per cent; only what is 0 or 1, but for rounding, looks like it.
-
-    Examples
-    --------
-    >>> percent(0.25), percent(0.00001234), percent(0.9999999), percent(1.0)
-    ('25.00 %', '0.0012 %', '> 99.99 %', '100.00 %')
-    >>> percent(-0.00007), percent(1e-9), percent(-1e-9)
-    ('-0.0070 %', '< 0.0001 %', '> -0.0001 %')
-    """
-    number = 100 * share
-    if abs(number - 100) < 1e-10:  # one but for rounding
-        return "100.00 %"
-    if 99.99 < number < 100:
-        return "> 99.99 %"
-    if 0 < abs(number) < 0.0001:
-        return "< 0.0001 %" if number > 0 else "> -0.0001 %"
-    return f"{number:.4f} %" if 0 < abs(number) < 0.01 else f"{number:.2f} %"
-
-
-def count_text(number: int) -> str:
-    """Return a count with its thousands apart."""
-    return f"{number:,}"
 
 
 def decimal_text(number: Fraction, *, digits: int) -> str:

@@ -28,6 +28,7 @@ from lapwing.results.answer_documents import (
     HeavyHittersAnswer,
     LabelsAnswer,
     NumbersAnswer,
+    QuantileRow,
     QuestionRow,
     ResultAnswer,
     SeriesAnswer,
@@ -469,6 +470,44 @@ def _series_table(answer: SeriesAnswer, title: str) -> TextTable:
     weeks = answer["weeks"]
     rows = [[cell(name, value) for name, value in week.items()] for week in weeks]
     return TextTable(title, list(weeks[0]), rows)
+
+
+# Rows for a spreadsheet: numbers not rounded, dates and times as texts.
+
+
+def csv_rows(answer: Answer) -> list[dict[str, Any]]:
+    """Return the rows of the main table of an answer; None is an empty cell."""
+    match answer["kind"]:
+        case "numbers":
+            return [_csv_quantile(row) for row in answer["quantiles"]]
+        case "series":
+            return answer["weeks"]
+        case "difference" if answer["shares"] is None:
+            quantiles = [dict(row) for row in answer["quantiles"] or []]
+            mean = [] if answer["mean"] is None else [{"probability": "mean", **answer["mean"]}]
+            return [*quantiles, *mean]
+        case _:
+            shares = answer["shares"] or []
+            return [{**row, "label": label_text(row["label"])} for row in shares]
+
+
+def question_rows(answer: ResultAnswer) -> list[dict[str, Any]]:
+    """Return the rows of the shares that were asked."""
+    return [
+        {"question": question_text(row, answer["unit"])}
+        | {name: row[name] for name in ("share", "low", "high")}
+        for row in answer["questions"]
+    ]
+
+
+def _csv_quantile(row: QuantileRow) -> dict[str, Any]:
+    cells: dict[str, Any] = {
+        "probability": row["probability"],
+        "value": row.get("text", row["value"]),
+        "low": row.get("low_text", row["low"]),
+        "high": row.get("high_text", row["high"]),
+    }
+    return cells
 
 
 # Summaries: facts and the rows of the main table, one a line.

@@ -8,21 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output, grid
+from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import read_distribution_or_list, require_no_segments
-from lapwing.cli.showing.answer import quantile_cells, quantile_rows, quantile_table
-from lapwing.cli.showing.asked_shares import (
-    Row,
-    row_of_listed,
-    row_of_missing,
-    row_of_range,
-    row_of_share,
-)
+from lapwing.cli.showing.answer import terminal_table
 from lapwing.cli.showing.table_file import TableOptions
-from lapwing.cli.wording import interval_text, percent
-from lapwing.errors import ArgumentError
+from lapwing.documents import nearest
+from lapwing.errors import ArgumentError, DomainError
+from lapwing.protocol.domains.domain import Domain
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import (
+    csv_rows,
+    number_writer,
+    question_rows,
+    questions_table,
+    tables_of,
+)
+from lapwing.results.answers import number_of, result_answer
 from lapwing.results.distribution import Distribution
 from lapwing.results.heavy_hitters import HeavyHitters
 
@@ -57,30 +60,33 @@ class AskedShares:
             if not 0 <= probability <= 1:
                 raise ArgumentError(f"--quantile must be in [0, 1], got {probability:g}")
 
-    def quantiles(self, result: Distribution | HeavyHitters, level: float) -> list[Row]:
-        """Return the quantiles that are asked for, with their intervals."""
-        if not self.quantile:
-            return []
-        if isinstance(result, Distribution):
-            require_no_segments(result, flag="--quantile")
-        if isinstance(result, HeavyHitters) or not result.domain.ordered:
-            raise ArgumentError("--quantile is for numbers; of labels ask --share")
-        return quantile_rows(result, self.quantile, level=level)
-
-    def answers(self, result: Distribution | HeavyHitters, level: float) -> list[Row]:
-        """Return each question about a share with the ends of its interval."""
+    def request(self, result: Distribution | HeavyHitters, level: float) -> AnswerRequest:
+        """Return what is asked of a result; an error where it cannot be asked of it."""
         if isinstance(result, HeavyHitters):
             if self.at_most or self.between:
                 raise ArgumentError("heavy hitters are single values; ask --share of one")
-            return [row_of_listed(result, text, level=level) for text in self.share or ()]
-        rows = []
-        for text in self.at_most or ():
-            rows.append(row_of_range(result, None, text, flag="--at-most", level=level))
-        for ends in self.between or ():
-            rows.append(row_of_range(result, *ends, flag="--between", level=level))
-        for text in self.share or ():
-            rows.append(row_of_share(result, text, level=level))
-        return rows
+        elif self.at_most or self.between or self.quantile:
+            flag = "--quantile" if self.quantile else "--at-most or --between"
+            require_no_segments(result, flag=flag)
+        if self.quantile and not (isinstance(result, Distribution) and result.domain.ordered):
+            raise ArgumentError("--quantile is for numbers; of labels ask --share")
+        ranges: list[tuple[str | None, str | None]] = [(None, end) for end in self.at_most or ()]
+        ranges += self.between or ()
+        if isinstance(result, Distribution):
+            for low, high in ranges:
+                _check_range(result.domain, low, high or "")
+        labels: list[Any] = [*(self.share or ())]
+        if isinstance(result, Distribution):
+            labels = [_label(text, result.domain) for text in labels]
+        return AnswerRequest(
+            level=level,
+            probabilities=self.quantile or (),
+            ranges=ranges,
+            labels=labels,
+            moments=False,
+            range_errors=False,
+            atoms=False,
+        )
 
 
 def answer(
@@ -111,28 +117,52 @@ def answer(
         raise ArgumentError("--csv holds one table: ask for shares or for quantiles")
     written.check(inputs=[result_file], force=force)
     result = read_distribution_or_list(result_file, segment)
-    quantiles = asked.quantiles(result, level)
-    rows = asked.answers(result, level)
-    distribution = result if rows and result.kind == "distribution" else None
-    missing = None if distribution is None else row_of_missing(distribution, level=level)
-    written.write(quantile_cells(quantiles, result.domain) if quantiles else rows)
-    document = {
-        "command": "answer",
-        "level": level,
-        "answers": rows,
-        "quantiles": quantiles,
-        "missing": missing,
-        "output": None if written.table is None else str(written.table),
-    }
-    tables = []
-    if quantiles:
-        domain: Any = result.domain
-        tables.append(quantile_table(result_file.name, quantiles, domain, level=level))
-    if rows:
-        shown = rows if missing is None else [*rows, missing]
-        body = [[row["asked"], percent(row["share"]), interval_text(row, percent)] for row in shown]
-        share = "share" if missing is None else "share of those present"
-        at_once = ", of all values at once" if result.kind == "heavy-hitters" else ""
-        headers = ["asked", share, f"{100 * level:g} % interval{at_once}"]
-        tables.append(grid(result_file.name, headers, body))
-    out.show(document, *tables)
+    answered = result_answer(result, asked.request(result, level))
+    tables, rows = [], csv_rows(answered)
+    if asked.quantile:
+        tables.append(terminal_table(tables_of(answered, result_file.name)[0]))
+    if answered["questions"]:
+        rows = question_rows(answered)
+        tables.append(terminal_table(questions_table(answered, result_file.name)))
+    written.write(rows)
+    output = None if written.table is None else str(written.table)
+    out.show({"command": "answer", **answered, "output": output}, *tables)
+
+
+def _check_range(domain: Domain, low: str | None, high: str) -> None:
+    """Raise ArgumentError unless these are the ends of a range, named by their options."""
+    if not domain.ordered:
+        raise ArgumentError("--at-most and --between are for numbers; of labels ask --share")
+    flag = "--at-most" if low is None else "--between"
+    last = number_of(high, domain, name=flag)
+    if low is None or number_of(low, domain, name=flag) <= last:
+        return
+    round_the_end = ""
+    if domain.circular:
+        write = number_writer(domain.unit)
+        first, stop = write(domain.left[0]), write(domain.right[-1])
+        round_the_end = (
+            "; what goes round the end of the circle is the sum of two: --between "
+            f"{low} {stop} and --between {first} {high}"
+        )
+    raise ArgumentError(f"--between needs the lower end first{round_the_end}")
+
+
+def _label(text: str, domain: Any) -> Any:
+    """Return the label, or the value, of a text."""
+    if domain.name == "hashed-strings":
+        return text
+    if domain.name == "integers":
+        whole = text.removeprefix("-").isdecimal() and len(text) < 20
+        if not whole or not domain.low <= int(text) <= domain.high:
+            raise ArgumentError(f"--share must be in {domain.low} to {domain.high}, got {text!r}")
+        return int(text)
+    if domain.ordered:
+        return number_of(text, domain, name="--share")
+    labels = {str(label): label for label in domain.listed}
+    if text in labels:
+        return labels[text]
+    other = getattr(domain, "other", None)
+    if other is not None:
+        raise DomainError(f"there is no label {text!r} of its own; it is counted in {other!r}")
+    raise ArgumentError(f"there is no label {text!r}{nearest(text, labels)}")

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
-from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored_answers import read_segment
 from lapwing.cli.reading.truth import TruthOptions
-from lapwing.cli.showing.answer import AT_ONCE, PROBABILITIES, SHARE_LIMIT
+from lapwing.cli.showing.answer import shown_answer
 from lapwing.cli.showing.distances import show_distances
 from lapwing.cli.showing.table_file import TableOptions
-from lapwing.cli.wording import count_text, interval_text, label_text, percent, shift_text
 from lapwing.errors import ArgumentError, MismatchError
+from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.band import Target
-from lapwing.results.compared import ABOUT
 from lapwing.results.difference import Difference, People
 from lapwing.results.plotting import figure_of
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 PEOPLE: tuple[People, ...] = ("same", "different")
 
@@ -146,124 +144,19 @@ def _show_difference(
         figure = figure_of(*made.pictures(level=level, names=names, target=about))
         with out.listening():
             write_figure(output, figure)
+    request = AnswerRequest(level=level, target=about, curve=out.as_json)
+    rest = {} if output is None else {"written": str(output)}
+    answer = shown_answer(made, f"{names[0]} minus {names[1]}", request, rest=rest)
+    table.write(answer.rows)
     document = {
         "command": "compare",
         "first": str(first_file),
         "second": str(second_file),
-        **difference_document(made, level=level, target=about),
+        **answer.document,
         "output": None if output is None else str(output),
     }
-    table.write(_rows(document))
-    written = {} if output is None else {"written": str(output)}
-    out.show(document, *_tables(made, document, names, rest=written))
+    out.show(document, *answer.tables)
 
 
 def _name(path: Path, segment: str | None) -> str:
     return path.stem if segment is None else f"{path.stem} {segment}"
-
-
-def difference_document(
-    made: Difference, *, level: float, target: Target = "empirical"
-) -> dict[str, Any]:
-    """Return what a difference says, as JSON values.
-
-    Parameters
-    ----------
-    made : Difference
-    level : float
-        Of the intervals, in (0, 1).
-    target : {"empirical", "population"}
-        Whom they are about.
-    """
-    asked: Any = {"level": level, "target": target}
-    whole = made.confidence_band(kind="simultaneous", **asked)
-    document: dict[str, Any] = {
-        "people": made.people,
-        "target": target,
-        "reports": [made.first.reports, made.second.reports],
-        "guarantee": made.guarantee.to_document() if made.guarantee else None,
-        **({} if made.caution is None else {"caution": made.caution}),
-        "level": level,
-        "differ": None if whole is None else whole.leaves_zero,
-    }
-    if not made.first.domain.ordered:
-        return document | {"shares": _shares(made, level, target)}
-    shifts = [
-        {
-            "probability": probability,
-            "shift": float(made.quantile(probability)),
-            **_ends(made.quantile_interval(probability, **asked)),
-        }
-        for probability in PROBABILITIES
-    ]
-    mean = {"shift": made.mean(), **_ends(made.mean_interval(**asked))}
-    return document | {"quantiles": shifts, "mean": mean}
-
-
-def _rows(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of the table that is shown: labels, or quantiles and then the mean."""
-    if "shares" in document:
-        return [{**row, "label": label_text(row["label"])} for row in document["shares"]]
-    mean = {"probability": "mean", **document["mean"]}
-    return [*document["quantiles"], mean]
-
-
-def _ends(interval: tuple[float, float] | None) -> dict[str, float | None]:
-    low, high = (None, None) if interval is None else interval
-    return {"low": low, "high": high}
-
-
-def _shares(made: Difference, level: float, target: Target) -> list[dict[str, Any]]:
-    domain: Any = made.first.domain  # without an order, so one of labels
-    gaps = made.first.mass - made.second.mass
-    band = made.shown_band(level, SHARE_LIMIT, target=target)
-    listed = domain.listed
-    return [
-        {
-            "label": listed[symbol] if symbol < len(listed) else None,
-            "difference": float(gaps[symbol]),
-            "low": None if band is None else float(band.low[symbol]),
-            "high": None if band is None else float(band.high[symbol]),
-        }
-        for symbol in np.argsort(-np.abs(gaps), kind="stable")[:SHARE_LIMIT].tolist()
-    ]
-
-
-def _tables(
-    made: Difference, document: dict[str, Any], names: tuple[str, str], *, rest: dict[str, str]
-) -> list[Table]:
-    domain = made.first.domain
-    title = f"{names[0]} minus {names[1]}"
-    interval = f"{100 * document['level']:g} % interval"
-    if domain.ordered:
-        named = [(f"{row['probability']:g}", row) for row in document["quantiles"]]
-        named.append(("mean", document["mean"]))
-
-        def write(shift: float) -> str:
-            return shift_text(shift, domain)
-
-        body = [[name, write(row["shift"]), interval_text(row, write)] for name, row in named]
-        table = grid(title, ["quantile", "shift", interval], body)
-    else:
-        body = [
-            [label_text(row["label"]), percent(row["difference"]), interval_text(row, percent)]
-            for row in document["shares"]
-        ]
-        if len(body) < domain.size:
-            interval += AT_ONCE
-        table = grid(title, ["label", "difference", interval], body)
-    rows = {
-        "reports": f"{count_text(made.first.reports)} and {count_text(made.second.reports)}",
-        "people": made.people,
-    }
-    if made.guarantee:
-        rows["promise of both"] = str(made.guarantee)
-    rows["intervals"] = f"about {ABOUT[document['target']]}"
-    if made.caution:
-        rows["mind"] = made.caution
-    rows["the two differ"] = {
-        None: "not known: one of them has no error law",
-        True: "yes: the band of the whole curve leaves zero",
-        False: "not shown: the band of the whole curve holds zero everywhere",
-    }[document["differ"]]
-    return [table, facts(rows | rest)]

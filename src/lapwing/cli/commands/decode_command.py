@@ -16,18 +16,18 @@ from lapwing.cli.reading.decoder_options import DecoderOptions
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored_answers import RELEASE
 from lapwing.cli.reading.week_files import read_weeks
-from lapwing.cli.showing.answer import answer_document, answer_rows, answer_tables
-from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_tables
+from lapwing.cli.showing.answer import shown_answer
 from lapwing.cli.showing.table_file import TableOptions
-from lapwing.cli.wording import percent
 from lapwing.documents import read
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.tally import Tally
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import percent
 from lapwing.survey.joint_decoding import decode_together
 from lapwing.survey.survey import Survey
 
 if TYPE_CHECKING:
-    from rich.table import Table
+    pass
 
 
 Words = Annotated[
@@ -90,10 +90,19 @@ def decode(
         write_text(output, result.to_json())
         decoding.finish(output)
     name = " and ".join(dict.fromkeys(survey.name for survey, _ in pairs))
-    said, tables, rows = _said(name, result, level, output)
-    table.write(rows)
+    rest = {} if output is None else {"written": str(output)}
+    request = AnswerRequest(level=level, curve=out.as_json)
+    answer = shown_answer(result, name, request, rest=rest)
+    table.write(answer.rows)
     document = {"command": "decode", **head, "output": None if output is None else str(output)}
-    out.show(document | said, *tables)
+    signed = getattr(result, "signed", None)
+    if signed is None:
+        out.show(document | answer.document, *answer.tables)
+        return
+    negative = int((signed.mass < 0).sum()), signed.mass.size, percent(float(signed.mass.min()))
+    masses = {"negative masses": "{} of {}, down to {}".format(*negative)}
+    document |= {**answer.document, "signed": signed.mass.tolist()}
+    out.show(document, *answer.tables, facts(masses))
 
 
 def _pairs(files: Sequence[Path]) -> list[tuple[Survey, Tally]]:
@@ -114,22 +123,3 @@ def _pairs(files: Sequence[Path]) -> list[tuple[Survey, Tally]]:
             "with lapwing series"
         )
     return pairs
-
-
-def _said(
-    name: str, result: Any, level: float, output: Path | None
-) -> tuple[dict[str, Any], list[Table], list[dict[str, Any]]]:
-    """Return what a result says: as JSON values, as tables, and as the rows of the first."""
-    rest = {} if output is None else {"written": str(output)}
-    if result.kind == "heavy-hitters":
-        said = heavy_document(result, level=level)
-        tables = heavy_tables(name, result, said, rest=rest)
-        return said, tables, said["heavy_hitters"]
-    said = answer_document(result, level=level)
-    tables = answer_tables(name, result, said, rest=rest)
-    if result.signed is not None:
-        mass = result.signed.mass
-        said |= {"signed": mass.tolist()}
-        negative = f"{int((mass < 0).sum())} of {mass.size}, down to {percent(float(mass.min()))}"
-        tables.append(facts({"negative masses": negative}))
-    return said, tables, answer_rows(said, result.domain)

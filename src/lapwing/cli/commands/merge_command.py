@@ -13,10 +13,10 @@ from lapwing.cli.outputs import check_output, tally_text, write_text
 from lapwing.cli.reading.distinct_files import check_distinct
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile
 from lapwing.cli.reading.stored import read_tally
-from lapwing.cli.wording import count_text
 from lapwing.documents import read
 from lapwing.errors import FormatError, MismatchError
 from lapwing.protocol.release import Release
+from lapwing.results.answer_text import count_text
 
 
 def merge(

@@ -15,7 +15,6 @@ from lapwing.cli.reading.column_options import ColumnOptions
 from lapwing.cli.reading.engine_options import WorkOptions
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.report_tables import (
@@ -27,6 +26,7 @@ from lapwing.engines.arrow.report_tables import (
 from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.report_file import reports_per_block
+from lapwing.results.answer_text import count_text
 from lapwing.survey.survey import Survey
 
 

@@ -17,7 +17,7 @@ from lapwing.cli.reading.like_options import LikeOptions
 from lapwing.cli.reading.options import Force
 from lapwing.cli.showing.asked_parts import parts_table, parts_text
 from lapwing.cli.showing.table_file import TableOptions
-from lapwing.cli.wording import count_text, domain_text
+from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.expected_error import ErrorByKind
@@ -25,6 +25,7 @@ from lapwing.planning.recommendation import recommend as recommendation
 from lapwing.privacy.exact_numbers import exact_epsilon
 from lapwing.protocol.domains.domain import Domain
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.results.answer_text import count_text
 from lapwing.survey.watch import Watch
 
 if TYPE_CHECKING:

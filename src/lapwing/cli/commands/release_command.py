@@ -15,13 +15,12 @@ from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of,
 from lapwing.cli.reading.options import ColumnName, Force, OutputUnlessTried
 from lapwing.cli.reading.raw_counts import is_summary, summary_of
 from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
-from lapwing.cli.showing.answer import answer_document, answer_tables
 from lapwing.cli.showing.dry_run import show_expected_error
 from lapwing.cli.showing.next_round import publish_round
-from lapwing.cli.showing.release_answer import by_segment
+from lapwing.cli.showing.release_answer import published_answer
 from lapwing.errors import ArgumentError
-from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.results.answer_documents import AnswerRequest
 from lapwing.survey.publication import Publication, planned_release
 
 
@@ -155,11 +154,6 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
     rest = {"mechanism": made.mechanism.name, "written": str(output)}
     if ledger is not None:
         rest["paid by"] = str(ledger)
-    found = published.distribution
-    said = answer_document(found, level=0.95)
-    tables = answer_tables(output.name, found, said, rest=rest)
-    if isinstance(made.domain, Segmented):
-        rows, tables = by_segment(output.name, published, level=0.95), tables[1:]
-        document["segments"] = [row for row, _ in rows]
-        tables = [*(table for _, table in rows), *tables]
-    out.show(said | document, *tables)
+    request = AnswerRequest(curve=out.as_json)
+    answer = published_answer(published, output.name, request, rest=rest)
+    out.show(answer.document | document, *answer.tables)

@@ -14,9 +14,9 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.outputs import check_ending, check_output, writing
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
-from lapwing.cli.wording import count_text
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.units import to_text
+from lapwing.results.answer_text import count_text
 
 VALUE_LIMIT = 10**8
 """Synthetic values in one table: about a gigabyte of CSV."""

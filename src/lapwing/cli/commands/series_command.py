@@ -14,9 +14,10 @@ from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored_answers import read_watch
 from lapwing.cli.reading.week_files import read_weeks
-from lapwing.cli.showing.series_answer import series_document, series_tables
+from lapwing.cli.showing.answer import shown_answer
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.errors import ArgumentError
+from lapwing.results.answer_documents import AnswerRequest
 from lapwing.survey.series_decoding import decode_series
 from lapwing.survey.watch import Noticed, Watch
 
@@ -90,11 +91,11 @@ def series(
         decoded = decode_series(files.weeks, names=names, smooth=not weeks.so_far)
     if output is not None:
         write_text(output, decoded.to_json())
-    document = series_document(decoded, level=level)
-    table.write(document["weeks"])
-    said = {"command": "series", "output": None if output is None else str(output)}
     rest = {} if output is None else {"written": str(output)}
-    out.show(said | document, *series_tables(decoded, document, rest=rest))
+    answer = shown_answer(decoded, "weeks decoded together", AnswerRequest(level=level), rest=rest)
+    table.write(answer.rows)
+    head = {"command": "series", "output": None if output is None else str(output)}
+    out.show(head | answer.document, *answer.tables)
 
 
 def _watch(words: list[str], path: Path, weeks: SeriesOptions, out: Output) -> None:

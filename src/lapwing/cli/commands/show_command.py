@@ -12,10 +12,12 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_survey, read_tally
 from lapwing.cli.showing.table_file import TableOptions
-from lapwing.cli.wording import count_text, described, domain_text
+from lapwing.cli.wording import described, domain_text
 from lapwing.documents import read, read_as
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.protocol.messages.report_file import read_header
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import count_text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -84,35 +86,31 @@ def _tally(path: Path, level: float) -> Said:
 def _release(path: Path, level: float) -> Said:
     from lapwing.cli.showing.release_answer import release_answer
 
-    return release_answer(path, level=level)
+    return release_answer(path, AnswerRequest(level=level))
 
 
 def _distribution(path: Path, level: float) -> Said:
     from lapwing.cli.reading.stored_answers import read_result
-    from lapwing.cli.showing.answer import answer_document, answer_rows, answer_tables
 
-    result = read_result(path)
-    said = answer_document(result, level=level)
-    tables = answer_tables(path.name, result, said, rest={})
-    return said, tables, answer_rows(said, result.domain)
+    return _answer(path, read_result(path), level)
 
 
 def _heavy_hitters(path: Path, level: float) -> Said:
-    from lapwing.cli.showing.heavy_hitters_answer import heavy_document, heavy_tables
     from lapwing.results.heavy_hitters import HeavyHitters
 
-    found = read_as(path, HeavyHitters.from_document)
-    said = heavy_document(found, level=level)
-    return said, heavy_tables(path.name, found, said, rest={}), said["heavy_hitters"]
+    return _answer(path, read_as(path, HeavyHitters.from_document), level)
 
 
 def _series(path: Path, level: float) -> Said:
     from lapwing.cli.reading.stored_answers import read_series
-    from lapwing.cli.showing.series_answer import series_document, series_tables
 
-    series = read_series(path)
-    said = series_document(series, level=level)
-    return said, series_tables(series, said, rest={}), said["weeks"]
+    return _answer(path, read_series(path), level)
+
+
+def _answer(path: Path, result: Any, level: float) -> Said:
+    from lapwing.cli.showing.answer import shown_answer
+
+    return shown_answer(result, path.name, AnswerRequest(level=level))
 
 
 def _watch(path: Path, level: float) -> Said:

@@ -19,11 +19,11 @@ from lapwing.cli.reading.count_table import population
 from lapwing.cli.reading.domain_options import decimal_of, texts_of
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.table_reader import open_table
 from lapwing.errors import ArgumentError
 from lapwing.planning.simulation import simulate as draw_tally
 from lapwing.protocol.domains.domain import Domain
+from lapwing.results.answer_text import count_text
 
 
 @dataclass(frozen=True, kw_only=True)

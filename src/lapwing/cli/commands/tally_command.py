@@ -17,7 +17,6 @@ from lapwing.cli.reading.engine_options import LongJobOptions
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.group_tallies_answer import no_reports, write_groups
-from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.report_tally import tally as count_files
@@ -25,6 +24,7 @@ from lapwing.engines.arrow.saved_progress import finished
 from lapwing.engines.arrow.standard_input import STDIN
 from lapwing.errors import ArgumentError
 from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER
+from lapwing.results.answer_text import count_text
 from lapwing.survey.survey import Survey
 
 

@@ -14,13 +14,14 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, write_text
 from lapwing.cli.reading.options import Force, SurveyFile
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.wording import count_text, decimal_text, described, percent, power_text
+from lapwing.cli.wording import decimal_text, described, power_text
 from lapwing.errors import ArgumentError
 from lapwing.privacy.exact_numbers import epsilon_text, exact_epsilon
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.privacy.shuffle_amplification import amplified
 from lapwing.protocol.randomizer import hexadecimal, thresholds_of
+from lapwing.results.answer_text import count_text, percent
 from lapwing.survey.privacy_statement import Asked, person_ledger, statement_markdown
 from lapwing.survey.privacy_statement import statement as in_words
 from lapwing.survey.survey import Survey

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lapwing.cli.console import grid
-from lapwing.cli.wording import percent
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.results.answer_text import percent
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lapwing.cli.console import Output, facts, grid
-from lapwing.cli.wording import count_text, percent
 from lapwing.planning.error_prediction import expected_error
 from lapwing.planning.reference_columns import KINDS
 from lapwing.protocol.domains.domain import Domain
+from lapwing.results.answer_text import count_text, percent
 from lapwing.survey.publication import PlannedRelease
 
 

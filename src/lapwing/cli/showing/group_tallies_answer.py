@@ -7,11 +7,11 @@ from pathlib import Path
 
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.outputs import check_output, tally_text, write_text
-from lapwing.cli.wording import count_text
 from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.standard_input import shown
 from lapwing.errors import ArgumentError, TallyError
 from lapwing.protocol.messages.group_tallies import rest_name, split_groups
+from lapwing.results.answer_text import count_text
 from lapwing.survey.survey import Survey
 
 

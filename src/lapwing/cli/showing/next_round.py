@@ -8,11 +8,12 @@ from lapwing.cli.console import Output
 from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.raw_counts import is_summary
 from lapwing.cli.reading.stored_answers import read_stored_release
-from lapwing.cli.showing.answer import answer_document, answer_tables
+from lapwing.cli.showing.answer import shown_answer
 from lapwing.errors import ArgumentError
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.protocol.release import Release
+from lapwing.results.answer_documents import AnswerRequest
 from lapwing.survey.publication import decode_release
 
 
@@ -60,9 +61,9 @@ def publish_round(
 
 
 def _show(out: Output, after: Release, output: Path, *, most: int) -> None:
-    found = decode_release(after)
     drawn = len(after.parts)
-    said = answer_document(found, level=0.95)
     document = {"command": "release", "round": drawn, "rounds": most, "output": str(output)}
     rest = {"round": f"{drawn} of {most}", "written": str(output)}
-    out.show(said | document, *answer_tables(output.name, found, said, rest=rest))
+    request = AnswerRequest(curve=out.as_json)
+    answer = shown_answer(decode_release(after), output.name, request, rest=rest)
+    out.show(answer.document | document, *answer.tables)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_ending, check_output, write_text
 from lapwing.errors import ArgumentError
+from lapwing.results.answers import csv_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +44,4 @@ class TableOptions:
         """Write rows, if asked to; their keys are the names of the columns, None an empty cell."""
         if self.table is None:
             return
-        text = io.StringIO()
-        names = list(rows[0]) if rows else []
-        writer = csv.DictWriter(text, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        write_text(self.table, text.getvalue())
+        write_text(self.table, csv_of(rows))
