@@ -44,26 +44,28 @@ def test_numbers(results: Path, done: Program) -> None:
     result = read(results, "number")
     asked = ("--at-most", "-20", "--at-most", "12.5", "--between", "-5", "20")
     run = done("answer", "number.json", *asked, "--csv", "out.csv", "--json", "--level", "0.9")
-    rows = run.document["answers"]
-    assert [row["asked"] for row in rows] == ["at most -20", "at most 12.5", "above -5, at most 20"]
+    rows = run.document["questions"]
+    assert [row["at_most"] for row in rows] == ["-20", "12.5", "20"] and rows[2]["above"] == "-5"
     for row, (low, high) in zip(rows, [(-math.inf, -20), (-math.inf, 12.5), (-5, 20)], strict=True):
         assert row["share"] == pytest.approx(result.probability(low, high))
         ends = result.probability_interval(low, high, level=0.9)
         assert (row["low"], row["high"]) == pytest.approx(ends)
     with (results / "out.csv").open() as stream:
         table = list(csv.DictReader(stream))
+    asked = ["at most -20", "at most 12.5", "above -5, at most 20"]
+    assert [row["question"] for row in table] == asked
     assert [float(row["share"]) for row in table] == [row["share"] for row in rows]
     shown = done("answer", "number.json", "--at-most", "50").out
-    assert "at most 50" in shown and "100.00 %" in shown and "95 % interval" in shown
+    assert "at most 50" in shown and "100.00 %" in shown and "95 % interval (pointwise)" in shown
 
 
 def test_whole_numbers_times_and_labels(results: Path, done: Program) -> None:
-    (row,) = done("answer", "whole.json", "--share", "2", "--json").document["answers"]
+    (row,) = done("answer", "whole.json", "--share", "2", "--json").document["questions"]
     assert row["share"] == pytest.approx(read(results, "whole").share(2))
     clock = ("--between", "06:00", "12:00", "--json")
-    (row,) = done("answer", "clock.json", *clock).document["answers"]
+    (row,) = done("answer", "clock.json", *clock).document["questions"]
     assert row["share"] == pytest.approx(read(results, "clock").probability(21_600, 43_200))
-    (row,) = done("answer", "label.json", "--share", "blue", "--json").document["answers"]
+    (row,) = done("answer", "label.json", "--share", "blue", "--json").document["questions"]
     label = read(results, "label")
     assert row["share"] == label.share("blue") and row["low"] < row["share"] < row["high"]
     assert (row["low"], row["high"]) == pytest.approx(label.share_interval("blue"))

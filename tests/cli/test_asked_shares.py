@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.cli.wording import percent
+from lapwing.results.answer_text import percent
 from tests.cli.running import Program
 
 
@@ -25,12 +25,12 @@ def test_a_whole_day_counts(done: Program) -> None:
     days = lw.Interval("2025-06-28", "2025-07-02", bins=4, unit="date")
     made = of_counts("r.json", [400, 300, 200, 100], days)
     asked = ("--at-most", "2025-06-30", "--json")
-    (row,) = done("answer", "r.json", *asked).document["answers"]
+    (row,) = done("answer", "r.json", *asked).document["questions"]
     assert row["share"] == pytest.approx(float(made.mass[:3].sum()))
     assert row["share"] == pytest.approx(float(made.cdf("2025-06-30")))
     assert row["high"] - row["low"] < 0.05
     (row,) = done("answer", "r.json", "--between", "2025-06-29", "2025-06-30", "--json").document[
-        "answers"
+        "questions"
     ]
     assert row["share"] == pytest.approx(float(made.mass[2]))
     shown = done("answer", "r.json", "--quantile", "0.5")
@@ -44,7 +44,7 @@ def test_all_shares_are_of_those_present(done: Program) -> None:
     run = done("answer", "l.json", "--share", "red")
     assert "share of those present" in run.out and "(missing), of all people" in run.out
     document = done("answer", "l.json", "--share", "red", "--json").document
-    (row,) = document["answers"]
+    (row,) = document["questions"]
     assert row["share"] == pytest.approx(float(made.mass[0] / made.mass[:2].sum()))
     ends = made.share_interval("red", among="present")
     assert (row["low"], row["high"]) == pytest.approx(ends)
@@ -52,9 +52,10 @@ def test_all_shares_are_of_those_present(done: Program) -> None:
     numbers = lw.Interval(0, 2, bins=2, missing="bin")
     made = of_counts("n.json", [400, 400, 200], numbers)
     asked = ("answer", "n.json", "--at-most", "1", "--share", "0.5", "--json")
-    at_most, value = done(*asked).document["answers"]
+    at_most, value = done(*asked).document["questions"]
     assert at_most["share"] == pytest.approx(value["share"])
-    assert value["asked"] == "0.5, in its bin 0 to 1"
+    assert (value["left"], value["right"]) == (0, 1)
+    assert "0.5, in its bin 0 to 1" in done(*asked[:-1]).out
     whole = of_counts("w.json", [4, 4], lw.Interval(0, 2, bins=2))
     assert whole.missing_share == 0
     document = done("answer", "w.json", "--at-most", "1", "--json").document
@@ -64,8 +65,12 @@ def test_all_shares_are_of_those_present(done: Program) -> None:
 def test_an_atom_has_a_share(done: Program) -> None:
     incomes = lw.Interval(0, 4, bins=2, atoms=[0])
     made = of_counts("a.json", [500, 300, 200], incomes)
-    (row,) = done("answer", "a.json", "--share", "0", "--json").document["answers"]
-    assert row["asked"] == "0" and row["share"] == pytest.approx(float(made.mass[0]))
+    (row,) = done("answer", "a.json", "--share", "0", "--json").document["questions"]
+    assert (
+        row["label"] == 0
+        and row["left"] is None
+        and row["share"] == pytest.approx(float(made.mass[0]))
+    )
 
 
 def test_what_is_counted_in_other_is_told(lapwing: Program) -> None:
@@ -98,9 +103,9 @@ def test_heavy_hitters_are_asked_by_name(done: Program, lapwing: Program) -> Non
         labels=["lapwing", "curlew"],
     )
     Path("h.json").write_text(found.to_json())
-    (row,) = done("answer", "h.json", "--share", "curlew", "--json").document["answers"]
+    (row,) = done("answer", "h.json", "--share", "curlew", "--json").document["questions"]
     assert row["share"] == 0.25 and row["low"] < 0.25 < row["high"]
-    assert "of all values at once" in done("answer", "h.json", "--share", "curlew").out
+    assert "(simultaneous)" in done("answer", "h.json", "--share", "curlew").out
     run = lapwing("answer", "h.json", "--share", "curlw")
     assert run.code == 2 and "did you mean curlew?" in run.complaint and "6 %" in run.complaint
     run = lapwing("answer", "h.json", "--at-most", "1")
@@ -128,7 +133,7 @@ class TestSegments:
     def test_each_is_answered(self, done: Program, table: lw.survey.Publication) -> None:
         north, south = (table.by_segment()[name] for name in ("north", "south"))
         given = ("t.json", "--segment", "north")
-        (row,) = done("answer", *given, "--at-most", "2", "--json").document["answers"]
+        (row,) = done("answer", *given, "--at-most", "2", "--json").document["questions"]
         assert row["share"] == pytest.approx(float(north.cdf(2)))
         (row,) = done("answer", *given, "--quantile", "0.5", "--json").document["quantiles"]
         assert row["value"] == pytest.approx(float(north.quantile(0.5)))

@@ -446,7 +446,7 @@ class TestLabels:
     def test_a_label_that_is_not_listed_is_missing(self, colors: None, done: Program) -> None:
         given = ("colors.csv", "--column", "color", "--categories", "red,green", *PROMISE)
         said = done("release", *given, "-o", "out.json", "--json").document
-        assert said["missing_share"] == pytest.approx(0.1, abs=0.03)
+        assert said["missing"]["share"] == pytest.approx(0.1, abs=0.03)
 
     @pytest.mark.parametrize(
         "wrong",

@@ -16,8 +16,8 @@ from pyarrow import parquet
 
 import lapwing as lw
 from lapwing.cli.commands.verify_command import posterior
-from lapwing.cli.wording import percent
 from lapwing.planning.registry import RANDOMIZERS
+from lapwing.results.answer_text import percent
 from tests.cli.running import Program
 
 

@@ -152,7 +152,7 @@ def test_missing_values_are_counted_where_declared(done: Program, tmp_path: Path
     answer = done(
         "decode", "survey.json", "tally.json", "-o", "result.json", "--force", "--json"
     ).document
-    assert abs(answer["missing_share"] - 0.2) < 0.05
+    assert abs(answer["missing"]["share"] - 0.2) < 0.05
     assert abs(answer["quantiles"][3]["value"] - 30) < 3
     assert "missing" in done("decode", "survey.json", "tally.json").out
     found = done("compare", "result.json", "--truth", "ages.parquet", "--json").document

@@ -28,8 +28,8 @@ def test_candidates(done: Program, words: Path) -> None:
     rarely = ("--set", "expected_false=1e-6")  # real reports: 0.05 would fail once in sixty runs
     run = done("decode", "words.json", "tally.json", "--candidates", "list.txt", "--json",
                "-o", "found.json", *rarely)  # fmt: skip
-    listed = run.document["heavy_hitters"]
-    assert [row["value"] for row in listed] == ["lapwing", "curlew"]
+    listed = run.document["shares"]
+    assert [row["label"] for row in listed] == ["lapwing", "curlew"]
     assert all(row["low"] < row["share"] < row["high"] for row in listed)
     found = HeavyHitters.from_json((words / "found.json").read_text())
     assert found.values == ["lapwing", "curlew"] and found.searched == 3
@@ -53,7 +53,10 @@ def test_few_hashes_are_a_distribution(done: Program, words: Path) -> None:
     done("randomize", "few.json", "words.csv", "-c", "word", "-o", "few.lwr")
     done("tally", "few.json", "few.lwr", "-o", "few-tally.json")
     run = done("decode", "few.json", "few-tally.json", "--json", "-o", "few-result.json")
-    assert len(run.document["shares"]) == 20 and run.document["shares"][0]["share"] > 0.3
+    assert (
+        len(run.document["shares"]) == run.document["labels"] == 64
+        and run.document["shares"][0]["share"] > 0.3
+    )
     assert "texts by the first 6 bits" in done("verify", "few.json").out
     result = Distribution.from_json((words / "few-result.json").read_text())
     assert len(result.sample(10, rng=1)) == 10
@@ -70,7 +73,7 @@ def test_a_scan_goes_on_from_what_is_done(
         first = done(*command)
     state = json.loads((words / "a.json.progress").read_text())
     assert state["done"] == state["tiles"] == 1
-    assert len(first.document["heavy_hitters"]) == 2 and first.document["searched"] == 2**22
+    assert len(first.document["shares"]) == 2 and first.document["searched"] == 2**22
     refused = lapwing(*command[:-1], "expected_false=1", "--force")
     assert refused.code != 0 and "another threshold" in refused.out
     assert done(*command, "--force").document == first.document

@@ -54,7 +54,7 @@ def test_heavy_hitters_of_counts(
 ) -> None:
     asked = ("decode", *collected, "--decoder", "heavy-hitter-selection")
     found = done(*asked, "--set", "top=3", "-o", "found.json", "--json").document
-    assert [row["value"] for row in found["heavy_hitters"]] == [7, 11, 40]
+    assert [row["label"] for row in found["shares"]] == [7, 11, 40]
     assert found["expected_false"] == 0.05 and found["searched"] == 60
     assert json.loads(Path("found.json").read_text())["format"] == "lapwing-heavy-hitters"
     refused = lapwing(*asked, "--signed")

@@ -93,7 +93,7 @@ def test_what_is_decoded(files: Path, done: Program) -> None:
     done("tally", "survey.json", "k.lwr", "-o", "tally.json")
     scan = ("--decoder", "exhaustive-scan")
     done("decode", "survey.json", "tally.json", *scan, "--csv", "heavy.csv", "-q")
-    assert written(files / "heavy.csv")[0]["value"] == "77"
+    assert written(files / "heavy.csv")[0]["label"] == "77"
 
 
 def test_a_release_of_labels_is_shown(files: Path, done: Program) -> None:
@@ -140,8 +140,8 @@ def test_what_is_refused_loses_nothing(
 
 def test_several_ranges_are_asked_at_once(files: Path, done: Program, lapwing: Program) -> None:
     asked = ("--between", "0", "20", "--between=20", "30", "--at-most", "8", "--between", "-9", "9")
-    rows = done("answer", "numbers.json", *asked, "--json").document["answers"]
-    assert [row["asked"] for row in rows] == [
+    rows = done("answer", "numbers.json", *asked, "--csv", "a.csv", "--json").document["questions"]
+    assert [row["question"] for row in written(files / "a.csv")] == [
         *("at most 8", "above 0, at most 20", "above 20, at most 30", "above -9, at most 9")
     ]
     result = lw.Distribution.from_json((files / "numbers.json").read_text())
