@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import ABOUT as ABOUT
 from lapwing.results.answer_text import html_of, lines_of, summary_of
 from lapwing.results.answers import difference_answer
 from lapwing.results.readable import Columns, equal_results, frame_of
