@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from lapwing import LinearHashing, RandomizedResponse, simulate
+from lapwing import LinearHashing, RandomizedResponse, seeded, simulate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import Block
@@ -112,3 +112,9 @@ def test_unsigned_counts_and_generators() -> None:
     by_seed = simulate(randomizer, people, rng=5)
     assert by_seed == simulate(randomizer, people, rng=np.random.default_rng(5))
     assert by_seed.total == 12 and people.tolist() == [5, 0, 7]
+
+
+def test_a_seeded_source_of_words_is_as_good_as_a_seed() -> None:
+    wave = RandomizedResponse(Categories(4), 1)
+    first, again, other = (simulate(wave, [50] * 4, rng=seeded(seed)) for seed in (1, 1, 2))
+    assert first == again and first != other

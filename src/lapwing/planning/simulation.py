@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lapwing.errors import ArgumentError
-from lapwing.privacy.sampling.randomness import generator_of, seeded
+from lapwing.privacy.sampling.randomness import RandomSource, generator_of, seeded
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer, channel_for
@@ -21,7 +21,7 @@ def simulated_exactly(randomizer: Randomizer) -> bool:
 
 
 def simulate(
-    randomizer: Randomizer, counts: ArrayLike, *, rng: np.random.Generator | int
+    randomizer: Randomizer, counts: ArrayLike, *, rng: np.random.Generator | RandomSource | int
 ) -> CountTally:
     """Return the tally that a population would send, drawn with its exact joint law.
 

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -201,16 +201,19 @@ def source_of(rng: RandomSource | None) -> RandomSource:
     return rng
 
 
-def generator_of(rng: np.random.Generator | int) -> np.random.Generator:
+def generator_of(rng: np.random.Generator | RandomSource | int) -> np.random.Generator:
     """Return the generator that somebody passed or seeded, for draws that protect nobody.
+
+    A source of random words seeds it with its next four words.
 
     Raises
     ------
     ArgumentError
-        When it is neither a generator of NumPy nor a whole number of at least 0.
+        When it is no source, no generator of NumPy and no whole number of at least 0.
     """
+    words: Any = getattr(rng, "words", None)
     try:
-        return np.random.default_rng(rng)
+        return np.random.default_rng(rng if words is None else words(4))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         said = str(rng) if isinstance(rng, int) else f"a {type(rng).__name__}"
         raise ArgumentError(
