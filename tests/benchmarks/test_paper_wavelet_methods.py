@@ -138,7 +138,7 @@ class TestBuckets:
     def test_the_matrix_is_li_s_integral(self):
         """Section 5.5: mean over a bin of the share of the wave that falls into a bucket."""
         bins = 8
-        half = self.wave.half_window / 512 + 1 / 1024  # of a point's own width, too
+        half = self.wave._half_window / 512 + 1 / 1024  # of a point's own width, too
         p, q = math.e, 1.0
         low, width = -half + 1 / 1024, (1 + 2 * half - 1 / 512) / bins
         places = (np.arange(1600) + 0.5) / 1600
@@ -163,7 +163,7 @@ class TestBuckets:
         bins, rng = 16, np.random.default_rng(3)
         channel = wave_buckets.bucketed(self.wave.channel, bins)
         operator = channel.blocks[0].operator
-        fine = self.wave.channel_at(bins).blocks[0].operator.matmat(np.eye(bins))
+        fine = self.wave._channel_at(bins).blocks[0].operator.matmat(np.eye(bins))
         dense = np.zeros((bins, bins))
         np.add.at(dense, wave_buckets.bucket_of(fine.shape[0], bins), fine)
         x = rng.random(bins)

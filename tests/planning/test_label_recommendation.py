@@ -34,7 +34,7 @@ def simulated(option: Option, law: np.ndarray, users: int, repeats: int) -> dict
         counts = rng.multinomial(users, law)
         tally: Any = lw.simulate(randomizer, counts, rng=seed)
         if isinstance(tally, lw.tallies.TallyLog):
-            tally = randomizer.counts(tally)
+            tally = randomizer.log_channel.counts(tally)
         gap = np.abs(decoder.decode(randomizer.channel, tally).mass - counts / users)
         l1.append(gap.sum())
         squared.append(np.mean(gap**2))
