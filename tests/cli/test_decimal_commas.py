@@ -55,7 +55,7 @@ def test_semicolons_between_fields_need_the_mark(
     """Also where a value that cannot be read would count as missing, so nobody would notice."""
     promise = ("--epsilon", "1", "--neighbors", "replace-one")
     given = {
-        "summarize": ("semicolons.csv", *DOMAIN, "-o", "out"),
+        "count": ("semicolons.csv", *DOMAIN, "-o", "out"),
         "randomize": ("survey.json", "semicolons.csv", "-o", "out.lwr"),
         "simulate": ("survey.json", "semicolons.csv", "-o", "out"),
         "bounds": ("semicolons.csv", *promise),
@@ -138,4 +138,4 @@ def test_a_truth_and_a_table_of_counts_may_have_commas(tmp_path: Path, done: Pro
     assert (tmp_path / "t.json").read_bytes() == (tmp_path / "u.json").read_bytes()
     done("decode", "survey.json", "t.json", "-o", "r.json", "--decoder", "least-squares")
     truth = ("--truth", "semicolons.csv", "-c", "age", "--decimal", ",")
-    assert done("compare", "r.json", *truth, "--json").document["command"] == "distances"
+    assert done("compare", "r.json", *truth, "--json").document["command"] == "compare"

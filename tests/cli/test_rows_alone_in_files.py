@@ -219,7 +219,8 @@ def test_a_column_without_rows_says_what_one_row_says(
     kind: str, unit: str, lapwing: Program, tmp_path: Path
 ) -> None:
     ends = {"number": ("0", "100"), "date": ("2019-01-01", "2020-01-01")}
-    given = ["--bounds", *ends.get(unit, ("00:00", "24:00")), "--bins", "16", "--unit", unit]
+    low, high = ends.get(unit, ("00:00", "24:00"))
+    given = ["--low", low, "--high", high, "--bins", "16", "--unit", unit]
     said = set()
     for rows in (0, 1):
         parquet.write_table(pa.table({"x": pa.array([None] * rows, TYPES[kind])}), "x.parquet")
@@ -305,8 +306,8 @@ def test_a_label_is_known_or_not_by_itself(domain: str, kind: str, typed: bool) 
 
 def test_on_a_device_a_row_is_refused_by_itself(lapwing: Program, tmp_path: Path) -> None:
     """With missing values refused, the message names the row, and never what it holds."""
-    made = [("new", "--name", "day", "--randomizer", "square-wave", "--epsilon", "1", "--bounds"),
-            ("2019-01-01", "2020-01-01", "--bins", "365", "--unit", "date")]  # fmt: skip
+    made = [("new", "--name", "day", "--randomizer", "square-wave", "--epsilon", "1", "--low"),
+            ("2019-01-01", "--high", "2020-01-01", "--bins", "365", "--unit", "date")]  # fmt: skip
     assert lapwing(*made[0], *made[1], "-o", "strict.json").code == 0
     assert lapwing(*made[0], *made[1], "--missing", "bin", "-o", "counting.json").code == 0
     for cell in ("2019-02-30", "17897", "secret", b"\xff"):

@@ -45,9 +45,10 @@ def test_the_same_is_read_as_from_a_file(
 def test_many_blocks_of_it_are_read(tmp_path: Path, done: Program) -> None:
     """More than are read to find the names, through a real pipe."""
     rows = 2_500_000
+    done("new", "--domain-only", *DOMAIN, "-o", "domain.json")
     lines = b"age\n" + b"7\n" * rows
     run = subprocess.run(
-        [sys.executable, "-m", "lapwing", "count", "-", *DOMAIN, "-o", "out.lws"],
+        [sys.executable, "-m", "lapwing", "count", "-", "--domain", "domain.json", "-o", "out.lws"],
         input=lines,
         cwd=tmp_path,
         env=environment(),
