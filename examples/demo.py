@@ -25,7 +25,6 @@ from rich.table import Table
 
 import lapwing as lw
 from lapwing.protocol.domains.units import to_text
-from lapwing.results.plotting import figure_of
 
 DATA = Path(__file__).parent / "data"
 BATCHES = 8
@@ -209,7 +208,7 @@ def compare(column: Column, values: np.ndarray, answer: lw.Distribution, console
     say(
         console,
         f"The band holds the truth at {inside:.0%} and the estimate at "
-        f"{answer.share_in_band():.0%} of the bin edges.",
+        f"{band.share_inside(answer.cumulative.sums):.0%} of the bin edges.",
     )
 
 
@@ -260,10 +259,9 @@ def observe(column: Column, values: np.ndarray, answer: lw.Distribution, console
 def draw(column: Column, values: np.ndarray, answer: lw.Distribution) -> Path:
     """Write the density and the CDF with its band, the truth beside them."""
     truth = lw.Distribution.of_values(values, answer.domain)
-    pictures = answer.pictures(truth=truth)
-    figure = figure_of(*pictures, title=column.title, label=column.label)
+    axes = answer.plot(truth=truth, title=column.title, label=column.label)
     path = FOLDER / f"{column.folder}.png"
-    figure.savefig(path, dpi=110)
+    axes.figure.savefig(path, dpi=110)
     return path
 
 

@@ -149,7 +149,7 @@ def show(admin: Admin, crowd: Crowd) -> None:
     path = f"/v1/surveys/{crowd.survey.fingerprint}/results/{crowd.epoch}?quantiles=0.25,0.5,0.75"
     found = admin.ask("GET", path)
     domain = crowd.survey.randomizer.domain
-    truth = lw.Distribution.of_values(crowd.values(), domain).in_numbers()
+    truth = lw.Distribution.of_values(crowd.values(), domain).cumulative
     print(f"\n{crowd.survey.name}, {crowd.epoch}: {found['reports']:,} reports, each with")
     print(f"{found['guarantee_text']}")
     print(f"  {'quantile':10}{'estimate':>12}   {'95 % interval':24}{'truth':>10}")

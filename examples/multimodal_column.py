@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 
 import lapwing as lw
-from lapwing.results.plotting import figure_of
 
 TABLE = Path(__file__).parent / "data" / "houston_departure_minutes.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "multimodal_column.png")
@@ -42,8 +41,6 @@ for epsilon in (1, 4):
     largest = lw.distances.kolmogorov_smirnov(result, truth)
     print(f"epsilon {epsilon:<4}{peaks(result):8}{minutes:12.2f} min{largest:8.4f}")
 
-figure = figure_of(
-    *result.pictures(truth=truth), title="Departures from Houston in 2011", label="time of day"
-)
-figure.savefig(PICTURE, dpi=110)
+axes = result.plot(truth=truth, title="Departures from Houston in 2011", label="time of day")
+axes.figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

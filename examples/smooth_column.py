@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 import lapwing as lw
-from lapwing.results.plotting import figure_of
 
 TABLE = Path(__file__).parent / "data" / "nyc_taxi_pickup_minutes.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "smooth_column.png")
@@ -40,12 +39,10 @@ for name, probability in (("a quarter by", 0.25), ("half by", 0.5), ("three quar
     estimate, true = (one.quantile(probability) for one in (result, truth))
     print(f"{name:24}{estimate[:5]:>8}   {low[:5]:>6} to {high[:5]:>6}   {true[:5]:>8}")
 
-bounds = result.range_error_bounds()
+bounds = lw.distances.range_error_bounds(result)
 print(f"with 95 %, the share of any range of hours is off by at most {bounds.worst:.1%},")
 print(f"and on average over ranges by at most {bounds.average:.1%}")
 
-figure = figure_of(
-    *result.pictures(truth=truth), title="New York taxi trips by pick-up time", label="time of day"
-)
-figure.savefig(PICTURE, dpi=110)
+axes = result.plot(truth=truth, title="New York taxi trips by pick-up time", label="time of day")
+axes.figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

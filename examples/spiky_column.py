@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 import lapwing as lw
-from lapwing.results.plotting import figure_of
 
 TABLE = Path(__file__).parent / "data" / "adult_hours_per_week.csv"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "spiky_column.png")
@@ -43,8 +42,6 @@ low, high = result.probability_interval(44.5, np.inf)  # bins hold their right e
 share, true = result.probability(44.5, np.inf), np.mean(hours >= 45)
 print(f"45 hours or more   {share:8.1%}   {low:6.1%} to {high:6.1%}   {true:8.1%}")
 
-figure = figure_of(
-    *result.pictures(truth=truth), title="Hours of work in a week", label="hours a week"
-)
-figure.savefig(PICTURE, dpi=110)
+axes = result.plot(truth=truth, title="Hours of work in a week", label="hours a week")
+axes.figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 
 import lapwing as lw
-from lapwing.results.plotting import figure_of
 
 DATA = Path(__file__).parent / "data"
 PICTURE = Path(sys.argv[1] if len(sys.argv) > 1 else "two_periods.png")
@@ -57,10 +56,10 @@ print(f"mean: {shift:+.0f} minutes ({low / 60:+.0f} to {high / 60:+.0f}), truth 
 differ = change.confidence_band(0.95, kind="simultaneous").leaves_zero
 print("the two periods differ" if differ else "no difference is shown")
 
-figure = figure_of(
-    *change.pictures(names=("pandemic", "before")),
+axes = change.plot(
+    names=("pandemic", "before"),
     title="Taxi trips of the pandemic less those before",
     label="time of day",
 )
-figure.savefig(PICTURE, dpi=110)
+axes.figure.savefig(PICTURE, dpi=110)
 print(f"drawn: {PICTURE}")

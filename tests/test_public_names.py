@@ -66,6 +66,16 @@ def test_the_list_is_sorted_short_and_true() -> None:
     assert set(NAMESPACES) <= modules
 
 
+MOST_MEMBERS = {"Distribution": 34, "SquareWave": 14}
+"""Public members of a result and of a randomizer: what completion shows."""
+
+
+@pytest.mark.parametrize("name", MOST_MEMBERS)
+def test_a_class_shows_few_members(name: str) -> None:
+    members = [member for member in dir(public(name)) if not member.startswith("_")]
+    assert len(members) <= MOST_MEMBERS[name], members
+
+
 def place_named(message: str) -> object:
     """Return what stands at the place that a message names, without calling it."""
     (place,) = re.findall(r"; use ([\w.]+)(?:\(.*\))?$", message)

@@ -126,10 +126,10 @@ def test_the_distribution(folder: Path) -> None:
         assert band.low == pytest.approx(facts["band"][0], abs=2e-5)
         assert band.high == pytest.approx(facts["band"][1], abs=2e-5)
     if made.domain.ordered:
-        assert made.in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
+        assert made._in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
             facts["quantiles"], rel=1e-12
         )
-        assert made.in_numbers().mean() == pytest.approx(facts["mean"], rel=1e-12)
+        assert made._in_numbers().mean() == pytest.approx(facts["mean"], rel=1e-12)
 
 
 def test_the_heavy_hitters() -> None:
@@ -163,7 +163,7 @@ def test_the_release(folder: Path) -> None:
     # Prefix sums and trees were written down as step pursuit reads them, then the default.
     stepped = release_decoder(release.mechanism).name == "spectral-pursuit"
     made = decode_release(release, StepPursuit() if stepped else None)
-    assert made.in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
+    assert made._in_numbers().quantile([0.1, 0.5, 0.9]) == pytest.approx(
         facts["quantiles"], rel=1e-6
     )
 

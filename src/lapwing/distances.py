@@ -31,7 +31,10 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_numbers
+from lapwing.results.band import Target
 from lapwing.results.cumulative import Cumulative
+from lapwing.results.intervals import RangeErrorBounds
+from lapwing.results.intervals import range_error_bounds as bounds_in_band
 
 __all__ = [
     "decile_error",
@@ -42,6 +45,7 @@ __all__ = [
     "l2",
     "mean_error",
     "mean_squared_error",
+    "range_error_bounds",
     "range_query_error",
     "variance_error",
     "wasserstein",
@@ -215,6 +219,38 @@ def range_query_error(
     starts = low + length * np.arange(int((1 - width) * grid + 1e-9) + 1) / grid
     stops = starts + width * length
     return float(np.abs(one.at(stops) - one.at(starts) - two.at(stops) + two.at(starts)).mean())
+
+
+def range_error_bounds(
+    result: Any,
+    *,
+    level: float = 0.95,
+    width: float | None = None,
+    target: Target = "empirical",
+) -> RangeErrorBounds | None:
+    """Return how far ``result.probability(low, high)`` can be off, for all ranges at once.
+
+    Parameters
+    ----------
+    result : Distribution
+        Of numbers. The truth need not be known: its simultaneous band bounds the distances to it.
+    level : float
+        Of that band, in (0, 1).
+    width : float, optional
+        In (0, 1), a part of the domain: the average is over all ranges of just this width.
+        Default: over ranges both of whose ends are drawn evenly from the domain.
+    target : {"empirical", "population"}
+        The people who reported, or all people they were drawn from.
+
+    Returns
+    -------
+    RangeErrorBounds or None
+        `average` (2 W1, or 2 W1 / (1 - width)) and `worst` (2 KS), with both distances
+        bounded by the band; None without an error distribution.
+    """
+    curve = result.cumulative
+    band = result.confidence_band(level, kind="simultaneous", target=target)
+    return None if band is None else bounds_in_band(curve, band, width=width)
 
 
 def mean_error(first: Curve | Raw, second: Curve | Raw) -> float:

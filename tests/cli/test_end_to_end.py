@@ -220,4 +220,4 @@ def test_what_decode_writes_is_what_the_library_reads(
         assert row["value"] == expected.quantile(row["probability"])
         assert (row["low"], row["high"]) == band.quantile(row["probability"])
     assert shown["mean"]["value"] == expected.mean()
-    assert shown["share_in_band"] == expected.share_in_band()
+    assert shown["share_in_band"] == expected._share_in_band()

@@ -31,7 +31,7 @@ def test_labels_are_released_by_default() -> None:
     assert made.release.mechanism == lw.mechanisms.LabelCounts()
     result = made.distribution
     assert np.abs(result.mass - TRUTH).max() < 0.02
-    assert result.missing_share == pytest.approx(0.04, abs=0.02)
+    assert result._missing_share == pytest.approx(0.04, abs=0.02)
     band = result.confidence_band(0.99, kind="simultaneous")
     assert band is not None and (band.low <= TRUTH).all() and (band.high >= TRUTH).all()
 

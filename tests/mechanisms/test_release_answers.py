@@ -46,13 +46,15 @@ class TestMoments:
                 )[0]
                 for low, high in pairwise(ends)
             )
-            assert result.moment(order) == pytest.approx(3.0**order - inner, rel=1e-9)
-        assert result.moment(2) - result.moment(1) ** 2 == pytest.approx(result.variance())
+            assert result.cumulative.moment(order) == pytest.approx(3.0**order - inner, rel=1e-9)
+        assert result.cumulative.moment(2) - result.cumulative.moment(1) ** 2 == pytest.approx(
+            result.variance()
+        )
 
     def test_moments_are_near_those_of_the_people(self, mechanism) -> None:
         result = release(VALUES, DOMAIN, mechanism=mechanism, rng=seeded(1), **PROMISE).distribution
-        assert result.moment(1) == pytest.approx(VALUES.mean(), abs=0.1)
-        assert result.moment(2) == pytest.approx(np.mean(VALUES**2), abs=0.15)
+        assert result.cumulative.moment(1) == pytest.approx(VALUES.mean(), abs=0.1)
+        assert result.cumulative.moment(2) == pytest.approx(np.mean(VALUES**2), abs=0.15)
 
 
 def test_a_difference_of_two_releases_has_a_band_around_the_truth() -> None:

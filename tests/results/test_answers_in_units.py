@@ -212,7 +212,7 @@ def test_plain_numbers_stay_floats() -> None:
     found = decoded(PLAIN, [50.0] * 500)
     for ends in (found.mean_interval(), found.quantile_interval(0.5)):
         assert [type(end) for end in ends] == [float, float]
-    assert found.in_numbers() is found
+    assert found._in_numbers() is found
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_plain_numbers_stay_floats() -> None:
 )
 def test_the_same_in_numbers(domain: Any, values: Any) -> None:
     some = decoded(domain, values)
-    plain = some.in_numbers()
+    plain = some._in_numbers()
     assert plain.domain.unit == "number" and plain.guarantee == some.guarantee
     assert plain.mean() == some.cumulative.mean and type(plain.mean()) is float
     assert to_values(plain.sample(50, rng=3), domain).tolist() == some.sample(50, rng=3).tolist()

@@ -77,7 +77,7 @@ def test_pictures_draw_the_band_that_never_falls() -> None:
     result = LeastSquares().decode(wave.channel, tally)
     made = result.confidence_band(0.95)
     assert made is not None and np.diff(made.low).min() < 0  # the case is one
-    (drawn,) = result.picture().bands  # type: ignore[union-attr]
+    (drawn,) = result._picture().bands  # type: ignore[union-attr]
     assert np.all(np.diff(drawn.low) >= 0) and np.all(np.diff(drawn.high) >= 0)
 
 

@@ -100,15 +100,14 @@ def test_moments_by_hand() -> None:
     assert made.mean() == pytest.approx(0.5 * 1 + 0.25 * 3 + 0.25 * 4)
     second = 0.5 * 4 / 3 + 0.25 * (64 - 8) / 6 + 0.25 * 16
     assert made.variance() == pytest.approx(second - 2.25**2)
-    assert made.moment(2) == pytest.approx(second) and made.moment(1) == made.mean()
     assert made.quantile([0.25, 0.5, 0.75, 0.9]).tolist() == [1, 2, 4, 4]
 
 
 def test_missing_values_are_a_share_of_their_own() -> None:
     made = Distribution.of_values([1, 9, None, 9, float("nan")], DOMAINS["missing"])
-    assert made.missing_share == pytest.approx(0.4) and made.reports == 5
+    assert made._missing_share == pytest.approx(0.4) and made.reports == 5
     full = Distribution.of_values([1, 9, 9], Interval(0, 10, bins=3, atoms=(0,)))
-    assert full.missing_share == 0
+    assert full._missing_share == 0
     x = np.linspace(-1, 11, 30)
     assert made.cdf(x) == pytest.approx(full.cdf(x))
     assert made.mean() == pytest.approx(full.mean())
@@ -129,7 +128,6 @@ def test_labels_have_shares_only() -> None:
         lambda: made.quantile(0.5),
         made.mean,
         made.variance,
-        lambda: made.moment(3),
     ):
         with pytest.raises(DomainError, match="no order"):
             ask()
@@ -249,7 +247,7 @@ def test_storing_changes_no_bit(weights: list[float]) -> None:
 
 def test_without_an_error_law_there_is_no_band() -> None:
     made = Distribution.of_counts([1, 1], Integers(0, 1))
-    assert made.confidence_band() is None and made.share_in_band() is None
+    assert made.confidence_band() is None and made._share_in_band() is None
     again = Distribution.from_json(made.to_json())
     assert again.uncertainty is None and again.guarantee is None
 
@@ -261,13 +259,13 @@ def test_the_band_among_those_present() -> None:
     assert made.uncertainty is not None
     expected = made.uncertainty.given_present()
     assert band.low.size == expected.center.size == 5
-    share = made.share_in_band()
+    share = made._share_in_band()
     assert share is not None and 0.5 <= share <= 1
     # When by the counts nobody's value is present, there is no band rather than a wild one.
     law = made.uncertainty
     center = np.array([-0.1, -0.1, 0, 0, 0, 1.2])
     gone = dataclasses.replace(made, uncertainty=dataclasses.replace(law, center=center))
-    assert gone.confidence_band() is None and gone.share_in_band() is None
+    assert gone.confidence_band() is None and gone._share_in_band() is None
 
 
 def test_the_band_of_labels_holds_the_shares() -> None:

@@ -25,6 +25,7 @@ from lapwing import (
     LeastSquares,
     RandomizedResponse,
     SquareWave,
+    distances,
     simulate,
 )
 from lapwing.distances import kolmogorov_smirnov, range_query_error, wasserstein
@@ -215,7 +216,7 @@ def test_without_an_error_law_there_is_no_interval() -> None:
     result = Distribution.of_counts([1, 2], Interval(0, 1, bins=2))
     assert result.probability_interval(0, 1) is None and result.share_interval(0.1) is None
     assert result.mean_interval() is None and result.variance_interval() is None
-    assert result.quantile_interval(0.5) is None and result.range_error_bounds() is None
+    assert result.quantile_interval(0.5) is None and distances.range_error_bounds(result) is None
 
 
 @pytest.mark.parametrize("level", [0, 1, -1, 2, float("nan")])
@@ -227,7 +228,7 @@ def test_illegal_levels_are_refused(level: float) -> None:
         lambda: result.mean_interval(level=level),
         lambda: result.variance_interval(level=level),
         lambda: result.quantile_interval(0.5, level=level),
-        lambda: result.range_error_bounds(level=level),
+        lambda: distances.range_error_bounds(result, level=level),
     ):
         with pytest.raises(ArgumentError, match="level"):
             ask()
@@ -244,7 +245,7 @@ def test_illegal_questions_are_refused() -> None:
         result.quantile_interval(1.5)
     for width in (0, 1, -0.1, float("nan")):
         with pytest.raises(ArgumentError, match="width"):
-            result.range_error_bounds(width=width)
+            distances.range_error_bounds(result, width=width)
 
 
 def test_labels_have_intervals_of_shares_only() -> None:
@@ -258,7 +259,7 @@ def test_labels_have_intervals_of_shares_only() -> None:
     for ask in (
         result.mean_interval,
         result.variance_interval,
-        result.range_error_bounds,
+        lambda: distances.range_error_bounds(result),
         lambda: result.quantile_interval(0.5),
         lambda: result.probability_interval(0, 1),
     ):
@@ -351,10 +352,10 @@ def test_the_bounds_hold_for_every_truth_in_the_band(
 
 
 def test_bounds_of_whole_numbers_and_of_no_error() -> None:
-    exact = made(Interval(0, 1, bins=4), [0.25] * 4).range_error_bounds()
+    exact = distances.range_error_bounds(made(Interval(0, 1, bins=4), [0.25] * 4))
     # What is inside the bins is not known: a quarter may sit at either end of each.
     assert exact is not None and exact.average == pytest.approx(0.5) and exact.worst == 0.5
-    whole = made(Integers(0, 3), [0.25] * 4).range_error_bounds()
+    whole = distances.range_error_bounds(made(Integers(0, 3), [0.25] * 4))
     assert whole is not None and whole == pytest.approx((0, 0), abs=1e-12)
 
 

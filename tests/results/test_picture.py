@@ -30,11 +30,11 @@ LOW, BETWEEN = (Interval(0, 4, bins=2, atoms=(atom,)) for atom in (0, 1))
 
 def test_a_density_holds_all_mass_in_bins_and_at_points() -> None:
     made = Distribution(ATOMS, np.array([0.1, 0.2, 0.1, 0.2, 0.4]))
-    (shape,) = made.density_picture().shapes
+    (shape,) = made._density_picture().shapes
     assert shape.edges.tolist() == [0, 1, 2, 4] and shape.points.tolist() == [1, 4]
     assert shape.shares.tolist() == [0.2, 0.4]
     assert np.dot(shape.heights, np.diff(shape.edges)) + shape.shares.sum() == pytest.approx(1)
-    assert not shape.found.size and made.density_picture().label == "density, per unit"
+    assert not shape.found.size and made._density_picture().label == "density, per unit"
 
 
 @pytest.mark.parametrize("spike", [0.2, 0.01])
@@ -48,7 +48,7 @@ def test_a_found_atom_is_drawn_as_high_as_its_share_says(spike: float) -> None:
     error_law = Uncertainty(seen, errors, np.zeros(32), seen, 1000, "by hand")
     made = Distribution(Interval(0, 32, bins=32), mass, uncertainty=error_law)
     truth = Distribution(made.domain, seen)
-    estimate, known = made.density_picture(truth=truth).shapes
+    estimate, known = made._density_picture(truth=truth).shapes
     assert estimate.found.tolist() == known.found.tolist() == [5.5, 20.5]
     assert estimate.excess.tolist() == [atom.share for atom in made.atoms]
     assert estimate.excess == pytest.approx([0.1, 0.2]) and known.excess == pytest.approx(
@@ -60,15 +60,15 @@ def test_a_found_atom_is_drawn_as_high_as_its_share_says(spike: float) -> None:
 
 def test_bins_of_ones_own_have_a_density_per_unit() -> None:
     made = Distribution(Interval(edges=[0, 1, 3, 11]), np.array([0.2, 0.4, 0.4]))
-    (shape,) = made.density_picture().shapes
+    (shape,) = made._density_picture().shapes
     assert shape.heights == pytest.approx([0.2, 0.2, 0.05])
-    assert made.density_picture().usual_length == 2
+    assert made._density_picture().usual_length == 2
 
 
 def test_a_logarithmic_axis_has_a_density_per_factor_of_ten() -> None:
     """Equal lengths of the axis then hold people in proportion to their heights."""
     made = Distribution(Interval(1, 1e4, bins=2, scale="log"), np.array([0.5, 0.5]))
-    picture = made.density_picture()
+    picture = made._density_picture()
     assert picture.shapes[0].heights == pytest.approx([0.25, 0.25])
     assert picture.label == "density, per factor of 10" and picture.usual_length == 2
 
@@ -78,8 +78,8 @@ def test_each_picture_says_how_many_people_and_what_they_were_promised() -> None
     expected = "1,234 people; epsilon = 1, pure, neighbors replace-one, local model"
     for domain in (ATOMS, Integers(0, 4), Categories(5)):
         made = Distribution(domain, np.full(5, 0.2), reports=1234, guarantee=promise)
-        assert {picture.title for picture in made.pictures()} == {expected}
-        for picture in made.difference(made).pictures(names=("now", "then")):
+        assert {picture.title for picture in made._pictures()} == {expected}
+        for picture in made.difference(made)._pictures(names=("now", "then")):
             assert picture.title is not None
             assert "now: 1,234 people; then: 1,234" in picture.title
             assert "epsilon = 2" in picture.title
@@ -87,13 +87,13 @@ def test_each_picture_says_how_many_people_and_what_they_were_promised() -> None
 
 def test_the_heights_of_a_clock_are_per_hour() -> None:
     clock = Interval("00:00", "24:00", bins=2, unit="time-of-day", circular=True)
-    made = Distribution(clock, np.array([0.75, 0.25])).density_picture()
+    made = Distribution(clock, np.array([0.75, 0.25]))._density_picture()
     assert made.shapes[0].heights == pytest.approx([0.75 / 12, 0.25 / 12])
     assert made.label == "density, per hour"
 
 
 def test_the_line_of_a_cdf_steps_at_atoms() -> None:
-    made = Distribution(ATOMS, np.array([0.1, 0.2, 0.1, 0.2, 0.4])).picture()
+    made = Distribution(ATOMS, np.array([0.1, 0.2, 0.1, 0.2, 0.4]))._picture()
     assert isinstance(made, Curves)
     (line,) = made.lines
     assert line.x.tolist() == [0, 1, 1, 1, 1, 2, 2, 4, 4, 4]
@@ -124,7 +124,7 @@ def test_labels_have_no_axis() -> None:
 def test_bars_are_the_largest_by_size_and_the_missing_is_none() -> None:
     domain = Categories(["a", "b"], missing="category")
     one, two = (Distribution(domain, np.array(m)) for m in ([0.5, 0.2, 0.3], [0.375, 0.125, 0.5]))
-    bars = one.difference(two).picture(names=("now", "then"))
+    bars = one.difference(two)._picture(names=("now", "then"))
     assert isinstance(bars, Bars)
     assert bars.values == [None, "a", "b"] and bars.heights == pytest.approx([-0.2, 0.125, 0.075])
     assert bars.signed and bars.label == "share: now less then"
@@ -132,7 +132,7 @@ def test_bars_are_the_largest_by_size_and_the_missing_is_none() -> None:
 
 
 def test_no_more_bars_than_can_be_read() -> None:
-    many = Distribution.of_counts(np.arange(1, 61), Categories(60)).picture()
+    many = Distribution.of_counts(np.arange(1, 61), Categories(60))._picture()
     assert isinstance(many, Bars)
     assert many.values == list(range(59, 59 - BAR_LIMIT, -1)) and many.intervals is None
     assert many.title == "1,830 people\nthe 40 largest of 60 shares"
@@ -143,7 +143,7 @@ import sys
 sys.modules["matplotlib"] = None  # as if not installed
 import lapwing
 made = lapwing.Distribution.of_counts([1, 1], lapwing.Integers(0, 1))
-print(len(made.pictures()), len(made.difference(made).pictures()))
+print(len(made._pictures()), len(made.difference(made)._pictures()))
 """
 
 

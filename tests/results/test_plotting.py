@@ -68,7 +68,7 @@ def decoded(name: str) -> tuple[Distribution, Distribution]:
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_every_domain_can_be_drawn_and_saved(name: str, ending: str, tmp_path: Path) -> None:
     made, truth = decoded(name)
-    figure = figure_of(*made.pictures(truth=truth if made.domain.ordered else None))
+    figure = figure_of(*made._pictures(truth=truth if made.domain.ordered else None))
     path = tmp_path / f"picture.{ending}"
     figure.savefig(path)
     start = path.read_bytes()[:200]
@@ -84,7 +84,7 @@ def lines(ax: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["bins", "atoms", "missing", "integers", "log"])
 def test_the_curve_drawn_is_the_cdf(name: str) -> None:
     made, truth = decoded(name)
-    ax = draw(made.picture(truth=truth))
+    ax = draw(made._picture(truth=truth))
     for label, expected in (("estimate", made), ("truth", truth)):
         x, y = lines(ax)[label].get_data()
         # At a step the line goes up from the limit below to the value.
@@ -122,7 +122,7 @@ def test_it_draws_into_given_axes() -> None:
 
     made, _ = decoded("bins")
     ax = Figure().subplots()
-    assert draw(made.picture(), ax) is ax and draw(made.density_picture(), ax) is ax
+    assert draw(made._picture(), ax) is ax and draw(made._density_picture(), ax) is ax
     assert made.plot(ax) is ax
     assert made.plot() is not ax
 
@@ -130,7 +130,7 @@ def test_it_draws_into_given_axes() -> None:
 @pytest.mark.parametrize(("name", "unit"), [("bins", 1), ("clock", 3600), ("dates", 1)])
 def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
     made, _ = decoded(name)
-    ax = draw(made.density_picture())
+    ax = draw(made._density_picture())
     filled, outline = ax.patches
     heights, edges, _ = filled.get_data()
     assert outline.get_data().values.tolist() == heights.tolist()
@@ -142,12 +142,12 @@ def test_the_density_drawn_is_the_density(name: str, unit: float) -> None:
 
 def test_atoms_are_drawn_as_stems_with_their_mass() -> None:
     made, _ = decoded("atoms")
-    ax = draw(made.density_picture())
+    ax = draw(made._density_picture())
     segments = ax.collections[0].get_segments()
     curve = made.cumulative
     atoms = curve.left == curve.right
     assert [segment[0][0] for segment in segments] == curve.left[atoms].tolist()
-    shares = made.density_picture().usual_length * np.array([each[1][1] for each in segments])
+    shares = made._density_picture().usual_length * np.array([each[1][1] for each in segments])
     assert shares == pytest.approx(curve.mass[atoms])
     low, high = ax.get_xlim()
     assert low < -1 and high > 3  # atoms at the ends are not hidden by the frame
@@ -178,7 +178,7 @@ def with_a_found_atom() -> Distribution:
 
 def test_a_found_atom_is_marked_at_the_foot_where_no_mark_hides_the_curve() -> None:
     made = with_a_found_atom()
-    ax = draw(made.picture())
+    ax = draw(made._picture())
     mark = lines(ax)["bin with a found atom"]
     assert mark.get_xdata().tolist() == [41]
     place = ax.transAxes.inverted().transform(mark.get_transform().transform(mark.get_xydata()))
@@ -191,7 +191,7 @@ def test_a_found_atom_is_marked_at_the_foot_where_no_mark_hides_the_curve() -> N
 def test_the_density_has_a_stem_instead_of_the_found_bin() -> None:
     made = with_a_found_atom()
     truth = Distribution.of_counts(np.where(np.arange(32) == 20, 20_000, 1000), made.domain)
-    ax = draw(made.density_picture(truth=truth))
+    ax = draw(made._density_picture(truth=truth))
     (stem,) = next(
         each.get_segments() for each in ax.collections if "found" in str(each.get_label())
     )
@@ -234,13 +234,13 @@ def test_the_difference_of_shares_is_drawn_by_size() -> None:
     gaps = made.mass - other.mass
     order = np.argsort(-np.abs(gaps), kind="stable")
     assert [patch.get_width() for patch in ax.patches] == pytest.approx(gaps[order].tolist())
-    assert not ax.collections and len(figure_of(*made.difference(made).pictures()).axes) == 1
+    assert not ax.collections and len(figure_of(*made.difference(made)._pictures()).axes) == 1
     assert made.difference(made).plot().collections
 
 
 def test_the_figure_of_a_difference_has_both_curves_above() -> None:
     made, truth = decoded("bins")
-    figure = figure_of(*made.difference(truth).pictures(names=("now", "then")))
+    figure = figure_of(*made.difference(truth)._pictures(names=("now", "then")))
     upper, lower = figure.axes
     for name, expected in (("now", made), ("then", truth)):
         x, y = lines(upper)[name].get_data()
@@ -286,7 +286,7 @@ def touching(figure: Any) -> bool:
 @pytest.mark.parametrize("name", DOMAINS)
 def test_no_two_labels_touch(name: str) -> None:
     made, truth = decoded(name)
-    for pictures in (made.pictures(truth=truth), made.difference(truth).pictures()):
+    for pictures in (made._pictures(truth=truth), made.difference(truth)._pictures()):
         assert not touching(figure_of(*pictures, title="a title", label="values, in their unit"))
 
 
@@ -308,7 +308,7 @@ def test_no_two_labels_touch(name: str) -> None:
     ids=str,
 )
 def test_labels_of_short_and_long_axes(domain: Interval) -> None:
-    figure = figure_of(*Distribution.of_counts(np.ones(domain.size), domain).pictures())
+    figure = figure_of(*Distribution.of_counts(np.ones(domain.size), domain)._pictures())
     assert not touching(figure)
     (low, high), axis = figure.axes[-1].get_xlim(), figure.axes[-1].xaxis
     places = [place for place in axis.get_majorticklocs() if low <= place <= high]
@@ -318,7 +318,7 @@ def test_labels_of_short_and_long_axes(domain: Interval) -> None:
 
 @pytest.mark.parametrize("name", ["long", "many"])
 def test_labels_that_touch_are_noticed(name: str) -> None:
-    figure = figure_of(*decoded(name)[0].pictures())
+    figure = figure_of(*decoded(name)[0]._pictures())
     figure.set_size_inches(8, 3)
     assert touching(figure)
 
@@ -327,14 +327,14 @@ def test_labels_that_touch_are_noticed(name: str) -> None:
 def test_each_figure_has_a_title_a_unit_and_names_for_what_it_shows(name: str) -> None:
     made, _ = decoded(name)
     for results in (made, made.difference(made)):
-        figure = figure_of(*results.pictures(), title="Incomes in $", label="income, $")
+        figure = figure_of(*results._pictures(), title="Incomes in $", label="income, $")
         title = figure.axes[0].get_title()
         assert title.startswith("Incomes in \\$\n") and "people" in title and "epsilon" in title
         assert all(not ax.get_title() or "largest" in title for ax in figure.axes[1:])
         last = figure.axes[-1]
         assert "income" in (last.get_xlabel() if made.domain.ordered else last.get_ylabel())
         assert all(ax.get_legend() is not None for ax in figure.axes)
-    assert figure_of(*made.pictures()).axes[-1].get_xlabel() != ""
+    assert figure_of(*made._pictures()).axes[-1].get_xlabel() != ""
 
 
 def test_a_small_declared_atom_is_drawn_small() -> None:
@@ -344,7 +344,7 @@ def test_a_small_declared_atom_is_drawn_small() -> None:
     mass *= 0.992 / mass.sum()
     mass[0] = 0.008
     made = Distribution(Interval(0, 64, bins=32, atoms=[0]), mass)
-    ax = draw(made.density_picture())
+    ax = draw(made._density_picture())
     height = max(segment[1][1] for segment in ax.collections[0].get_segments())
     assert height == pytest.approx(0.004) and height < 0.15 * ax.get_ylim()[1]
     # One scale: what the right side says at a height is what a bin of that height holds.
@@ -356,7 +356,7 @@ def test_a_small_declared_atom_is_drawn_small() -> None:
 
 def test_a_large_atom_leaves_room_for_the_bins_and_says_its_share() -> None:
     made = Distribution(Interval(0, 10, bins=10, atoms=[0]), np.array([0.9, *[0.01] * 10]))
-    ax = draw(made.density_picture())
+    ax = draw(made._density_picture())
     assert ax.get_ylim()[1] < 10 * 0.01
     assert [text.get_text() for text in ax.texts] == ["90 %"]
 
@@ -364,7 +364,7 @@ def test_a_large_atom_leaves_room_for_the_bins_and_says_its_share() -> None:
 @pytest.mark.parametrize("name", ["integers", "many integers"])
 def test_the_truth_of_whole_numbers_hides_no_estimate(name: str) -> None:
     made, truth = decoded(name)
-    ax = draw(made.density_picture(truth=truth))
+    ax = draw(made._density_picture(truth=truth))
     if name == "integers":
         assert [bar.get_height() for bar in ax.patches] == pytest.approx(made.mass.tolist())
         dashes = ax.collections[0].get_segments()
@@ -385,7 +385,7 @@ def test_plot_shows_what_the_command_line_shows() -> None:
     assert ax.figure.number in pyplot.get_fignums()  # so that a notebook shows it
     shown, expected = io.BytesIO(), io.BytesIO()
     write_picture(ax.figure, shown, kind="png")
-    figure = figure_of(*made.pictures(truth=truth), title="now", label="meters")
+    figure = figure_of(*made._pictures(truth=truth), title="now", label="meters")
     write_picture(figure, expected, kind="png")
     assert shown.getvalue() == expected.getvalue()
     assert len(ax.figure.axes) == 2 and ax is ax.figure.axes[-1]
@@ -444,5 +444,5 @@ def test_a_picture_made_anew_has_the_same_bytes(kind: Literal["png", "svg", "pdf
     pictures = [io.BytesIO(), io.BytesIO()]
     for stream in pictures:
         result = Distribution.of_counts([3, 1, 4, 1], Interval(0, 1, bins=4))
-        write_picture(figure_of(*result.pictures()), stream, kind=kind)
+        write_picture(figure_of(*result._pictures()), stream, kind=kind)
     assert pictures[0].getvalue() == pictures[1].getvalue()

@@ -97,7 +97,7 @@ def test_the_missing_share_has_its_interval() -> None:
     domain = lw.Interval(0, 2, bins=2, missing="bin")
     result = with_error(domain, [0.3, 0.5, 0.2])
     low, high = result.share_interval(None) or (0, 0)
-    assert low < result.missing_share < high
+    assert low < result._missing_share < high
     assert f"20.00 % of all people ({percent(low)} to {percent(high)})" in result.summary()
     assert result.to_dict()["share_of_present"] == [pytest.approx(0.375), 0.625, None]
     for ask in (result.share, result.share_interval):

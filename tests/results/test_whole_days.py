@@ -36,7 +36,6 @@ def known(domain: Any, values: list[str]) -> lw.Distribution:
 def test_a_day_itself_counts(day: Any) -> None:
     halves = known(YEAR, ["2025-06-29", "2025-06-30", "2025-06-30", "2025-07-01"])
     assert halves.cdf(day) == 0.75
-    assert halves.sf(day) == 0.25
     assert halves.probability("2025-06-29", day) == 0.5
     assert halves.probability(-math.inf, day) == 0.75
     assert halves.probability_interval(-math.inf, day) == (0.75, 0.75)
@@ -59,7 +58,7 @@ def test_the_shapes_of_what_is_asked() -> None:
     assert halves.cdf(np.array([[JUNE_30], [JUNE_30]], dtype=object)).tolist() == [[0.75], [0.75]]
     assert np.isnan(halves.cdf([None, "2025-06-30"])).tolist() == [True, False]
     # Numbers of days are points on the line, as before.
-    assert halves.cdf(number) == halves.in_numbers().cdf(number) == 0.25
+    assert halves.cdf(number) == halves.cumulative.at(number) == 0.25
     # As are dates whose bins hold their right end.
     right = lw.Interval("2025-01-01", "2026-01-01", bins=365, unit="date", closed="right")
     assert of_days(["2025-06-30"], right).cdf("2025-06-30") == 1

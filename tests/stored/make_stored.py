@@ -279,8 +279,8 @@ def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[
     band = Distribution.from_json(made.to_json()).confidence_band(0.9)
     found["band"] = None if band is None else [band.low.tolist(), band.high.tolist()]
     if made.domain.ordered:
-        found["quantiles"] = made.in_numbers().quantile([0.1, 0.5, 0.9]).tolist()
-        found["mean"] = made.in_numbers().mean()
+        found["quantiles"] = made._in_numbers().quantile([0.1, 0.5, 0.9]).tolist()
+        found["mean"] = made._in_numbers().mean()
     return found
 
 
@@ -323,7 +323,7 @@ def write_release(folder: Path, mechanism: Mechanism, promise: Promise) -> None:
         "people": release.people,
         "guarantee": release.guarantee.to_document(),
         "variance": release.variance,
-        "quantiles": made.in_numbers().quantile([0.1, 0.5, 0.9]).tolist(),
+        "quantiles": made._in_numbers().quantile([0.1, 0.5, 0.9]).tolist(),
     }
     (folder / "facts.json").write_text(document_text(found), "utf-8")
 

@@ -111,7 +111,7 @@ def test_bands_hold_the_weeks_people_and_differences_are_known_better(jumped: An
 
 def test_tables_and_pictures_show_each_weeks_own_numbers(jumped: Any) -> None:
     series, _, _ = jumped
-    table, tracks = series.to_dict(level=0.9), series.picture().tracks
+    table, tracks = series.to_dict(level=0.9), series._picture().tracks
     for number in (5, 6):  # on both sides of the jump
         week = series[number].distribution
         assert table["week"][number] == series.names[number]

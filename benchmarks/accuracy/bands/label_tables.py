@@ -58,7 +58,7 @@ def measure(
                 band = one.confidence_band(0.95, kind=kind)
                 between = gap.confidence_band(0.95, kind=kind)
                 if name == "shown":
-                    band, between = one.shown_band(0.95, rows), gap.shown_band(0.95, rows)
+                    band, between = one._shown_band(0.95, rows), gap._shown_band(0.95, rows)
                 assert band is not None and between is not None
                 for what, rows_of, heights, curve in (
                     ("truth", largest, truth, band),

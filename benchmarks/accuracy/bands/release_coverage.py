@@ -35,7 +35,7 @@ def measure(*, repeats: int, people: int, bins: Sequence[int]) -> dict[str, Any]
         covered = []
         for repeat in range(repeats):
             release = PrefixSums().release(held, promise, rng=seeded(repeat))
-            law = decoder.decode(release.channel, release).present_uncertainty
+            law = decoder.decode(release.channel, release)._present_uncertainty
             assert law is not None
             low, high = law.curves(0.95, "pointwise", cumulative=True, least=0.0)
             covered.append(float(((low <= truth) & (truth <= high))[used].mean()))

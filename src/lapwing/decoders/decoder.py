@@ -79,7 +79,7 @@ def require_answer(answer: Any, domain: Domain, name: str) -> None:
     ArgumentError
         When it is no result, or on another domain than the channel's.
     """
-    if getattr(answer, "kind", None) not in ("distribution", "heavy-hitters"):
+    if getattr(answer, "_kind", None) not in ("distribution", "heavy-hitters"):
         raise ArgumentError(
             f"the decoder {name} must return a Distribution or HeavyHitters, it returned "
             f"{_said(answer)}"

@@ -59,7 +59,7 @@ from lapwing.results.answer_documents import (
     ShiftRow,
 )
 from lapwing.results.band import Band, DifferenceBand, Target, kind_when_shown
-from lapwing.results.intervals import days_of_quantile
+from lapwing.results.intervals import days_of_quantile, range_error_bounds
 from lapwing.results.symbols import values_of
 
 
@@ -86,7 +86,7 @@ def answer_of(result: Any, request: AnswerRequest) -> Answer:
 def result_answer(result: Any, request: AnswerRequest) -> ResultAnswer:
     """Return what a distribution or a list of heavy hitters says, as :func:`answer_of`."""
     ordered = result.domain.ordered
-    heavy = result.kind == "heavy-hitters"
+    heavy = result._kind == "heavy-hitters"
     if request.ranges and (heavy or not ordered):
         raise ArgumentError("a range is asked of numbers; of labels ask the share of one")
     if heavy:
@@ -115,7 +115,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
 def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
     level = request.level
     band = result.confidence_band(level)
-    nobody = result.missing_share == 1  # has a value, so nothing is said of values
+    nobody = result._missing_share == 1  # has a value, so nothing is said of values
     if nobody and (request.ranges or request.labels):
         raise ArgumentError("all mass is on the missing symbol, so nobody's value is present")
     moments, bounds, atoms = (
@@ -125,14 +125,12 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
         **_head(result, band, request),
         "kind": "numbers",
         "missing": missing_row(result, level=level),
-        "share_in_band": None if nobody else result.share_in_band(level),
+        "share_in_band": None if nobody else result._share_in_band(level),
         "quantiles": []
         if nobody
         else [quantile_row(result, band, each) for each in request.probabilities],
         "mean": mean_row(result, level=level) if moments else None,
-        "std": _number(result.std(), result.std_interval(level=level), "number")
-        if moments
-        else None,
+        "std": _deviation_row(result, level) if moments else None,
         "range_error_bounds": _range_errors(result, level) if bounds else None,
         "atoms": [_atom(atom, result.domain.unit) for atom in result.atoms] if atoms else None,
         "curve": _curve(result, band, level) if request.curve and not nobody else None,
@@ -141,15 +139,25 @@ def _numbers(result: Any, request: AnswerRequest) -> NumbersAnswer:
 
 def mean_row(result: Any, *, level: float) -> NumberRow:
     """Return the mean of those with a value; its interval is for all places inside the bins."""
-    numbers = result.in_numbers()
+    numbers = result._in_numbers()
     return _number(numbers.mean(), numbers.mean_interval(level=level), result.domain.unit)
+
+
+def _deviation_row(result: Any, level: float) -> NumberRow:
+    """Return the standard deviation; its interval has the roots of that of the variance."""
+    ends = result.variance_interval(level=level)
+    roots = None if ends is None else (math.sqrt(ends[0]), math.sqrt(ends[1]))
+    return _number(math.sqrt(result.variance()), roots, "number")
 
 
 def _range_errors(result: Any, level: float) -> RangeErrors | None:
     if result.domain.size > RANGE_LIMIT:
         return None
-    bounds = result.range_error_bounds(level=level)
-    return None if bounds is None else {"average": bounds.average, "worst": bounds.worst}
+    band = result.confidence_band(level, kind="simultaneous")
+    if band is None:
+        return None
+    bounds = range_error_bounds(result.cumulative, band, width=None)
+    return {"average": bounds.average, "worst": bounds.worst}
 
 
 def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
@@ -158,7 +166,7 @@ def _labels(result: Any, request: AnswerRequest) -> LabelsAnswer:
         **_head(result, band, request),
         "kind": "labels",
         "missing": missing_row(result, level=request.level),
-        "share_in_band": result.share_in_band(request.level),
+        "share_in_band": result._share_in_band(request.level),
         "labels": result.domain.size,
         "shares": [
             {"label": label, "share": share, "low": low, "high": high}
@@ -355,7 +363,7 @@ def share_row(result: Any, label: Any, *, level: float) -> QuestionRow:
     label. Of heavy hitters it is that of a listed value, with a simultaneous interval, and
     ArgumentError says that it is not listed.
     """
-    if result.kind == "heavy-hitters":
+    if result._kind == "heavy-hitters":
         band = result.confidence_band(level)
         places = {str(value): place for place, value in enumerate(result.values)}
         place = places.get(str(label))
@@ -399,7 +407,7 @@ def missing_row(result: Any, *, level: float) -> ShareRow | None:
     """Return the share of all people whose value is missing; None where these do not count."""
     if result.domain.missing_index is None:
         return None
-    return _share(result.missing_share, result.share_interval(None, level=level))
+    return _share(result._missing_share, result.share_interval(None, level=level))
 
 
 def largest_band(

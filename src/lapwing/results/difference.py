@@ -58,7 +58,7 @@ class Comparable(Masses, Protocol):
         ...
 
     @property
-    def present_uncertainty(self) -> Uncertainty | None:
+    def _present_uncertainty(self) -> Uncertainty | None:
         """The error law among those whose value is present."""
         ...
 
@@ -129,7 +129,7 @@ class Difference(Compared, Stored):
         if self.people not in ("same", "different"):
             raise ArgumentError(f"people must be 'same' or 'different', got {self.people!r}")
         for one in (self.first, self.second):
-            if not hasattr(one, "present_uncertainty"):
+            if not hasattr(one, "_present_uncertainty"):
                 raise ArgumentError(
                     f"only two Distributions have a difference, got a {type(one).__name__}; "
                     "project a signed estimate first"
@@ -364,7 +364,7 @@ class Difference(Compared, Stored):
         low, high = to_zero(*error_law.curves(level, kind, cumulative=domain.ordered, least=-1.0))
         return DifferenceBand(points, low, high, level, kind, target, error_law.method)
 
-    def shown_band(
+    def _shown_band(
         self, level: float, shown: int, *, target: Target = "empirical"
     ) -> DifferenceBand | None:
         """Return intervals of the gaps for a list of the largest, each with its gap inside.
@@ -375,7 +375,7 @@ class Difference(Compared, Stored):
         band = self.confidence_band(level, kind=kind, target=target)
         return None if band is None else band.reaching(self.first.mass - self.second.mass)
 
-    def picture(
+    def _picture(
         self,
         *,
         level: float = 0.95,
@@ -397,7 +397,7 @@ class Difference(Compared, Stored):
         domain = self.first.domain
         if not domain.ordered:
             gaps = self.first.mass - self.second.mass
-            band = self.shown_band(level, BAR_LIMIT, target=target)
+            band = self._shown_band(level, BAR_LIMIT, target=target)
             return Bars.of_symbols(
                 domain, gaps, band, label=f"share: {label}", title=self._title(names), signed=True
             )
@@ -421,7 +421,7 @@ class Difference(Compared, Stored):
         promise = provenance(0, self.guarantee)
         return people if promise is None else f"{people}\n{promise}"
 
-    def pictures(
+    def _pictures(
         self,
         *,
         level: float = 0.95,
@@ -429,7 +429,7 @@ class Difference(Compared, Stored):
         target: Target = "empirical",
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: both CDFs above their difference, or of shares that."""
-        picture = self.picture(level=level, names=names, target=target)
+        picture = self._picture(level=level, names=names, target=target)
         if not self.first.domain.ordered:
             return (picture,)
         one, two = names or ("first", "second")
@@ -467,7 +467,7 @@ class Difference(Compared, Stored):
         matplotlib.axes.Axes
             Those of the difference.
         """
-        return show(*self.pictures(level=level, names=names), ax=ax, title=title, label=label)
+        return show(*self._pictures(level=level, names=names), ax=ax, title=title, label=label)
 
     def _error_laws(
         self, target: Target, *, kind: Kind = "simultaneous"
@@ -478,7 +478,7 @@ class Difference(Compared, Stored):
         (:func:`lapwing.results.intervals.answering`).
         """
         self._check_target(target)
-        one, two = self.first.present_uncertainty, self.second.present_uncertainty
+        one, two = self.first._present_uncertainty, self.second._present_uncertainty
         if one is None or two is None:
             return None
         return one.about(kind, target), two.about(kind, target)

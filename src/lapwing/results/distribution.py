@@ -59,7 +59,7 @@ class Distribution(Summarized, Shared, Stored):
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
     categories have shares only. With a declared missing symbol, all of `cdf`, `quantile`, `mean`
-    and `variance` are among those whose value is present, and :attr:`missing_share` is the rest;
+    and `variance` are among those whose value is present, and ``share(None)`` is the rest;
     `mass`, and :meth:`share` unless it is told otherwise, are of all people.
 
     Parameters
@@ -94,7 +94,7 @@ class Distribution(Summarized, Shared, Stored):
     uncertainty: Uncertainty | None = None
     made: dict[str, Any] = field(default_factory=dict)
     signed: SignedEstimate | None = None
-    kind: ClassVar[Literal["distribution"]] = "distribution"
+    _kind: ClassVar[Literal["distribution"]] = "distribution"
 
     _name: ClassVar = "a distribution"
 
@@ -161,7 +161,7 @@ class Distribution(Summarized, Shared, Stored):
         """Return the smallest x with P(value <= x) >= p, for each p in [0, 1].
 
         Values are floats, datetime64 for dates and moments, texts ("09:30:00") for times of day:
-        see `lapwing.protocol.domains.domain_answers`, and :meth:`in_numbers` for numbers of all.
+        see `lapwing.protocol.domains.domain_answers`. :attr:`cumulative` has plain numbers of all.
         """
         days = to_days(self.cumulative.quantile(probabilities), self.domain)
         found: NDArray[Any] = to_values(days, self.domain)
@@ -177,15 +177,11 @@ class Distribution(Summarized, Shared, Stored):
         return mean if self.domain.unit == "number" else to_values(mean, self.domain)
 
     def variance(self) -> float:
-        """Return the variance, in the squared unit of the domain."""
-        return self.cumulative.variance
+        """Return the variance, in the squared unit of the domain; its root is the deviation.
 
-    def moment(self, order: int) -> float:
-        """Return the raw moment, the mean of value ** order, for a whole order of at least 0.
-
-        In that power of the unit of the domain; on a domain of dates, of days since 1970-01-01.
+        ``cumulative.moment(k)`` is the mean of value ** k.
         """
-        return self.cumulative.moment(order)
+        return self.cumulative.variance
 
     def sample(self, size: int, *, rng: np.random.Generator | int) -> NDArray[Any]:
         """Return synthetic values [size]: as those of :meth:`quantile`, or labels of categories.
@@ -204,7 +200,7 @@ class Distribution(Summarized, Shared, Stored):
         check_whole("the size of a sample", size, low=0, high=2**40, error=ArgumentError)
         return drawn_values(self.domain, self.mass, size, generator_of(rng))
 
-    def in_numbers(self) -> Distribution:
+    def _in_numbers(self) -> Distribution:
         """Return the same distribution of plain numbers: of days, or of seconds.
 
         All of its answers are floats, to calculate with.
@@ -214,7 +210,7 @@ class Distribution(Summarized, Shared, Stored):
         return replace(self, domain=replace(self.domain, unit="number"))  # type: ignore[type-var]
 
     @cached_property
-    def present_uncertainty(self) -> Uncertainty | None:
+    def _present_uncertainty(self) -> Uncertainty | None:
         """The error law among those whose value is present; None without one to speak of."""
         return present_uncertainty(self.uncertainty, self.domain)
 
@@ -230,7 +226,7 @@ class Distribution(Summarized, Shared, Stored):
             return ()
         return atoms_of(
             self.cumulative.mass,
-            answering(self.present_uncertainty, "empirical"),
+            answering(self._present_uncertainty, "empirical"),
             self.domain.left,
             self.domain.right,
             circular=self.domain.circular,
@@ -261,10 +257,10 @@ class Distribution(Summarized, Shared, Stored):
         cover 87 % of the points of a square wave (128 bins, epsilon 1), where it says 95.
         :meth:`Band.monotone` widens it instead, as pictures do.
         """
-        uncertainty = self.present_uncertainty
+        uncertainty = self._present_uncertainty
         return band_on(self.domain, uncertainty, level=level, kind=kind, target=target)
 
-    def shown_band(self, level: float, shown: int) -> Band | None:
+    def _shown_band(self, level: float, shown: int) -> Band | None:
         """Return intervals of the shares for a list of the largest, each with its share inside.
 
         Of all labels at once when only so many are shown: those were chosen for being large.
@@ -272,7 +268,7 @@ class Distribution(Summarized, Shared, Stored):
         band = self.confidence_band(level, kind=kind_when_shown(shown, self.domain.size))
         return None if band is None else band.reaching(self.mass)
 
-    def share_in_band(self, level: float = 0.95) -> float | None:
+    def _share_in_band(self, level: float = 0.95) -> float | None:
         """Return the part of the knots at which this curve lies in its pointwise band."""
         band = self.confidence_band(level)
         if band is None:
@@ -297,7 +293,7 @@ class Distribution(Summarized, Shared, Stored):
             The people who reported, or all people they were drawn from.
         """
         span = to_span(low, high, self.domain)
-        error_law = answering(self.present_uncertainty, target)
+        error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
         ends = probability_ends(error_law, self.domain, span)
@@ -310,7 +306,7 @@ class Distribution(Summarized, Shared, Stored):
 
         Reaches from all values at the left ends of their bins to all at the right ends.
         """
-        error_law = answering(self.present_uncertainty, target)
+        error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
         left, right = self.domain.left, self.domain.right
@@ -322,7 +318,7 @@ class Distribution(Summarized, Shared, Stored):
         self, *, level: float = 0.95, target: Target = "empirical"
     ) -> tuple[float, float] | None:
         """Return an interval for the variance (delta method); None without an error law."""
-        error_law = answering(self.present_uncertainty, target)
+        error_law = answering(self._present_uncertainty, target)
         if error_law is None:
             return None
         left, right = self.domain.left, self.domain.right
@@ -368,7 +364,7 @@ class Distribution(Summarized, Shared, Stored):
         """
         return Difference(self, other, people=people)
 
-    def picture(self, *, level: float = 0.95, truth: Distribution | None = None) -> Curves | Bars:
+    def _picture(self, *, level: float = 0.95, truth: Distribution | None = None) -> Curves | Bars:
         """Return the CDF with its pointwise band, or the shares of categories, as plain data.
 
         Parameters
@@ -380,7 +376,7 @@ class Distribution(Summarized, Shared, Stored):
         """
         title = provenance(self.reports, self.guarantee)
         if not self.domain.ordered:
-            band = self.shown_band(level, BAR_LIMIT)
+            band = self._shown_band(level, BAR_LIMIT)
             beside = None if truth is None else truth.mass
             return Bars.of_symbols(self.domain, self.mass, band, truth=beside, title=title)
         band = self.confidence_band(level)
@@ -390,7 +386,7 @@ class Distribution(Summarized, Shared, Stored):
         found, _ = found_bins(self.atoms, curve.left, curve.right)
         return Curves.of_cdf(self.domain, curve, shown, found=found, truth=known, title=title)
 
-    def density_picture(self, *, truth: Distribution | None = None) -> Densities:
+    def _density_picture(self, *, truth: Distribution | None = None) -> Densities:
         """Return the density as plain data; DomainError for categories."""
         known = None if truth is None else truth.cumulative
         title = provenance(self.reports, self.guarantee)
@@ -400,12 +396,12 @@ class Distribution(Summarized, Shared, Stored):
             self.domain, curve, found=found, shares=shares, truth=known, title=title
         )
 
-    def pictures(
+    def _pictures(
         self, *, level: float = 0.95, truth: Distribution | None = None
     ) -> tuple[Picture, ...]:
         """Return what a figure of it shows: density above CDF, or the shares of categories."""
-        picture = self.picture(level=level, truth=truth)
-        return (self.density_picture(truth=truth), picture) if self.domain.ordered else (picture,)
+        picture = self._picture(level=level, truth=truth)
+        return (self._density_picture(truth=truth), picture) if self.domain.ordered else (picture,)
 
     def plot(
         self,
@@ -434,7 +430,7 @@ class Distribution(Summarized, Shared, Stored):
         matplotlib.axes.Axes
             Those of the CDF, or of the shares.
         """
-        pictures = self.pictures(level=level, truth=truth)
+        pictures = self._pictures(level=level, truth=truth)
         return show(*pictures, ax=ax, title=title, label=label)
 
     def to_document(self) -> dict[str, Any]:

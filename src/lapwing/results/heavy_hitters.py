@@ -95,7 +95,7 @@ class HeavyHitters(Stored):
     labels: Sequence[str] | None = None
     guarantee: Guarantee | None = None
     made: dict[str, Any] = field(default_factory=dict)
-    kind: ClassVar[Literal["heavy-hitters"]] = "heavy-hitters"
+    _kind: ClassVar[Literal["heavy-hitters"]] = "heavy-hitters"
     __eq__ = equal_results
     __hash__ = hash_of_result
 
@@ -233,7 +233,7 @@ class HeavyHitters(Stored):
     def _facts(self, level: float) -> dict[str, str]:
         return summary_of(result_answer(self, AnswerRequest(level=level)))
 
-    def picture(self, *, level: float = 0.95) -> Bars:
+    def _picture(self, *, level: float = 0.95) -> Bars:
         """Return the largest shares with their simultaneous intervals, as plain data.
 
         Parameters
@@ -258,7 +258,7 @@ class HeavyHitters(Stored):
 
     def plot(self, ax: Any = None, *, level: float = 0.95, title: str | None = None) -> Any:
         """Draw the shares with their simultaneous intervals; return the matplotlib axes."""
-        return show(self.picture(level=level), ax=ax, title=title)
+        return show(self._picture(level=level), ax=ax, title=title)
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""

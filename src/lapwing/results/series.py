@@ -285,7 +285,7 @@ class Series(Stored):
                 for values in columns.values():
                     values.append(None)
                 continue
-            plain = week.distribution.in_numbers()
+            plain = week.distribution._in_numbers()
             ends = plain.quantile_interval(0.5, level=level) or (None, None)
             row = [plain.mean(), *plain.quantile(PROBABILITIES).tolist(), *ends]
             for values, value in zip(columns.values(), row, strict=True):
@@ -314,7 +314,7 @@ class Series(Stored):
     def _facts(self) -> dict[str, str]:
         return facts_of(series_answer(self, AnswerRequest()))
 
-    def picture(self) -> Timeline:
+    def _picture(self) -> Timeline:
         """Return quantiles (of labels: shares) over time as plain data."""
         marks = tuple(change.week for change in self.changes)
         found = [week.distribution for week in self.weeks]
@@ -336,7 +336,7 @@ class Series(Stored):
             Of the picture, and of the values.
         """
         if kind == "timeline":
-            return show_timeline(self.picture(), title=title, label=label)
+            return show_timeline(self._picture(), title=title, label=label)
         if kind != "weeks":
             raise ArgumentError(f"kind must be 'timeline' or 'weeks', got {kind!r}")
         marks = {change.week for change in self.changes}

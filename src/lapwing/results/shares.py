@@ -86,7 +86,7 @@ class Shared:
         return self  # a Distribution, whose file reads this one
 
     @property
-    def missing_share(self) -> float:
+    def _missing_share(self) -> float:
         """Share of people whose value is missing; 0 when the domain declares no such symbol.
 
         ``share_interval(None)`` is its interval.

@@ -61,7 +61,7 @@ class SignedEstimate(Stored):
     guarantee: Guarantee | None = None
     uncertainty: Uncertainty | None = None
     made: dict[str, Any] = field(default_factory=dict)
-    kind: ClassVar[Literal["signed-estimate"]] = "signed-estimate"
+    _kind: ClassVar[Literal["signed-estimate"]] = "signed-estimate"
     _name: ClassVar = "a signed estimate"
     __eq__ = equal_results
     __hash__ = hash_of_result

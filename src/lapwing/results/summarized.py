@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import html_of, lines_of, summary_of
 from lapwing.results.answers import cdf_columns, result_answer
-from lapwing.results.band import Band, Kind, Target
-from lapwing.results.intervals import RangeErrorBounds, range_error_bounds
+from lapwing.results.band import Band, Kind
 from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
 from lapwing.results.symbols import values_of
 
@@ -32,51 +30,6 @@ class Summarized:
         """Return the quantile of 1/2; `quantile_interval(0.5)` is its interval."""
         middle: NDArray[np.float64] = self._whole.quantile(0.5)
         return middle
-
-    def std(self) -> float:
-        """Return the standard deviation, in the unit of the domain."""
-        return math.sqrt(self._whole.variance())
-
-    def std_interval(
-        self, *, level: float = 0.95, target: Target = "empirical"
-    ) -> tuple[float, float] | None:
-        """Return an interval for :meth:`std`: the roots of that of the variance."""
-        ends: tuple[float, float] | None
-        ends = self._whole.variance_interval(level=level, target=target)
-        return None if ends is None else (math.sqrt(ends[0]), math.sqrt(ends[1]))
-
-    def sf(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return P(value > x) for each point, one less :meth:`cdf`: the survival function.
-
-        ``probability_interval(x, math.inf)`` is the interval of one.
-        """
-        above: NDArray[np.float64] = 1 - self._whole.cdf(points)
-        return above
-
-    def range_error_bounds(
-        self, *, level: float = 0.95, width: float | None = None, target: Target = "empirical"
-    ) -> RangeErrorBounds | None:
-        """Return how far :meth:`probability` can be off, for all ranges at once.
-
-        Parameters
-        ----------
-        level : float
-            Of the simultaneous band from which the bounds follow, in (0, 1).
-        width : float, optional
-            In (0, 1), a part of the domain: the average is over all ranges of just this width.
-            Default: over ranges both of whose ends are drawn evenly from the domain.
-        target : {"empirical", "population"}
-
-        Returns
-        -------
-        RangeErrorBounds or None
-            `average` (2 W1, or 2 W1 / (1 - width)) and `worst` (2 KS), with both distances
-            bounded by the band; None without an error law.
-        """
-        whole = self._whole
-        curve = whole.cumulative
-        band = whole.confidence_band(level, kind="simultaneous", target=target)
-        return None if band is None else range_error_bounds(curve, band, width=width)
 
     def to_dict(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Columns:
         """Return a table as a dict of columns, one row for each symbol of the domain.
@@ -129,7 +82,7 @@ def _columns(result: Any, band: Band | None) -> Columns:
     domain, shares = result.domain, result.mass.tolist()
     present: Columns = {}
     if domain.missing_index is not None:
-        held = 1 - result.missing_share
+        held = 1 - result._missing_share
         among = [share / held if held > 0 else None for share in shares[:-1]]
         present = {"share_of_present": [*among, None]}
     if not domain.ordered:
@@ -142,7 +95,7 @@ def _columns(result: Any, band: Band | None) -> Columns:
     if domain.unit != "number":
         left, right = ([to_text(end, unit=domain.unit) for end in ends] for ends in (left, right))
     absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
-    if result.missing_share < 1:
+    if result._missing_share < 1:
         curve = cdf_columns(result, band)
     else:
         curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}

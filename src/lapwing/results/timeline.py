@@ -83,8 +83,8 @@ def quantile_timeline(
             if week is None:
                 continue
             domain = week.domain
-            value = float(week.in_numbers().quantile(probability))
-            ends = week.in_numbers().quantile_interval(probability, level=level)
+            value = float(week._in_numbers().quantile(probability))
+            ends = week._in_numbers().quantile_interval(probability, level=level)
             rows[:, number] = (value, *(ends or (value, value)))
         name = "median" if probability == 0.5 else f"{100 * probability:g} %"
         tracks.append(Track(name, *rows))

@@ -123,11 +123,11 @@ def _result(keys: tuple[Key, ...], materials: Mapping[Key, Material], kept: Kept
 
 def _figure(shown: Result | Difference, order: Order) -> Any:
     if isinstance(shown, HeavyHitters):
-        return figure_of(shown.picture(level=order.level), title=order.title)
+        return figure_of(shown._picture(level=order.level), title=order.title)
     if isinstance(shown, Difference):
-        pictures = shown.pictures(level=order.level, names=order.names, target=shown.target)
+        pictures = shown._pictures(level=order.level, names=order.names, target=shown.target)
     else:
-        pictures = shown.pictures(level=order.level)
+        pictures = shown._pictures(level=order.level)
     return figure_of(*pictures, title=order.title)
 
 

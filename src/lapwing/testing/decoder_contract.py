@@ -58,7 +58,7 @@ def check_decoder(
 def check_truth(decoder: Decoder, channel: Channel, mass: Vector) -> None:
     """Raise AssertionError unless a tally without noise gives the truth."""
     result = decoder.decode(channel, noiseless(channel, mass))
-    known = getattr(result, "kind", None) == "distribution"
+    known = getattr(result, "_kind", None) == "distribution"
     claim(known, f"a Distribution must be returned, not {type(result)}")
     message = "the answer to a tally without noise is not the truth"
     claim_close(result.mass, mass, message, relative=1e-7, absolute=OFF)

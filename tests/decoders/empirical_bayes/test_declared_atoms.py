@@ -41,7 +41,7 @@ def test_its_share_is_not_shrunk(share: float) -> None:
         tally = simulate(randomizer, counts, rng=seed)
         result = SpectralPrior(band=False).decode(randomizer.channel, tally)
         atoms.append(result.mass[DOMAIN.index([0.0])[0]])
-        missing.append(result.missing_share)
+        missing.append(result._missing_share)
     assert np.mean(atoms) == pytest.approx(share, abs=LIMIT)
     assert np.mean(missing) == pytest.approx(0.2, abs=LIMIT)
 

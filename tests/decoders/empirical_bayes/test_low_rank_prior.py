@@ -120,7 +120,7 @@ def test_declared_atoms_and_the_missing_symbol_stand_apart() -> None:
     result = SpectralPrior().decode(randomizer.channel, simulate(randomizer, people, rng=3))
     assert result.share(0.0) == pytest.approx(0.25, abs=0.03)
     assert result.share(0.5) == pytest.approx(0.15, abs=0.03)
-    assert result.missing_share == pytest.approx(0.1, abs=0.03)
+    assert result._missing_share == pytest.approx(0.1, abs=0.03)
     band = result.confidence_band()
     assert band is not None
     assert np.isfinite(band.low).all()

@@ -140,7 +140,7 @@ def test_atoms_and_a_missing_bin_are_estimated_apart() -> None:
     result = SpectralPrior().decode(randomizer.channel, simulate(randomizer, people, rng=3))
     assert result.share(0.0) == pytest.approx(0.25, abs=0.03)
     assert result.share(0.5) == pytest.approx(0.15, abs=0.03)
-    assert result.missing_share == pytest.approx(0.1, abs=0.03)
+    assert result._missing_share == pytest.approx(0.1, abs=0.03)
     assert result.confidence_band() is not None
 
 

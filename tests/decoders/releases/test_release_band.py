@@ -54,9 +54,9 @@ def covered(law, heights, exact):
 def test_it_covers_what_it_says(bins, promise, missing):
     """No draws: errors are normal, so their exact standard deviations say how often."""
     result, heights, exact = law_and_truth(bins, promise, missing=missing)
-    assert 0.947 <= covered(result.present_uncertainty, heights, exact) <= 0.953
+    assert 0.947 <= covered(result._present_uncertainty, heights, exact) <= 0.953
     # The sum of all present is one, without an error.
-    assert result.present_uncertainty.cdf_deviation("empirical")[-1] < 1e-6
+    assert result._present_uncertainty.cdf_deviation("empirical")[-1] < 1e-6
     # Broken: what the columns leave out is forgotten. At 64 bins they leave out nothing.
     bare = replace(result.uncertainty, remainder=np.zeros(bins + 1)).given_present()
     assert bins == 64 or covered(bare, heights, exact) < 0.945
@@ -65,7 +65,7 @@ def test_it_covers_what_it_says(bins, promise, missing):
 @pytest.mark.soak
 def test_it_covers_what_it_says_at_4096_bins():
     result, heights, exact = law_and_truth(4096, PROMISES["public"], missing=5_000)
-    assert 0.947 <= covered(result.present_uncertainty, heights, exact) <= 0.953
+    assert 0.947 <= covered(result._present_uncertainty, heights, exact) <= 0.953
 
 
 def test_real_releases_lie_in_it_as_often():
@@ -81,7 +81,7 @@ def test_real_releases_lie_in_it_as_often():
         release = PrefixSums().release(held, PROMISES["public"], rng=seeded(seed))
         result = StepPursuit(smooth=False).decode(release.channel, release)
         for law, found in (
-            (result.present_uncertainty, inside),
+            (result._present_uncertainty, inside),
             (
                 replace(result.uncertainty, remainder=np.zeros(bins + 1)).given_present(),
                 forgotten,

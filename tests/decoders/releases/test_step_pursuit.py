@@ -110,8 +110,8 @@ class TestDecoding:
     def test_missing_values_have_their_share(self, missing):
         found = PrefixSums().release(summary(missing=missing), APPROXIMATE, rng=seeded(1))
         result = StepPursuit().decode(found.channel, found)
-        assert result.missing_share == pytest.approx(missing / 20_000, abs=0.005)
-        assert missing or result.missing_share == 0
+        assert result._missing_share == pytest.approx(missing / 20_000, abs=0.005)
+        assert missing or result._missing_share == 0
 
     def test_the_spectral_prior_reads_releases_too(self):
         held = summary()

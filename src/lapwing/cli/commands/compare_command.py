@@ -141,7 +141,7 @@ def _show_difference(
         raise MismatchError(f"{first_file.name} and {second_file.name}: {error}") from None
     names = (_name(first_file, parts[0]), _name(second_file, parts[-1]))
     if output is not None:
-        figure = figure_of(*made.pictures(level=level, names=names, target=about))
+        figure = figure_of(*made._pictures(level=level, names=names, target=about))
         with out.listening():
             write_figure(output, figure)
     request = AnswerRequest(level=level, target=about, curve=out.as_json)

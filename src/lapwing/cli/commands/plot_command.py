@@ -65,13 +65,13 @@ def plot(
     if every_week:
         raise ArgumentError("--every-week is for a series (lapwing series -o)")
     result = read_distribution_or_list(result_file, segment)
-    if result.kind == "heavy-hitters":
+    if result._kind == "heavy-hitters":
         if named.file is not None:
             raise ArgumentError("a list of heavy hitters is drawn by itself, without a truth")
-        figure = figure_of(result.picture(level=level), title=title, label=label)
+        figure = figure_of(result._picture(level=level), title=title, label=label)
     else:
         truth = named.counted(result.domain, out)
-        pictures = result.pictures(level=level, truth=truth)
+        pictures = result._pictures(level=level, truth=truth)
         figure = figure_of(*pictures, title=title, label=label)
     _write(output, figure, out, truth=named.file is not None)
 

@@ -54,7 +54,7 @@ def sample(
     if seed is not None and seed < 0:
         raise ArgumentError(f"--seed must be at least 0, got {seed}")
     result = read_result(result_file)
-    numbers = result.in_numbers()
+    numbers = result._in_numbers()
     rng = np.random.default_rng(seed)
     with writing(output) as stream:
         text = io.TextIOWrapper(stream, "utf-8", newline="")

@@ -60,7 +60,7 @@ class MixturePrior:
         Of the EM algorithm that learns the prior.
     band : bool
         Whether to compute the band of the unbiased shares. It belongs to the channel and the
-        tally, not to the shrunk estimate: see :meth:`Distribution.share_in_band`.
+        tally, not to the shrunk estimate: see :meth:`Band.share_inside`.
 
     Accuracy
     --------
