@@ -59,7 +59,7 @@ def test_people_a_week_who_notice_a_change(done: Program, lapwing: Program) -> N
     assert "numbers only" in lapwing("recommend", *labels).err
 
 
-@pytest.mark.parametrize(("epsilon", "bins"), [("1", 256), ("2", 1024)])
+@pytest.mark.parametrize(("epsilon", "bins"), [("1", 360), ("2", 900)])
 def test_without_bins_an_interval_gets_those_that_suit_epsilon(
     done: Program, epsilon: str, bins: int
 ) -> None:

@@ -54,7 +54,7 @@ def test_new_picks_the_bins_that_recommend_picks(
     done("new", *named, *asked, "-o", "survey.json")
     made = lw.Survey.from_json((tmp_path / "survey.json").read_text()).randomizer
     assert json.loads(json.dumps(made.to_document())) == found["randomizer"]
-    assert made.domain.bins == (256 if epsilon == "0.5" else 1024)
+    assert made.domain.bins == (200 if epsilon == "0.5" else 1000)
     done("new", *named, *asked, "--bins", "32", "-o", "own.json")
     own = lw.Survey.from_json((tmp_path / "own.json").read_text()).randomizer
     assert own.domain.bins == 32

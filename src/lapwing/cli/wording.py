@@ -18,8 +18,12 @@ def number_text(number: float, domain: Domain) -> str:
     return to_text(number, unit=domain.unit)
 
 
-def domain_text(domain: Any) -> str:
-    """Return a domain in one line.
+OPEN_BINS = "bins not chosen"
+"""Of an interval whose bins will follow from epsilon."""
+
+
+def domain_text(domain: Any, *, bins: str | None = None) -> str:
+    """Return a domain in one line, with this text in place of an interval's number of bins.
 
     Examples
     --------
@@ -38,7 +42,7 @@ def domain_text(domain: Any) -> str:
         more = f", and {len(listed) - 8} more" if len(listed) > 8 else ""
         return f"{len(listed)} categories: {labels}{more}{missing}"
     if domain.name == "segmented":
-        return f"{len(domain.segments)} segments, each of {domain_text(domain.domain)}"
+        return f"{len(domain.segments)} segments, each of {domain_text(domain.domain, bins=bins)}"
     if domain.name == "integers":
         return f"whole numbers {domain.low} to {domain.high}{missing}"
     kind = "circle" if domain.circular else "interval"
@@ -47,7 +51,7 @@ def domain_text(domain: Any) -> str:
     closed = "(a, b]" if domain.closed == "right" else "[a, b)"
     low, high = number_text(domain.low, domain), number_text(domain.high, domain)
     return (
-        f"{kind} {low} to {high} ({domain.unit}), {domain.bins} bins {closed}{scale}"
+        f"{kind} {low} to {high} ({domain.unit}), {bins or f'{domain.bins} bins'} {closed}{scale}"
         + _edges_text(domain)
         + (f", atoms at {atoms}" if atoms else "")
         + (", values outside refused" if domain.outside == "refuse" else "")

@@ -42,8 +42,24 @@ def release_bins(promise: Promise) -> int:
     """Return about how many bins to give an interval that is released: 256, or 1024 from epsilon 2.
 
     The same as :func:`recommended_bins`, by the epsilon that states the promise. The number of
-    people may be secret, so it is taken as 10,000: there the mean W1 on made-up columns is least at
-    256 bins for epsilon 0.5 and 1, and at 1024 bins from epsilon 2 on.
+    people may be secret, so it has no part in the choice.
+
+    **Accuracy.** Mean W1, as a share of the range, of 10,000 people and three made-up columns. A
+    dash stands where nothing was recorded. No other numbers of people or epsilons were measured.
+
+    ================ ======= ======== =========
+    epsilon, delta   64 bins 256 bins 1024 bins
+    ================ ======= ======== =========
+    .1, 1e-6         .0059   .0061    .0086
+    .5, 1e-6         .0021   .0018    .0022
+    1, 1e-6          .0016   .0011    .0012
+    .5, 0            -       .0028    .0026
+    2, 0             -       -        .0008
+    ================ ======= ======== =========
+
+    At epsilon 1 and delta 0, 256 and 1024 bins tie. At epsilon 2 and delta 0, 1024 bins are best.
+    Two rules are simpler than these figures: 256 bins also at .1 with delta, where 64 are a little
+    better, and at .5 without delta, where 1024 are.
     """
     if promise.epsilon is not None:
         return recommended_bins(promise.epsilon)

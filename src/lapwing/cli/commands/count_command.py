@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,6 +18,7 @@ from lapwing.cli.wording import domain_text
 from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.saved_progress import finished
 from lapwing.errors import ArgumentError
+from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.protocol.messages.exact_counts import ExactCounts
 
 
@@ -52,16 +53,20 @@ def count(
     if all(stored):
         parts = [ExactCounts.load(path) for path in files]
         total = sum(parts[1:], start=parts[0])
+        note = ""
     elif any(stored):
         raise ArgumentError("give tables, or exact counts, not both; count the tables first")
     else:
-        domain = asked.curated()
+        # Epsilon is not known here. More bins cost little, and keep values apart that many hold.
+        domain, note = asked.curated(bins=BINS_FOR_ATOMS)
         total = summary_of(
             data, column, domain, out, asked=asked, threads=threads, progress=progress
         )
     total.save(output)
     if progress is not None:
         finished(progress)
-    document = {"command": "count", "files": len(files), "output": str(output)}
+    document: dict[str, Any] = {"command": "count", "files": len(files), "output": str(output)}
     rows = {"domain": domain_text(total.domain), "files": str(len(files)), "written": str(output)}
+    if note:
+        document["note"] = rows["bins"] = note
     out.show(document, facts(rows | {"secret": "yes: as secret as the data"}))

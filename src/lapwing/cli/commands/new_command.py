@@ -10,17 +10,17 @@ from typing import Any
 from lapwing.cli.console import Output, facts
 from lapwing.cli.option_groups import option
 from lapwing.cli.outputs import check_output, write_text
-from lapwing.cli.reading.domain_options import CURATOR_BINS, DomainOptions, domain_document_text
+from lapwing.cli.reading.domain_options import DomainOptions, domain_document_text
 from lapwing.cli.reading.knobs import make_with_knobs
 from lapwing.cli.reading.like_options import LikeOptions
 from lapwing.cli.reading.options import Force, OutputFile, Settings
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.showing.asked_parts import parts_table, parts_text, usual
-from lapwing.cli.wording import described, domain_text
+from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.planning.chosen_bins import recommended_bins
+from lapwing.planning.chosen_bins import BINS_FOR_ATOMS, recommended_bins
 from lapwing.planning.recommendation import recommend
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain import Domain
@@ -189,11 +189,13 @@ def _write_survey(
     if known.like is not None and not chosen.chosen:
         raise ArgumentError(f"--like goes with --randomizer {RECOMMENDED}")
     bins = recommended_bins(chosen.epsilon or "") if chosen.chosen else None
-    domain = asked.meant(bins=bins)
+    domain, note = asked.meant(bins=bins)
     survey = answers.made(chosen.made(domain, like=known.masses(domain, out)))
     write_text(output, survey.to_json())
     document = {"command": "new", "output": str(output), "survey": survey.to_document()}
     rows, tables, randomizer = described(survey), [], survey.randomizer
+    if note:
+        document["note"] = rows["bins"] = note
     if known.like is not None and isinstance(randomizer, MultiscaleWave):
         rows["parts"] = parts_text(randomizer, chosen_by=str(known.like))
         tables = [parts_table(randomizer)]
@@ -211,17 +213,14 @@ def _write_domain(
     """Write a domain; an interval without --bins keeps its number of bins open."""
     if rest != (AnswerOptions(), RandomizerOptions(), LikeOptions()):
         raise ArgumentError("--domain-only takes the options of a domain, --segment and no others")
-    domain = asked.meant(bins=CURATOR_BINS)
+    domain, note = asked.meant(bins=BINS_FOR_ATOMS)
     if segments:
         domain = Segmented(domain, segments)
-    unsaid = asked.high is not None and asked.bins is None
-    text = domain_document_text(domain, bins=not unsaid)
+    text = domain_document_text(domain, bins=not note)
     write_text(output, text)
     document = {"command": "new", "output": str(output), **json.loads(text)}
-    shown = {"domain": domain_text(domain), "written": str(output)}
-    if unsaid:
-        shown["bins"] = "left open, to suit epsilon"
-    out.show(document, facts(shown))
+    shown = domain_text(domain, bins=OPEN_BINS if note else None)
+    out.show(document, facts({"domain": shown, "written": str(output)}))
 
 
 def _next_epoch(

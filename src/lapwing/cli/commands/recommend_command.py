@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -92,14 +92,14 @@ def recommend(
     """The best randomizer and decoder, and the expected error.
 
     Nothing is measured on people: errors were simulated on synthetic columns, from smooth to spiky.
-    An interval without bins gets the number that suits epsilon. With --like the errors are
+    An interval without bins gets a round width that suits epsilon. With --like the errors are
     simulated on that column, which also chooses the components of a multiscale wave: lapwing new
     --like writes their survey.
     """
     promise = exact_epsilon(epsilon)
     goal.check(like=known.like)
     written.check(inputs=[] if known.like is None else [known.like], force=force)
-    domain = asked.stored(bins=recommended_bins(promise))
+    domain, note = asked.stored(bins=recommended_bins(promise))
     like = known.masses(domain, out)
     with out.listening():
         noticing = _noticing(domain, promise, goal)
@@ -115,6 +115,7 @@ def recommend(
             report_bytes=goal.report_bytes,
             server_seconds=goal.server_seconds,
         )
+    found = replace(found, reason=f"{found.reason} {note}".rstrip())
     rows = {"domain": domain_text(domain), **_pair(found, goal)}
     document = {"command": "recommend", **found.to_document()}
     if noticing is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from lapwing.cli.showing.dry_run import show_expected_error
 from lapwing.cli.showing.next_round import publish_round
 from lapwing.cli.showing.release_answer import published_answer
 from lapwing.errors import ArgumentError
+from lapwing.planning.release_defaults import release_bins
 from lapwing.protocol.messages.exact_counts import ExactCounts
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.survey.publication import Publication, planned_release
@@ -92,21 +93,22 @@ def release(
         raise ArgumentError("missing option '--output' / '-o': only a --dry-run writes nothing")
     promise = promised.promise()
     stored = None if kind.dry_run else _stored(data[0], column, asked)
-    domain = asked.curated() if stored is None else stored.domain
+    bins = release_bins(promise)
+    domain, note = asked.curated(bins=bins) if stored is None else (stored.domain, "")
     texts_of(asked.texts, domain), decimal_of(asked.decimal, domain)
     # Everything that can be refused is refused before the data are read or anything is paid.
     planned = planned_release(domain, promise, chosen.made())
     name = payment.name or (output.name if output else "dry run")
     file = payment.checked(name, planned)
     if kind.users is not None:
-        show_expected_error(out, domain, planned, kind.users)
+        show_expected_error(out, domain, planned, kind.users, note=note)
         return
     assert output is not None
     counts = stored or summary_of(data[0], column, domain, out, asked=asked)
     published = planned.publish(
         counts, ledger=file, name=name, keep=lambda made: write_text(output, made.to_json())
     )
-    _show(out, published, output, payment.ledger)
+    _show(out, replace(published, note=note), output, payment.ledger)
 
 
 def _round(
@@ -151,7 +153,10 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
         "identifier": made.parts[-1].identifier,
         "output": str(output),
     }
-    rest = {"mechanism": made.mechanism.name, "written": str(output)}
+    rest = {"mechanism": made.mechanism.name}
+    if published.note:
+        document["note"] = rest["bins"] = published.note
+    rest["written"] = str(output)
     if ledger is not None:
         rest["paid by"] = str(ledger)
     request = AnswerRequest(curve=out.as_json)

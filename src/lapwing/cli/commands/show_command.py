@@ -12,9 +12,10 @@ from lapwing.cli.console import Output, facts
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_survey, read_tally
 from lapwing.cli.showing.table_file import TableOptions
-from lapwing.cli.wording import described, domain_text
+from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import read, read_as
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.protocol.messages.report_file import read_header
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import count_text
@@ -150,10 +151,11 @@ def _reports(path: Path, level: float) -> Said:
 
 
 def _domain(path: Path, level: float) -> Said:
-    from lapwing.cli.reading.domain_options import CURATOR_BINS, DomainFile
+    from lapwing.cli.reading.domain_options import DomainFile
 
-    domain = DomainFile(domain=path).stored(bins=CURATOR_BINS)
-    return {"domain": read(path)["domain"]}, [facts({"domain": domain_text(domain)})], None
+    domain, note = DomainFile(domain=path).stored(bins=BINS_FOR_ATOMS)
+    text = domain_text(domain, bins=OPEN_BINS if note else None)
+    return {"domain": read(path)["domain"]}, [facts({"domain": text})], None
 
 
 _SAID: dict[str, Callable[[Path, float], Said]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -16,6 +16,7 @@ from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import DecimalName, NoHeader
 from lapwing.documents import read, read_as, require, require_format
 from lapwing.errors import ArgumentError, FormatError
+from lapwing.planning.chosen_bins import with_bins
 from lapwing.protocol.domains.categories import Categories
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
@@ -26,9 +27,6 @@ from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Decimal, Texts, check_texts
 
 FORMAT = "lapwing-domain"
-
-CURATOR_BINS = 1024
-"""Bins of an interval in the central model when nobody says how many."""
 
 TextsName = Annotated[
     str | None,
@@ -51,13 +49,13 @@ class DomainFile:
         "FILE",
     )
 
-    def stored(self, *, bins: int | None) -> Domain:
-        """Return the domain in the file.
+    def stored(self, *, bins: int | None) -> tuple[Domain, str]:
+        """Return the domain in the file, and a sentence about bins that the file left open.
 
         Parameters
         ----------
         bins : int or None
-            Of an interval without any; None where there must be some.
+            About how many an interval without any gets; None where there must be some.
 
         Raises
         ------
@@ -74,29 +72,30 @@ class DomainFile:
 
         document = read(self.domain)
         if document.get("format") == "lapwing-survey":
-            domain: Domain = read_survey(self.domain).randomizer.domain
-            return domain
+            return read_survey(self.domain).randomizer.domain, ""
         if document.get("format") == FORMAT:
             require(document, {"format", "version", "domain"}, name=self.domain.name)
             require_format(document, name=FORMAT, version=1)
         return read_as(self.domain, partial(_domain_in, bins=bins))
 
 
-def _domain_in(document: Mapping[str, Any], *, bins: int | None) -> Domain:
+def _domain_in(document: Mapping[str, Any], *, bins: int | None) -> tuple[Domain, str]:
     held = document.get("domain")
     if not isinstance(held, dict):
         raise FormatError("there is no domain in it")
     if held.get("class") == Segmented.name and isinstance(held.get("domain"), dict):
-        return build_domain({**held, "domain": _with_bins(held["domain"], bins)})
-    return build_domain(_with_bins(held, bins))
+        within, note = _cut(held["domain"], bins)
+        return build_domain({**held, "domain": within.to_document()}), note
+    return _cut(held, bins)
 
 
-def _with_bins(document: dict[str, Any], bins: int | None) -> dict[str, Any]:
+def _cut(document: dict[str, Any], bins: int | None) -> tuple[Domain, str]:
     if document.get("class") != Interval.name or "bins" in document or "edges" in document:
-        return document
+        return build_domain(document), ""
     if bins is None:
         raise ArgumentError("the domain has no bins; write it with --bins")
-    return {**document, "bins": bins}
+    whole = cast(Interval, build_domain({**document, "bins": 1}))
+    return with_bins(replace(whole, bins=None), bins)
 
 
 def domain_document_text(domain: Domain, *, bins: bool) -> str:
@@ -116,7 +115,7 @@ class DomainOptions(DomainFile):
         "Start of an interval: a number, or a date or time as --unit says.", "VALUE"
     )
     high: str | None = option("End of an interval.", "VALUE")
-    bins: int | None = option("Bins of an interval; default: the number that suits epsilon.", "N")
+    bins: int | None = option("Bins of an interval; by default a round width for epsilon.", "N")
     unit: str | None = option("number (default), date, datetime or time-of-day.", "UNIT")
     circular: bool = option("The interval's end is its start, as midnight is.", default=False)
     scale: str | None = option("linear (default) or log: bins of equal ratio.", "SCALE")
@@ -150,13 +149,18 @@ class DomainOptions(DomainFile):
         "Missing values: refuse (default), or count them: bin, of categories: category.", "WHAT"
     )
 
-    def meant(self, *, bins: int | None) -> Domain:
-        """Return the domain that is meant; ArgumentError unless it is exactly one.
+    def meant(self, *, bins: int | None) -> tuple[Domain, str]:
+        """Return the domain that is meant, and a sentence about bins that nobody named.
 
         Parameters
         ----------
         bins : int or None
-            Of an interval whose bins nobody names.
+            About how many an interval without any gets; None where there must be some.
+
+        Raises
+        ------
+        ArgumentError
+            Unless exactly one domain is meant.
         """
         typed = self._typed
         if self.domain is not None:
@@ -167,17 +171,19 @@ class DomainOptions(DomainFile):
         lists = {"integers", "categories", "categories_file"}
         treated = ("outside", "missing", "other")
         rest: dict[str, Any] = {key: typed[key] for key in treated if key in typed}
-        if "edges" in typed:
-            if given := [f"--{key}" for key in ("low", "high", "bins", "scale") if key in typed]:
-                raise ArgumentError(
-                    f"--edges says where each bin ends, so leave {', '.join(given)} out"
-                )
-        elif "high" in typed and bins is not None:
-            typed.setdefault("bins", bins)
+        equal = [f"--{key}" for key in ("low", "high", "bins", "scale") if key in typed]
+        if "edges" in typed and equal:
+            raise ArgumentError(
+                f"--edges says where each bin ends, so leave {', '.join(equal)} out"
+            )
         interval = {key: typed[key] for key in typed if key not in lists | rest.keys()}
         if "atom" in interval:
             interval["atoms"] = interval.pop("atom")
-        return _domain(interval, self.integers, self.categories, self.categories_file, rest)
+        needed = ("low", "high") if bins is not None else ("low", "high", "bins")
+        domain = _domain(
+            interval, self.integers, self.categories, self.categories_file, rest, needed=needed
+        )
+        return (domain, "") if bins is None else with_bins(domain, bins)
 
     @property
     def _typed(self) -> dict[str, Any]:
@@ -200,15 +206,16 @@ class CuratorDomainOptions(DomainFile):
         "NAME",
     )
 
-    def curated(self) -> Domain:
-        """Return the domain in the file, fit for a curator."""
-        domain = self.stored(bins=CURATOR_BINS).for_curator()
+    def curated(self, *, bins: int) -> tuple[Domain, str]:
+        """Return the domain in the file, fit for a curator; see :meth:`stored`."""
+        stored, note = self.stored(bins=bins)
+        domain = stored.for_curator()
         if (self.by is None) == isinstance(domain, Segmented):
             raise ArgumentError(
                 "--by names the column of segments, and the domain lists them: lapwing new "
                 "--domain-only --segment north --segment south"
             )
-        return domain
+        return domain, note
 
 
 def texts_of(given: str | None, domain: Domain) -> Texts:
@@ -243,6 +250,8 @@ def _domain(
     categories: str | None,
     categories_file: Path | None,
     rest: dict[str, Any],
+    *,
+    needed: tuple[str, ...],
 ) -> Domain:
     others = (integers, categories, categories_file)
     if bool(interval) + sum(one is not None for one in others) != 1:
@@ -273,9 +282,12 @@ def _domain(
         if "" in edges:
             raise ArgumentError("--edges must be values with commas between, one is empty")
         return Interval(edges=[_end(text, unit, "--edges") for text in edges], **interval, **rest)
-    absent = [f"--{key}" for key in ("low", "high", "bins") if key not in interval]
+    absent = [f"--{key}" for key in needed if key not in interval]
     if absent:
-        raise ArgumentError(f"an interval needs --low, --high and --bins; add {', '.join(absent)}")
+        *first, last = (f"--{key}" for key in needed)
+        raise ArgumentError(
+            f"an interval needs {', '.join(first)} and {last}; add {', '.join(absent)}"
+        )
     low, high = (_end(interval.pop(key), unit, f"--{key}") for key in ("low", "high"))
     return Interval(low, high, **interval, **rest)
 

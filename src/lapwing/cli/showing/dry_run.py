@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from lapwing.cli.console import Output, facts, grid
 from lapwing.planning.error_prediction import expected_error
 from lapwing.planning.reference_columns import KINDS
@@ -10,8 +12,10 @@ from lapwing.results.answer_text import count_text, percent
 from lapwing.survey.publication import PlannedRelease
 
 
-def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, users: int) -> None:
-    """Print the expected errors of a release that is not made."""
+def show_expected_error(
+    out: Output, domain: Domain, planned: PlannedRelease, users: int, *, note: str
+) -> None:
+    """Print the expected errors of a release that is not made, and how its bins were chosen."""
     if not domain.ordered:
         _show_labels(out, domain, planned, users)
         return
@@ -26,7 +30,7 @@ def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, us
         rho=promise.rho,
         mechanism=mechanism,
     )
-    document = {
+    document: dict[str, Any] = {
         "command": "release",
         "dry_run": True,
         "guarantee": guarantee.to_document(),
@@ -38,6 +42,8 @@ def show_expected_error(out: Output, domain: Domain, planned: PlannedRelease, us
         if found.deviation is None
         else f"{found.deviation:.3g} (root mean square), at most {found.largest_deviation:.3g}"
     )
+    if note:
+        document["note"] = rows["bins"] = note
     rows["released"] = "nothing: this was a dry run"
     parts = {
         "noise alone": found.noise,
