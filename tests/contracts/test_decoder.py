@@ -15,11 +15,11 @@ from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.distances import l1
 from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
 from lapwing.linear.operators.stacked import dense
+from lapwing.planning import registry
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import Block
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
-from lapwing.survey import registry
 from lapwing.tallies import CountTally
 from lapwing.testing.decoder_contract import (
     check_answer,
@@ -160,7 +160,7 @@ def test_no_nan_for_one_report_of_any_kind(channel: Channel, row: DecoderRow) ->
     for symbol in range(channel.domain.size):
         for number, block in enumerate(channel.blocks):
             people = np.eye(channel.domain.size, dtype=np.int64)[symbol]
-            blocks = [np.zeros(other._outputs, dtype=np.int64) for other in channel.blocks]
+            blocks = [np.zeros(other.outputs, dtype=np.int64) for other in channel.blocks]
             blocks[number] = block.sample(people, rng)
             reports = [int(index == number) for index in range(len(blocks))]
             tally = CountTally(blocks, reports, channel.fingerprint)
