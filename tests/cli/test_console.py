@@ -84,7 +84,7 @@ def _first_round(tmp_path: Path, ages: np.ndarray) -> None:
     Ledger(Guarantee(Fraction(1), Fraction(1, 10**6), "replace-one", "central")).save(ledger.path)
     first = release(
         ages,
-        Interval(0, 100, bins=1024),
+        Interval(0, 100, bins=1000),
         neighbors="replace-one",
         epsilon=1,
         delta="1e-6",

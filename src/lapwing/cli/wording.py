@@ -110,7 +110,7 @@ def described(survey: Survey) -> dict[str, str]:
         "survey": survey.name,
         "domain": domain_text(survey.randomizer.domain),
         "randomizer": survey.randomizer.name,
-        "promise": str(survey.guarantee),
+        "privacy guarantee": str(survey.guarantee),
         "bytes per report": str(survey.randomizer.report_width),
         **(parts if segments else {}),
         **(kept if survey.remembered else {}),

@@ -169,7 +169,8 @@ class RunningPrefixSums(Mechanism):
         domains = {s.domain == before.domain for s in [*earlier, summary]}
         if before.mechanism != self or people != [s.people for s in earlier] or domains != {True}:
             raise MismatchError(
-                "the earlier summaries must be those of the release, in order, on one domain"
+                "the exact counts must be those of the earlier rounds, in order, on the domain and "
+                "bins of the release"
             )
         if len(before.parts) == self.rounds:
             raise ArgumentError(f"all {self.rounds} rounds have been released")

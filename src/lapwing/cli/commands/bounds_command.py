@@ -124,7 +124,9 @@ def _show(out: Output, found: PrivateBounds, ledger: Path | None) -> None:
         "guarantee": found.guarantee.to_document(),
     }
     rows = {"bounds": _said(found), "cost": str(found.guarantee)}
-    rows["paid by"] = "no ledger: keep account of it yourself" if ledger is None else str(ledger)
+    rows["paid by"] = (
+        "no ledger: add this cost to your own records" if ledger is None else str(ledger)
+    )
     out.show(document, facts(rows))
 
 

@@ -69,4 +69,4 @@ def count(
     rows = {"domain": domain_text(total.domain), "files": str(len(files)), "written": str(output)}
     if note:
         document["note"] = rows["bins"] = note
-    out.show(document, facts(rows | {"secret": "yes: as secret as the data"}))
+    out.show(document, facts(rows | {"secret": "as secret as the data"}))

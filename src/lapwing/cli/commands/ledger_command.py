@@ -105,10 +105,10 @@ def _reason(held: Ledger) -> str | None:
         return None
     beside = "composed with it" if held.tight else "on top"
     return (
-        "normal noise of several releases adds by squares, not by epsilons: all of it has "
-        f"mu {math.sqrt(mu_squared):.4g}, the root of the sum of their squares. What is spent is "
-        f"its epsilon at the budget's delta, {float(held.budget.delta):g}, any pure epsilon "
-        f"{beside}; an epsilon in the table is at the delta beside it"
+        "Gaussian noise of several releases composes by squares: together they have mu "
+        f"{math.sqrt(mu_squared):.4g}, the root of the sum of the squares of each mu. The row "
+        f"'spent' is the epsilon of that mu at the budget's delta {float(held.budget.delta):g}, "
+        f"any pure epsilon {beside}. The table states each epsilon at the delta of its own row"
     )
 
 

@@ -155,7 +155,7 @@ def _show(
         "survey": survey.name,
         "column": column,
         "reports": count_text(total),
-        "promise of each": str(survey.guarantee),
+        "privacy guarantee": str(survey.guarantee),
         "written": output,
     }
     if by is not None:

@@ -145,7 +145,7 @@ def _pair(found: Recommendation, goal: GoalOptions) -> dict[str, str]:
     return {
         "randomizer": found.randomizer.name,
         "decoder": found.decoder.name,
-        "promise": str(found.randomizer.guarantee),
+        "privacy guarantee": str(found.randomizer.guarantee),
         "bytes per report": str(found.report_bytes),
         _people(goal): count_text(found.users),
         "reason": found.reason,

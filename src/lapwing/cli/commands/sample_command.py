@@ -73,7 +73,10 @@ def sample(
         "guarantee": None if result.guarantee is None else result.guarantee.to_document(),
         "output": str(output),
     }
-    table = {"synthetic values": count_text(size), "promise": str(result.guarantee or "not known")}
+    table = {
+        "synthetic values": count_text(size),
+        "privacy guarantee": str(result.guarantee or "not known"),
+    }
     out.show(document, facts(table | {"written": str(output)}))
 
 

@@ -16,9 +16,9 @@ from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import read, read_as
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
-from lapwing.protocol.messages.report_file import read_header
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.answer_text import count_text
+from lapwing.results.answer_text import count_text, percent
+from lapwing.stored_files import load
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 Said = tuple[dict[str, Any], "list[Table]", list[dict[str, Any]] | None]
 """What a file says: as JSON values, as tables, and as rows for a spreadsheet."""
 
-STARTS = {b"LAPWING-SECRET": "exact-counts", b"LWREPORT": "reports"}
+STARTS = {
+    b"LAPWING-SECRET": "exact-counts",
+    b"LWREPORT": "reports",
+    b"# lapwing-reports": "reports",
+    b"PAR1": "reports",
+    b"ARROW1": "reports",
+    b"LAPWING-PROGRESS": "progress",
+}
 """The first bytes of files that are no JSON, with the kind of each."""
 
 
@@ -43,18 +50,21 @@ def show(
 
     Shows what a survey agrees on, what a result or a release says, how many reports a tally counts,
     and what a ledger has left. Of exact counts it shows the domain and never a count. Of reports it
-    shows whose they are, and does not read them all.
+    shows how many there are and of which survey, and does not read them all.
     """
     check_level(level)
     table.check(inputs=[file], force=force)
     kind = _kind(file)
     if kind not in _SAID:
-        raise FormatError(f"{file.name} must be a file that lapwing wrote, it is none")
+        raise FormatError(
+            f"{file.name} is no file that lapwing wrote; name a survey, a tally, a result or a "
+            "release, or another of its files"
+        )
     document, tables, rows = _SAID[kind](file, level)
     if table.table is not None and rows is None:
         raise ArgumentError(f"{file.name} has no table for --csv")
     table.write(rows or [])
-    out.show({"command": "show", "kind": kind, **document}, *tables)
+    out.show({"command": "show", "format": f"lapwing-{kind}", **document}, *tables)
 
 
 def _kind(path: Path) -> str:
@@ -69,6 +79,8 @@ def _kind(path: Path) -> str:
             f"{path.name} is a database: of a device ask lapwing.client.Device, of a collector its "
             "pages (lapwing serve)"
         )
+    if head.startswith(b'{"format":"lapwing-collector-state"'[: len(head)]):
+        return "collector-state"
     return str(read(path).get("format")).removeprefix("lapwing-")
 
 
@@ -80,7 +92,7 @@ def _survey(path: Path, level: float) -> Said:
 def _tally(path: Path, level: float) -> Said:
     tally = read_tally(path)
     document = {"reports": tally.total, "randomizer": tally.fingerprint}
-    rows = {"reports": count_text(tally.total), "of the randomizer": tally.fingerprint}
+    rows = {"reports": count_text(tally.total), "randomizer, fingerprint": tally.fingerprint}
     return document, [facts(rows)], None
 
 
@@ -102,10 +114,31 @@ def _heavy_hitters(path: Path, level: float) -> Said:
     return _answer(path, read_as(path, HeavyHitters.from_document), level)
 
 
+def _signed_estimate(path: Path, level: float) -> Said:
+    from lapwing.results.signed_estimate import SignedEstimate
+
+    estimate = read_as(path, SignedEstimate.from_document)
+    rows = {
+        "signed estimate": "unbiased shares, which may be negative",
+        "domain": domain_text(estimate.domain),
+        "reports": count_text(estimate.reports),
+        "privacy guarantee": str(estimate.guarantee or "not known"),
+        "least share": percent(float(estimate.mass.min())),
+        "largest share": percent(float(estimate.mass.max())),
+    }
+    return {"estimate": estimate.to_document()}, [facts(rows)], None
+
+
 def _series(path: Path, level: float) -> Said:
     from lapwing.cli.reading.stored_answers import read_series
 
     return _answer(path, read_series(path), level)
+
+
+def _difference(path: Path, level: float) -> Said:
+    from lapwing.results.difference import Difference
+
+    return _answer(path, read_as(path, Difference.from_document), level)
 
 
 def _answer(path: Path, result: Any, level: float) -> Said:
@@ -142,11 +175,35 @@ def _exact_counts(path: Path, level: float) -> Said:
 
 
 def _reports(path: Path, level: float) -> Said:
-    with path.open("rb") as stream:
-        header = read_header(stream, name=path.name)
-    document = {"survey": header.survey, "randomizer": header.randomizer, "width": header.width}
-    rows = {"of the survey": header.survey or "not stated", "of the randomizer": header.randomizer}
-    rows["bytes per report"] = str(header.width)
+    file = load(path)
+    document = {
+        "survey": file.survey,
+        "randomizer": file.randomizer,
+        "reports": file.reports,
+    }
+    count = "not counted" if file.reports is None else count_text(file.reports)
+    rows = {
+        "reports": count,
+        "survey, fingerprint": file.survey or "not stated",
+        "randomizer, fingerprint": file.randomizer,
+    }
+    return document, [facts(rows)], None
+
+
+def _progress(path: Path, level: float) -> Said:
+    found = load(path)
+    rows = {"unfinished job": f"{count_text(found.done)} steps done; run it again to go on"}
+    return {"job": found.job, "done": found.done}, [facts(rows)], None
+
+
+def _export(path: Path, level: float) -> Said:
+    found = load(path)
+    document = {
+        "survey": found.survey.to_document(),
+        "state": found.state,
+        "epochs": found.epochs,
+    }
+    rows = {**described(found.survey), "state": found.state, "epochs": count_text(found.epochs)}
     return document, [facts(rows)], None
 
 
@@ -163,11 +220,16 @@ _SAID: dict[str, Callable[[Path, float], Said]] = {
     "tally": _tally,
     "release": _release,
     "distribution": _distribution,
+    "signed-estimate": _signed_estimate,
     "heavy-hitters": _heavy_hitters,
     "series": _series,
+    "difference": _difference,
     "watch": _watch,
     "ledger": _ledger,
     "exact-counts": _exact_counts,
     "reports": _reports,
+    "progress": _progress,
+    "scan": _progress,
+    "collector-state": _export,
     "domain": _domain,
 }

@@ -165,12 +165,13 @@ def _proof(survey: Survey) -> tuple[dict[str, Any], dict[str, str]]:
         share = percent(float(Fraction(threshold, WORD)))
         rows[f"threshold {name}"] = f"{threshold:#018x} / 2^64, probability {share}"
     if len(fraction) <= _SHORT:
-        rows["worst ratio, exact"] = fraction
+        rows["worst-case ratio, exact"] = fraction
+    bound = f"{document['e^epsilon']}... (e^{epsilon_text(certificate.epsilon)})"
     rows |= {
-        "worst ratio": f"{document['ratio']['decimal']}...",
-        "must be at most": f"{document['e^epsilon']}... (e^{epsilon_text(certificate.epsilon)})",
-        "holds": "yes, proved in exact arithmetic",
-        "epsilon left unused": f"{certificate.loss:.1e}",
+        "worst-case ratio": f"{document['ratio']['decimal']}...",
+        "largest allowed ratio": bound,
+        "guarantee holds": "yes, proved in exact arithmetic",
+        "epsilon not used": f"{certificate.loss:.1e}",
     }
     return document, rows
 
@@ -187,7 +188,7 @@ def _repeats(survey: Survey) -> list[dict[str, Any]]:
 
 
 def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
-    headers = ["answers", "epsilon", "odds change by", *(f"sure, from {p:.0%}" for p in PRIORS)]
+    headers = ["reports", "epsilon", "odds change by", *(f"belief from {p:.0%}" for p in PRIORS)]
     body = [
         [
             str(row["answers"]),
@@ -199,11 +200,11 @@ def _beliefs(survey: Survey, repeats: list[dict[str, Any]]) -> Table:
         for row in repeats
     ]
     which = {
-        "fresh": "each made afresh",
-        "remembered report": "all of them the first one",
-        "remembered round": "about a value that stays",
+        "fresh": "fresh reports",
+        "remembered report": "repetitions of one memoized report",
+        "remembered round": "reports about a value that stays",
     }[survey.answers]
-    title = f"what the reports of one person, {which}, can tell at most"
+    title = f"upper bounds of what {which} of one person reveal"
     return grid(title, headers, body)
 
 

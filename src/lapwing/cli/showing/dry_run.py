@@ -36,7 +36,11 @@ def show_expected_error(
         "guarantee": guarantee.to_document(),
         "expected_error": found.to_document(),
     }
-    rows = {"mechanism": mechanism.name, "people": count_text(users), "promise": str(guarantee)}
+    rows = {
+        "mechanism": mechanism.name,
+        "people": count_text(users),
+        "privacy guarantee": str(guarantee),
+    }
     rows["noise in a share"] = (
         "not known before: it depends on what is asked"
         if found.deviation is None
@@ -77,7 +81,7 @@ def _show_labels(out: Output, domain: Domain, planned: PlannedRelease, users: in
     rows = {
         "mechanism": planned.mechanism.name,
         "people": count_text(users),
-        "promise": str(guarantee),
+        "privacy guarantee": str(guarantee),
         "one share, at 95 %": f"within {percent(found.margin or 0.0)} of that of the people",
         "all shares at once": f"within {percent(found.simultaneous_margin or 0.0)}",
         "released": "nothing: this was a dry run",
