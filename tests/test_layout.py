@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise, takewhile
 from pathlib import Path
 
@@ -275,6 +275,128 @@ def words(sources: list[Source]) -> list[str]:
     return wrong
 
 
+EMPTY_WORDS = {
+    "found", "made", "held", "kept", "given", "told", "said", "shown", "asked", "known", "chosen",
+    "drawn", "seen", "taken", "meant", "sent", "one", "part", "others", "theirs", "what", "who",
+}  # fmt: skip
+"""Participles and pronouns: alone, as the name of something public, they do not say what it is."""
+
+NOT_YET_UNIQUE: dict[str, int] = {
+    "Candidates": 2,
+    "Connection": 2,
+    "Outcome": 2,
+    "Reading": 2,
+    "Verdict": 2,
+    "_Absent": 2,
+}
+"""Class names and how many classes still have them. It only gets shorter."""
+
+NOT_YET_NOUNS: set[str] = {
+    "cli/commands/new_command:AnswerOptions.made",
+    "cli/commands/new_command:RandomizerKnobs.made",
+    "cli/reading/decoder_options:DecoderOptions.made",
+    "cli/reading/release_options:MechanismOptions.made",
+    "client/outbox:OutgoingBatch.part",
+    "client/sending:Sent",
+    "decoders/empirical_bayes/low_rank_model:Atoms.kept",
+    "decoders/empirical_bayes/low_rank_model:Columns.kept",
+    "decoders/empirical_bayes/low_rank_model:LowRankModel.others",
+    "decoders/logs/prefix_extension:PrefixExtension.kept",
+    "decoders/releases/label_shares:CountedShares.known",
+    "decoders/releases/prefix_estimate:PrefixEstimate.given",
+    "decoders/releases/prefix_estimate:PrefixEstimate.known",
+    "documents:shown",
+    "engines/arrow/standard_input:shown",
+    "engines/arrow/table_reader:Table.held",
+    "engines/arrow/table_reader:Table.shown",
+    "mechanisms/interactive_sites:Site.part",
+    "mechanisms/prefix_sums:BlendedStrategy.held",
+    "mechanisms/private_bounds:PrivateBounds.found",
+    "planning/label_release_error:ExpectedLabelError.one",
+    "planning/registry:Registry.made",
+    "privacy/ledger:LedgerEntry.drawn",
+    "protocol/release:Part",
+    "results/difference:Comparable.made",
+    "results/distribution:Distribution.made",
+    "results/heavy_hitters:HeavyHitters.made",
+    "results/picture:Curves.found",
+    "results/picture:Shape.found",
+    "results/series:Series.made",
+    "results/series_change:Shift.shown",
+    "results/signed_estimate:SignedEstimate.made",
+    "service/collector:Collector.asked",
+    "service/decoding_orders:Made",
+    "service/second_look:SecondLook.taken",
+    "service/storage/driver:Transaction.known",
+    "service/storage/postgres_driver:PostgresTransaction.known",
+    "service/storage/sqlite_driver:SqliteTransaction.known",
+    "survey/privacy_statement:Asked",
+    "survey/watch:WatchedChange.seen",
+}
+"""Public names that are still such a word. It only gets shorter."""
+
+NOT_YET_ALONE: set[str] = {
+    "cli/reading/options",
+    "decoders/empirical_bayes/risk_of_shares",
+    "decoders/empirical_bayes/whole_prior",
+    "planning/defaults",
+    "results/plotting",
+}
+"""Files with a constant whose docstring needs the one before it. It only gets shorter."""
+
+
+def unique_classes(sources: list[Source]) -> list[str]:
+    """A class name means one class."""
+    seen: dict[str, list[str]] = {}
+    for source in sources:
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef):
+                seen.setdefault(node.name, []).append(source.name)
+    return [
+        f"{', '.join(files)}: {len(files)} classes are called {name}"
+        for name, files in seen.items()
+        if len(files) > NOT_YET_UNIQUE.get(name, 1)
+    ]
+
+
+def _public(source: Source) -> Iterator[tuple[str, ast.AST]]:
+    """Yield what a file defines for others: functions and classes, their methods and fields."""
+    for node in source.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node.name, node
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            for member in node.body:
+                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
+                    yield f"{node.name}.{member.name}", member
+                elif isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
+                    yield f"{node.name}.{member.target.id}", member
+
+
+def nouns(sources: list[Source]) -> list[str]:
+    """No public name is a bare participle or pronoun."""
+    return [
+        source.says(node, f"{name}: write the noun")
+        for source in sources
+        for name, node in _public(source)
+        if name.rpartition(".")[2].lower() in EMPTY_WORDS
+        and f"{source.name}:{name}" not in NOT_YET_NOUNS
+    ]
+
+
+def constants_alone(sources: list[Source]) -> list[str]:
+    """The docstring of a constant is read alone, where a reader jumped to it."""
+    return [
+        source.says(text, "say what it is without the constant before it")
+        for source in sources
+        if source.name not in NOT_YET_ALONE
+        for constant, text in pairwise(source.tree.body)
+        if isinstance(constant, ast.Assign | ast.AnnAssign)
+        and isinstance(text, ast.Expr)
+        and isinstance(text.value, ast.Constant)
+        and str(text.value.value).startswith("The same")
+    ]
+
+
 TYPING = (
     "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from lapwing.survey.survey import S"
 )
@@ -332,6 +454,14 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
         "tally": "import pyarrow.parquet",
         "survey": "import rich",
     },
+    unique_classes: {"decoders/x": "class Survey: ..."},
+    nouns: {
+        "privacy/a": "def found(): ...",
+        "privacy/b": "class Asked: ...",
+        "privacy/c": "class Series:\n    made: int",
+        "privacy/d": "class Series:\n    def kept(self): ...",
+    },
+    constants_alone: {"linear/x": 'A = 1\n"""A size."""\n\nB = 2\n"""The same for more."""'},
     words: {
         "a": "class FrequencyOracle: ...",
         "b": "def f(bucket_sizes): ...",
@@ -345,7 +475,7 @@ RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
 TOGETHER = {acyclic}
 """Rules whose broken files are wrong only side by side."""
 
-WHOLE = {downward, rooms, acyclic}
+WHOLE = {downward, rooms, acyclic, unique_classes}
 """Rules that look at all files at once."""
 
 EVERYTHING = read_sources(PACKAGE)
@@ -373,6 +503,21 @@ def test_the_rule_rejects_what_breaks_it(
     new = set(found) - set(rule(kept))
     assert new, f"{rule.__name__} lets this pass"
     assert all(any(name in line for name in broken) for line in new)
+
+
+def test_the_lists_of_what_is_not_yet_right_only_get_shorter() -> None:
+    """What is right by now is struck from its list."""
+    classes = Counter(
+        node.name
+        for source in EVERYTHING
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name: classes[name] for name in NOT_YET_UNIQUE} == NOT_YET_UNIQUE
+    public = {f"{source.name}:{name}" for source in EVERYTHING for name, _ in _public(source)}
+    assert public >= NOT_YET_NOUNS
+    alone = {source.name for source in EVERYTHING if '\n"""The same' in source.text}
+    assert alone >= NOT_YET_ALONE
 
 
 def test_imports_for_types_are_imports() -> None:
