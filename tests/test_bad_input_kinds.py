@@ -26,6 +26,7 @@ from lapwing.protocol.release import Mechanism
 from tests.contracts.registered import DOMAINS, RANDOMIZERS
 from tests.contracts.registered_decoders import DECODERS
 from tests.mistaken import mistaken
+from tests.rows import each
 
 NO_DOMAINS = (
     [0, 100],
@@ -44,8 +45,8 @@ def _with(kind: Any, domain: Any) -> None:
     kind(mistaken(domain), epsilon=1)
 
 
-@pytest.mark.parametrize("domain", NO_DOMAINS, ids=lambda one: type(one).__name__)
-@pytest.mark.parametrize("name", registry.RANDOMIZERS)
+@each("domain", NO_DOMAINS, ids=lambda one: type(one).__name__)
+@each("name", registry.RANDOMIZERS)
 def test_every_randomizer_asks_for_a_domain(name: str, domain: Any) -> None:
     with pytest.raises(DomainError, match=r"the domain must be an Interval.* got (a|the class) "):
         _with(registry.RANDOMIZERS[name], domain)
@@ -71,8 +72,8 @@ ASKING: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("domain", NO_DOMAINS, ids=lambda one: type(one).__name__)
-@pytest.mark.parametrize("name", ASKING)
+@each("domain", NO_DOMAINS, ids=lambda one: type(one).__name__)
+@each("name", ASKING)
 def test_whatever_asks_for_a_domain_says_so(name: str, domain: Any) -> None:
     with pytest.raises(DomainError, match="the domain must be an Interval"):
         ASKING[name](mistaken(domain))
@@ -121,10 +122,8 @@ RELEASES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "decoder", [*DECODING.values(), *RELEASES], ids=lambda one: type(one).__name__
-)
-@pytest.mark.parametrize("given", [SURVEY, SURVEY.randomizer, TALLY, None, [1]])
+@each("decoder", [*DECODING.values(), *RELEASES], ids=lambda one: type(one).__name__)
+@each("given", [SURVEY, SURVEY.randomizer, TALLY, None, [1]])
 def test_every_decoder_asks_for_a_channel(decoder: Any, given: Any) -> None:
     with pytest.raises((ArgumentError, UnsupportedChannelError)) as refused:
         decoder.decode(mistaken(given), TALLY)
@@ -132,9 +131,7 @@ def test_every_decoder_asks_for_a_channel(decoder: Any, given: Any) -> None:
     assert "randomizer.channel" in str(refused.value) or "reports of" in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "decoder", [*DECODING.values(), *RELEASES], ids=lambda one: type(one).__name__
-)
+@each("decoder", [*DECODING.values(), *RELEASES], ids=lambda one: type(one).__name__)
 def test_the_channel_of_a_log_is_none_of_counts(decoder: Any) -> None:
     with pytest.raises(UnsupportedChannelError):
         decoder.decode(channel_for(HASHED.randomizer, LOG), LOG)

@@ -43,6 +43,7 @@ from lapwing.randomizers.mixture import whole_shares
 from lapwing.results import SignedEstimate
 from lapwing.results.signed_estimate import Projection
 from lapwing.tallies import CountTally
+from tests.rows import each
 from tests.signed_decoder import unbiased
 
 
@@ -205,7 +206,7 @@ def test_reports_of_a_group_that_does_not_exist_are_refused(mixture: str) -> Non
     assert caught.value.position == 2
 
 
-@pytest.mark.parametrize(("mixture", "decoder"), PAIRS)
+@each(("mixture", "decoder"), PAIRS)
 def test_tallies_without_reports_are_refused(mixture: str, decoder: str) -> None:
     full = simulate(MIXTURES[mixture], np.full(8, 500), rng=1)
     with pytest.raises(TallyError, match="no reports"):
@@ -215,8 +216,8 @@ def test_tallies_without_reports_are_refused(mixture: str, decoder: str) -> None
         decode(mixture, decoder, lost)
 
 
-@pytest.mark.parametrize("people", [1, 2])
-@pytest.mark.parametrize(("mixture", "decoder"), UNDERSTOOD)
+@each("people", [1, 2])
+@each(("mixture", "decoder"), UNDERSTOOD)
 def test_fewer_people_than_groups_give_finite_answers_or_are_refused(
     mixture: str, decoder: str, people: int
 ) -> None:
@@ -233,7 +234,7 @@ def test_fewer_people_than_groups_give_finite_answers_or_are_refused(
         assert band is None or (np.isfinite(band.low).all() and np.isfinite(band.high).all())
 
 
-@pytest.mark.parametrize(("mixture", "decoder"), UNDERSTOOD)
+@each(("mixture", "decoder"), UNDERSTOOD)
 def test_an_empty_group_is_named_or_filled(mixture: str, decoder: str) -> None:
     """Which group has no reports is said where an inverse needs it; others answer without it."""
     randomizer = MIXTURES[mixture]

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.rows import each
+
 SOURCE = Path(__file__).parent.parent / "src"
 
 
@@ -84,7 +86,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("file", "name", "constructors"), CASES)
+@each(("file", "name", "constructors"), CASES)
 def test_a_declared_constructor_is_the_real_one(
     file: Path, name: str, constructors: list[ast.FunctionDef]
 ) -> None:

@@ -14,6 +14,7 @@ import pytest
 import lapwing
 from lapwing import errors
 from lapwing.cli.command_list import COMMANDS
+from tests.rows import each
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -31,7 +32,7 @@ def mentioned(name: str, text: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text) is not None
 
 
-@pytest.mark.parametrize("name", lapwing.__all__)
+@each("name", lapwing.__all__)
 def test_every_public_name_is_in_the_documentation(name: str) -> None:
     assert mentioned(name, EVERYTHING), f"no page of docs/ mentions {name}"
 

@@ -13,6 +13,7 @@ import pytest
 
 import lapwing
 from lapwing.planning.registry import GROUPS
+from tests.rows import each
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "src" / "lapwing"
@@ -135,7 +136,7 @@ def dead_links(text: str, folder: Path, own: str) -> list[str]:
     return dead
 
 
-@pytest.mark.parametrize("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
+@each("page", LINKING, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_reach_a_file_and_a_heading(page: Path) -> None:
     assert dead_links(page.read_text("utf-8"), page.parent, page.name) == []
 

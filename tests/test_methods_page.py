@@ -10,6 +10,7 @@ import pytest
 
 import lapwing as lw
 from tests import test_methods_claims
+from tests.rows import each
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "methods.md").read_text(encoding="utf-8")
@@ -40,7 +41,7 @@ def test_every_row_stands_exactly_once() -> None:
     assert len(expected) == 226
 
 
-@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row[0])
+@each("row", ROWS.values(), ids=lambda row: row[0])
 def test_every_status_is_one_of_two(row: list[str]) -> None:
     status = row[4]
     if status.startswith("**works**"):
@@ -64,7 +65,7 @@ def exists(name: str) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
+@each(
     "row", [row for row in ROWS.values() if row[4].startswith("**works**")], ids=lambda row: row[0]
 )
 def test_what_works_exists(row: list[str]) -> None:

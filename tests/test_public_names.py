@@ -18,6 +18,7 @@ import pytest
 import lapwing as lw
 from lapwing.planning.registry import DECODERS, GROUPS, RANDOMIZERS
 from lapwing.public_names import RENAMED
+from tests.rows import each
 
 NAMESPACES = [
     "client", "decoders", "distances", "engines", "errors", "mechanisms", "plugins", "privacy",
@@ -148,7 +149,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
         _ = lw.fish
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each("name", NAMES)
 def test_every_name_is_documented_and_ours(name: str) -> None:
     thing = getattr(lw, name)
     assert thing.__module__.startswith("lapwing.")
@@ -265,7 +266,7 @@ def every_module() -> list[str]:
     return sorted(module.name for module in found if not module.name.endswith("__main__"))
 
 
-@pytest.mark.parametrize("name", every_module())
+@each("name", every_module())
 def test_every_file_can_be_imported_and_says_what_it_is(name: str) -> None:
     module = importlib.import_module(name)
     assert (module.__doc__ or "").strip(), name

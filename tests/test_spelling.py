@@ -19,6 +19,7 @@ from lapwing.documents import (
     spelled_number,
 )
 from lapwing.errors import FormatError
+from tests.rows import each
 
 
 def nested(levels: int) -> list[Any]:
@@ -139,7 +140,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("text", OTHERS, ids=lambda value: shown(value)[:20])
+@each("text", OTHERS, ids=lambda value: shown(value)[:20])
 def test_other_spellings_of_spelled_numbers_are_refused(text: Any) -> None:
     with pytest.raises(FormatError, match="it must be") as caught:
         spelled_number(text, name="it")

@@ -26,6 +26,7 @@ from lapwing.protocol.messages.report_file import read_blocks, read_header
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
 from lapwing.survey.publication import decode_release
+from tests.rows import each
 from tests.stored.make_stored import SERIES as STORED_SERIES
 from tests.stored.make_stored import counted, weeks_of
 
@@ -196,8 +197,8 @@ LOADERS = {
 }
 
 
-@pytest.mark.parametrize("folder", CASES, ids=case_id)
-@pytest.mark.parametrize("version", [0, 99, "1", None])
+@each("folder", CASES, ids=case_id)
+@each("version", [0, 99, "1", None])
 def test_unknown_versions_are_refused(folder: Path, version: Any) -> None:
     for name, load in LOADERS.items():
         if (folder / name).exists():

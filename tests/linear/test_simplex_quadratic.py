@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lapwing.linear.simplex_quadratic import gap, quadratic_on_simplex
+from tests.rows import each
 
 
 def by_trying(gram: np.ndarray, right: np.ndarray) -> float:
@@ -28,8 +29,8 @@ def by_trying(gram: np.ndarray, right: np.ndarray) -> float:
     return best
 
 
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("rank", [2, 5, 9])
+@each("seed", range(12))
+@each("rank", [2, 5, 9])
 def test_it_finds_the_minimum_also_of_singular_matrices(seed: int, rank: int) -> None:
     rng = np.random.default_rng([seed, rank])
     rows = rng.normal(size=(rank, 7)) * 10.0 ** rng.integers(-3, 3, size=(rank, 1))

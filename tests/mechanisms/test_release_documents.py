@@ -17,6 +17,7 @@ from lapwing.mechanisms import HistogramQuery, PrefixSums, SumTree
 from lapwing.privacy import Promise
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.release import Release
+from tests.rows import each
 
 DOMAIN = Interval(0, 1, bins=7)
 PROMISE = Promise("replace-one", epsilon=1, delta="1e-6")
@@ -101,8 +102,8 @@ CHANGES = [
 ]
 
 
-@pytest.mark.parametrize(("path", "value"), CHANGES, ids=str)
-@pytest.mark.parametrize("mechanism", [HistogramQuery(4), PrefixSums()], ids=repr)
+@each(("path", "value"), CHANGES, ids=str)
+@each("mechanism", [HistogramQuery(4), PrefixSums()], ids=repr)
 def test_a_part_says_one_thing(mechanism: Any, path: str, value: Any) -> None:
     document = copy.deepcopy(document_of(made(mechanism)))
     place = document["parts"][0]

@@ -25,6 +25,7 @@ from lapwing.privacy.gaussian_dp import delta_above, epsilon_above
 from lapwing.privacy.ledger import SLACK, LedgerEntry
 from lapwing.privacy.privacy_loss import PrivacyLoss, concentrated_epsilon
 from tests.mistaken import mistaken
+from tests.rows import each
 
 STEADY = settings(deadline=None, max_examples=60, derandomize=True)
 TENTH = Fraction(1, 10)
@@ -51,7 +52,7 @@ everywhere = pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
 
 
 @everywhere
-@pytest.mark.parametrize(
+@each(
     "written",
     [0.1, "0.1", "1/10", Decimal("0.1"), TENTH, np.float64(0.1), np.float32(0.1), "1e-1"],
     ids=lambda x: f"{type(x).__name__} {x}",
@@ -70,7 +71,7 @@ WRONG = [
 
 
 @everywhere
-@pytest.mark.parametrize("wrong", WRONG, ids=lambda x: f"{type(x).__name__} {str(x)[:20]}")
+@each("wrong", WRONG, ids=lambda x: f"{type(x).__name__} {str(x)[:20]}")
 def test_everything_else_is_refused(maker: Callable[[Any], Any], wrong: Any) -> None:
     with pytest.raises(PrivacyError):
         maker(wrong)
@@ -184,8 +185,8 @@ PROMISES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("numbers", PROMISES, ids=str)
-@pytest.mark.parametrize("mechanism", [*ALL, MatchingPursuit(form="published")], ids=repr)
+@each("numbers", PROMISES, ids=str)
+@each("mechanism", [*ALL, MatchingPursuit(form="published")], ids=repr)
 def test_every_mechanism_pays_with_its_loss(mechanism: Any, numbers: dict[str, Any]) -> None:
     domain, promise = Interval(0, 1, bins=100).for_curator(), Promise("replace-one", **numbers)
     try:

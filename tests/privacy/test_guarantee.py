@@ -23,6 +23,7 @@ from lapwing.privacy.exact_numbers import (
     square_root_below,
 )
 from lapwing.privacy.guarantee import Certificate, Guarantee
+from tests.rows import each
 
 STEADY = settings(deadline=None, max_examples=100, derandomize=True)
 
@@ -60,7 +61,7 @@ def test_the_promise_is_what_was_written(written: Any, exact: Fraction) -> None:
     assert exact_epsilon(epsilon_text(found)) == exact
 
 
-@pytest.mark.parametrize(
+@each(
     "epsilon",
     [
         0,

@@ -12,6 +12,7 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.planning.registry import RANDOMIZERS
+from tests.rows import each
 
 INCOME = lw.Interval(0, 100, bins=16)
 COLORS = lw.Categories(["red", "green", "blue"])
@@ -46,8 +47,8 @@ def test_every_randomizer_is_tried() -> None:
     assert set(RANDOM) == set(RANDOMIZERS)
 
 
-@pytest.mark.parametrize("rng", [1, np.random.default_rng(1), "seed"], ids=["int", "NumPy", "text"])
-@pytest.mark.parametrize("name", list(RANDOM))
+@each("rng", [1, np.random.default_rng(1), "seed"], ids=["int", "NumPy", "text"])
+@each("name", list(RANDOM))
 def test_a_seed_is_no_source_of_random_words(name: str, rng: Any) -> None:
     randomizer = RANDOM[name]
     value = randomizer.domain.listed[0] if not randomizer.domain.ordered else 1.0
@@ -55,8 +56,8 @@ def test_a_seed_is_no_source_of_random_words(name: str, rng: Any) -> None:
         randomizer.randomize([value] * 3, rng=rng)
 
 
-@pytest.mark.parametrize("what", [[1.0], np.ones(3), TALLY, None], ids=lambda x: type(x).__name__)
-@pytest.mark.parametrize("name", list(RANDOM))
+@each("what", [[1.0], np.ones(3), TALLY, None], ids=lambda x: type(x).__name__)
+@each("name", list(RANDOM))
 def test_what_is_tallied_are_reports(name: str, what: Any) -> None:
     with pytest.raises(ArgumentError, match=r"tallied must be Reports, got .*randomize values"):
         RANDOM[name].tally(what)

@@ -38,6 +38,7 @@ from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 from lapwing.results import SignedEstimate
 from lapwing.tallies import CountTally
 from tests.damaged_documents import damaged, junk
+from tests.rows import each
 
 STEADY = settings(deadline=None, max_examples=80, derandomize=True)
 
@@ -128,7 +129,7 @@ def changed(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
     return document
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "value", "says"),
     [
         ("format", "lapwing-tally", "lapwing-survey"),

@@ -15,6 +15,7 @@ from lapwing import Survey, errors
 from lapwing.planning.registry import RANDOMIZERS
 from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.protocol.messages.reports import Reports
+from tests.rows import each
 from tests.vectors import make_vectors, port
 
 V1 = Path(__file__).parent / "v1"
@@ -179,7 +180,7 @@ BAD_REPORTS = [
 ]
 
 
-@pytest.mark.parametrize("case", BAD_REPORTS, ids=lambda case: case["why"])
+@each("case", BAD_REPORTS, ids=lambda case: case["why"])
 def test_bad_reports_are_refused(case: dict[str, Any]) -> None:
     survey = Survey.from_document(case["survey"])
     data = np.frombuffer(bytes.fromhex(case["report"]), dtype=np.uint8).reshape(1, -1)

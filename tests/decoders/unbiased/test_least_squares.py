@@ -25,6 +25,7 @@ from lapwing.tallies import CountTally
 from lapwing.testing.example_tallies import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS
 from tests.false_alarms import DECODES, accepts, moments_tail
+from tests.rows import each
 from tests.signed_decoder import unbiased
 
 TWELVE = Interval(0, 1, bins=12)
@@ -47,8 +48,8 @@ def _by_nnls(channel: Channel, tally: CountTally, *, weighted: bool) -> np.ndarr
     return found / found.sum()
 
 
-@pytest.mark.parametrize("name", CHANNELS)
-@pytest.mark.parametrize("weighted", [True, False])
+@each("name", CHANNELS)
+@each("weighted", [True, False])
 def test_nearest_distribution_is_that_of_nnls(name: str, weighted: bool) -> None:
     channel = CHANNELS[name]()
     mass = truth(channel.domain.size)

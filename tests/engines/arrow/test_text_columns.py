@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts
 from lapwing.protocol.domains.text_values import Texts, Unit, number_in_text
+from tests.rows import each
 
 UNITS: tuple[Unit, ...] = ("number", "date", "datetime", "time-of-day")
 
@@ -72,8 +72,8 @@ def test_many_texts_are_read_as_one_is(column: list[str | None], start: int, lar
             assert not np.any(unreadable & ~np.isnan(numbers))
 
 
-@pytest.mark.parametrize("zone", ZONES)
-@pytest.mark.parametrize("clock", [None, *CLOCKS])
+@each("zone", ZONES)
+@each("clock", [None, *CLOCKS])
 def test_every_form_alone_and_among_others(clock: str | None, zone: str) -> None:
     forms = [
         day if clock is None else f"{day}{mark}{clock}{zone}" for day in DATES for mark in "T "

@@ -11,6 +11,7 @@ import pytest
 
 from lapwing.protocol.domains.text_values import NoClockError
 from lapwing.protocol.domains.units import numbers_of_timestamps
+from tests.rows import each
 
 DAY = 86_400
 TICK = {
@@ -50,8 +51,8 @@ def expected(ticks: int, tick: Fraction, unit: str) -> float:
     return float(Fraction(microseconds, 10**6))
 
 
-@pytest.mark.parametrize("unit", ["date", "datetime", "time-of-day"])
-@pytest.mark.parametrize("kind", list(TICK))
+@each("unit", ["date", "datetime", "time-of-day"])
+@each("kind", list(TICK))
 def test_no_precision_overflows(kind: str, unit: Any) -> None:
     if unit == "time-of-day" and kind in ("W", "D"):
         with pytest.raises(NoClockError):

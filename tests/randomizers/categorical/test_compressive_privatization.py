@@ -30,6 +30,7 @@ from lapwing.randomizers import HadamardResponse
 from lapwing.randomizers.categorical.compressive_matrix import best_weight, recommended_outputs
 from lapwing.testing.exact_law import exact_law
 from tests.false_alarms import accepts, multinomial_tail
+from tests.rows import each
 
 PAGES = Categories(10_000)
 
@@ -253,7 +254,7 @@ BAD: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("knobs", "error", "match"), BAD)
+@each(("knobs", "error", "match"), BAD)
 def test_bad_input_is_refused(knobs: dict[str, Any], error: type[Exception], match: str) -> None:
     with pytest.raises(error, match=match):
         CompressivePrivatization(Categories(40), 1, **knobs)

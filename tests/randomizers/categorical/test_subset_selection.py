@@ -15,6 +15,7 @@ from lapwing.randomizers import bit_reports
 from lapwing.randomizers.categorical.subset_selection import SubsetSelection, optimal_size
 from tests.false_alarms import accepts, multinomial_tail
 from tests.mistaken import mistaken
+from tests.rows import each
 
 
 def _variance(symbols: int, size: int, epsilon: float) -> float:
@@ -24,8 +25,8 @@ def _variance(symbols: int, size: int, epsilon: float) -> float:
     return other * (1 - other) / (own - other) ** 2
 
 
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2, 4, 8])
-@pytest.mark.parametrize("symbols", [2, 3, 5, 16, 64, 257])
+@each("epsilon", [0.1, 0.5, 1, 2, 4, 8])
+@each("symbols", [2, 3, 5, 16, 64, 257])
 def test_the_best_size_is_the_best_of_all_sizes(symbols: int, epsilon: float) -> None:
     best = min(range(1, symbols), key=lambda size: _variance(symbols, size, epsilon))
     chosen = _variance(symbols, optimal_size(symbols, epsilon), epsilon)

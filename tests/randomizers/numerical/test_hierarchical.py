@@ -26,10 +26,11 @@ from lapwing.randomizers.numerical.binning import least_variance_randomizer
 from lapwing.randomizers.numerical.hierarchical import Hierarchical, level_sizes
 from lapwing.testing.exact_law import exact_law, exact_ratio
 from tests.false_alarms import REPORTS_PER_VALUE, accepts, multinomial_tail
+from tests.rows import each
 
 
-@pytest.mark.parametrize("branching", [2, 3, 4, 5, 16])
-@pytest.mark.parametrize("size", [2, 3, 16, 17, 64, 100, 366, 1024])
+@each("branching", [2, 3, 4, 5, 16])
+@each("size", [2, 3, 16, 17, 64, 100, 366, 1024])
 def test_tree_of_any_size(size: int, branching: int) -> None:
     sizes = level_sizes(size, branching)
     assert sizes[-1] == size
