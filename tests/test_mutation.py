@@ -131,16 +131,21 @@ def test_guarantees_ledgers_noise_and_both_models_are_in_an_area() -> None:
     assert areas["ledger.py"] == "ledgers"
     assert areas["rounded_normal.py"] == areas["randomness.py"] == "noise"
     assert areas["square_wave.py"] == "randomizers" and areas["sum_tree.py"] == "mechanisms"
-    assert area_of("decoders/wiener_noise.py") is None and area_of("plotting.py") is None
+    assert area_of("decoders/wiener_noise.py") == "decoders" and area_of("__main__.py") is None
+    rooms = {file.partition("/")[0] for file in TEXTS if "/" in file}
+    assert {file.partition("/")[0] for file in PLANTED_IN if "/" in file} == rooms
 
 
 def test_the_choice_is_the_seed_s_and_reaches_every_area_and_file() -> None:
-    one = chosen(PLANTED_IN, errors=200, seed=1)
-    assert one == chosen(PLANTED_IN, errors=200, seed=1) != chosen(PLANTED_IN, errors=200, seed=2)
-    assert len({error.key for error in one}) == 200
-    assert {error.file for error in one} == set(PLANTED_IN)
+    number = 64 * len(AREAS)  # the largest room has fewer files
+    one = chosen(PLANTED_IN, errors=number, seed=1)
+    assert one == chosen(PLANTED_IN, errors=number, seed=1)
+    assert one != chosen(PLANTED_IN, errors=number, seed=2)
+    assert len({error.key for error in one}) == number
+    with_errors = {file for file, text in PLANTED_IN.items() if errors_of(file, text)}
+    assert {error.file for error in one} == with_errors
     for area in AREAS:
-        assert sum(area_of(error.file) == area for error in one) == 200 / len(AREAS)
+        assert sum(area_of(error.file) == area for error in one) >= number / len(AREAS)
     for kind in KINDS:
         assert sum(error.kind == kind for error in one) > 40
 

@@ -6,7 +6,9 @@ A test file belongs to a source file, in this order, when
 1. it imports it, or uses a public name that is defined there;
 2. a file of the tests that it imports (contracts, adversaries, fixtures) does;
 3. it mirrors a file that imports the source file; or it is a contract or an adversary, and belongs
-   to one.
+   to one;
+4. no file does by these rules, and it stands in the nearest folder that mirrors that of the source
+   file, or is a contract or an adversary where there is no such folder.
 
 The doctests of the source file belong to it, too. Tests that are far from all privacy (:data:`FAR`)
 belong by rule 0 only: there are many, they are slow, and they look at something else.
@@ -142,5 +144,22 @@ class Checkout:
                     if rule == 0 or path.parent.name in GENERIC:
                         found.setdefault(path, 3)
             passed |= level
-            if found or not level:
+            if found:
                 return found
+            if not level:
+                return dict.fromkeys(self._beside(source), 4)
+
+    def _beside(self, source: str) -> list[Path]:
+        """Return the tests of the nearest folder that mirrors one above a source file."""
+        folders = source.split(".")[1:-1]
+        while folders:
+            folder = self.root.joinpath("tests", *folders)
+            near = [
+                path
+                for path in self.tests.values()
+                if folder in path.parents and path.name.startswith("test_")
+            ]
+            if near:
+                return near
+            folders.pop()
+        return [path for path in self.tests.values() if path.parent.name in GENERIC]

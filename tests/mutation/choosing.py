@@ -17,10 +17,21 @@ AREAS = {
     r"|lazy_words|word_supply)|^privacy/sampling/",
     "guarantees": r"(^|/)(guarantee|promise|gaussian_dp|privacy_loss|loss_distributions|shuffle)"
     r"|^privacy/",
+    "protocol": r"^protocol/",
+    "linear": r"^linear/",
+    "decoders": r"^decoders/",
+    "results": r"^results/",
+    "planning": r"^planning/",
+    "survey": r"^survey/",
+    "engines": r"^engines/",
+    "service": r"^service/",
+    "client": r"^client/",
+    "cli": r"^cli/",
+    "others": r"",
 }
 """The areas by a pattern of the file's path below the package; the first that fits counts."""
 
-ELSEWHERE = r"^(cli|decoders)/|^__"
+ELSEWHERE = r"^__|\.pyi$"
 
 
 def area_of(file: str) -> str | None:
