@@ -284,6 +284,7 @@ EMPTY_WORDS = {
 NOT_YET_UNIQUE: dict[str, int] = {
     "Candidates": 2,
     "Connection": 2,
+    "KindOptions": 2,
     "Outcome": 2,
     "Reading": 2,
     "Verdict": 2,
@@ -293,8 +294,10 @@ NOT_YET_UNIQUE: dict[str, int] = {
 
 NOT_YET_NOUNS: set[str] = {
     "cli/commands/new_command:AnswerOptions.made",
-    "cli/commands/new_command:RandomizerKnobs.made",
+    "cli/commands/new_command:RandomizerOptions.chosen",
+    "cli/commands/new_command:RandomizerOptions.made",
     "cli/reading/decoder_options:DecoderOptions.made",
+    "cli/reading/domain_options:DomainOptions.meant",
     "cli/reading/release_options:MechanismOptions.made",
     "client/outbox:OutgoingBatch.part",
     "client/sending:Sent",
@@ -312,7 +315,6 @@ NOT_YET_NOUNS: set[str] = {
     "mechanisms/interactive_sites:Site.part",
     "mechanisms/prefix_sums:BlendedStrategy.held",
     "mechanisms/private_bounds:PrivateBounds.found",
-    "planning/label_release_error:ExpectedLabelError.one",
     "planning/registry:Registry.made",
     "privacy/ledger:LedgerEntry.drawn",
     "protocol/release:Part",
@@ -338,7 +340,6 @@ NOT_YET_NOUNS: set[str] = {
 NOT_YET_ALONE: set[str] = {
     "cli/reading/options",
     "decoders/empirical_bayes/risk_of_shares",
-    "decoders/empirical_bayes/whole_prior",
     "planning/defaults",
     "results/plotting",
 }
