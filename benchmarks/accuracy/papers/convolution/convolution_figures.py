@@ -241,14 +241,14 @@ def _sources(
         tally = lw.simulate(randomizer, people, rng=rng)
         difference = tally.blocks[0] / one.people - block.mean(people / one.people)
         noise += np.abs(np.fft.fft(difference)) ** 2 / MEASURED_RUNS
-    direct: dict[str, Any] = {"method": "direct", "simplex": False, "band": False}
+    direct: dict[str, Any] = {"method": "direct", "band": False}
     decoders = {
-        "analytic": lw.decoders.Wiener(**direct),
-        "equation 20": lw.decoders.Wiener(
-            **direct, noise=_equation_20(oracle, epsilon, bins, one.people)
+        "analytic": SignedDecoder(lw.decoders.Wiener(**direct)),
+        "equation 20": SignedDecoder(
+            lw.decoders.Wiener(**direct, noise=_equation_20(oracle, epsilon, bins, one.people))
         ),
-        "measured": lw.decoders.Wiener(**direct, noise=tuple(noise.tolist())),
-        "true signal": lw.decoders.Wiener(**direct, signal=tuple(signal.tolist())),
+        "measured": SignedDecoder(lw.decoders.Wiener(**direct, noise=tuple(noise.tolist()))),
+        "true signal": SignedDecoder(lw.decoders.Wiener(**direct, signal=tuple(signal.tolist()))),
     }
     return run(
         SMOOTH,
