@@ -103,7 +103,7 @@ def measure(
         return lw.LeastSquares().decode(rows.channel, tally)
 
     def transform() -> object:
-        counts = linear.counts(linear.tally(linear.randomize(many)))
+        counts = linear.log_channel.counts(linear.tally(linear.randomize(many)))
         return lw.LeastSquares().decode(linear.channel, counts)
 
     works: dict[str, Callable[[], object]] = {

@@ -61,7 +61,8 @@ class TestMethods:
             assert (decoder.bins, decoder.decoder.smoothed) == (64, smoothed)
         for name, method in ((ADMM, "admm"), (HH, "weighted-average")):
             assert (made[name].branching, made[name].domain.size) == (4, 64)
-            assert (found[name].decoder.method, found[name].decoder.weighted) == (method, False)
+            decoder = getattr(found[name].decoder, "decoder", found[name].decoder)
+            assert (decoder.method, decoder.weighted) == (method, False)
         assert isinstance(made[HAAR], lw.randomizers.HaarHadamard)
         assert [made[f"bins {n}"].domain.size for n in (16, 32, 64)] == [16, 32, 64]
 

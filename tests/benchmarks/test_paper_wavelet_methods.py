@@ -39,9 +39,7 @@ class TestMethods:
         assert [one.literal for one in decoders.values()] == [False, True]
         for name in (methods.PURE, methods.OWN):
             assert found[name][0].levels == best_levels(PEOPLE, 1) == 8
-        sums = {
-            name: found[name][1].mass_sums for name in found if hasattr(found[name][1], "mass_sums")
-        }
+        used = {name for name, pair in found.items() if getattr(pair[1], "mass_sums", False)}
         assert used == {methods.OWN}
 
     def test_where_both_rules_agree_there_is_one_randomizer(self):
@@ -77,7 +75,7 @@ class TestMethods:
                 else lw.randomizers.OptimizedUnaryEncoding
             )
             assert type(randomizer) is wanted and randomizer.domain.size == bins
-            assert isinstance(decoder, lw.LeastSquares) and decoder.simplex
+            assert isinstance(decoder, lw.LeastSquares) and not decoder.signed
 
     def test_columns_and_people_are_the_papers(self):
         assert methods.PEOPLE == {

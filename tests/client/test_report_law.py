@@ -102,7 +102,7 @@ def test_rounds_follow_the_channel_of_two_reports(tmp_path: Path) -> None:
     total = int(counts.sum())
     assert sum(law) == 1 and total == 12 * (SYMBOLS - 1)
     assert accepts(binomial_tail(counts, total, np.array([float(p) for p in law])))
-    one = float(rappor.kept)
+    one = float(rappor._bit_kept)
     fresh = np.array([one * one, one * (1 - one), one * (1 - one), (1 - one) ** 2])
     assert not accepts(binomial_tail(counts, total, fresh))
 

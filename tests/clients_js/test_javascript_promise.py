@@ -145,8 +145,8 @@ def test_sizes_that_agree_with_each_other_but_not_with_epsilon_are_refused() -> 
     circle = lw.Interval(0, 1, bins=1024, circular=True)
     sets, wave = lw.SubsetSelection(labels, 1), lw.SquareWave(line, 1)
     affine, ladder = lw.randomizers.AffineSubsetSelection(labels, 1), lw.MultiscaleWave(line, 1)
-    assert ladder.parts is not None
-    parts = [list(part) for part in ladder.parts]
+    assert ladder.components is not None
+    parts = [list(part) for part in ladder.components]
     wider = [[kind, size * 1.01 if kind == "wave" else size, share] for kind, size, share in parts]
     pairs: list[tuple[Any, Any]] = [
         (sets, lw.SubsetSelection(labels, 1, size=sets._members + 1)),

@@ -323,7 +323,10 @@ function part(group, name, cells, Made, odds, ...more) {
 
 function mixture(derived, domain, made, shares) {
   const whole = derived.groups.map(({ share }) => share);
-  demand(sizes.areShares(whole, shares), "the shares of the groups do not follow from the components");
+  demand(
+    sizes.areShares(whole, shares),
+    "the shares of the groups do not follow from the components",
+  );
   const parts = made.map((one, i) => ({
     made: one,
     cells: derived.groups[i].cells,
