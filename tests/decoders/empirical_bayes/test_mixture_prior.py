@@ -201,8 +201,6 @@ def test_dense_data_stay_as_they_are() -> None:
 def test_bad_knobs_are_refused() -> None:
     with pytest.raises(ArgumentError, match="estimate must be"):
         MixturePrior(estimate=mistaken("mode"))
-    with pytest.raises(ArgumentError, match="total must be"):
-        MixturePrior(total=mistaken("two"))
     for iterations in (0, True, 1.5):
         with pytest.raises(ArgumentError, match="iterations must be"):
             MixturePrior(iterations=mistaken(iterations))
