@@ -202,11 +202,11 @@ import lapwing as lw
 begun, done = threading.Event(), threading.Event()
 
 class Waits(lw.RandomizedResponse):
-    def operator(self, inside, outside):
+    def _operator(self, inside, outside):
         if not done.is_set() and threading.current_thread() is not threading.main_thread():
             begun.set()
             done.wait()
-        return super().operator(inside, outside)
+        return super()._operator(inside, outside)
 
 labels = lw.Categories(3)
 other = threading.Thread(target=lambda: Waits(labels, 1).channel)
