@@ -115,7 +115,7 @@ def test_heights_that_are_no_wave_are_refused(shape: list[float]) -> None:
 
 @pytest.mark.parametrize("share", [0.0, -0.2, 1.5, float("nan"), float("inf")])
 def test_a_share_that_is_none_is_refused(share: float) -> None:
-    with pytest.raises(ArgumentError, match="share of a part must be positive"):
+    with pytest.raises(ArgumentError, match="share of a component must be positive"):
         MultiscaleWave(bins(8), 1, components=[("wave", 0.5, share), ("subset", 4, 0.5)])
 
 

@@ -210,8 +210,8 @@ def test_unbiased_differences_and_masses() -> None:
     )
     assert law.mass_variance(7) == pytest.approx(total @ pair @ total / law.lift**2 / 7)
     with pytest.raises(UnsupportedChannelError, match="only about signs"):
-        signed(5, 1, 5).law.masses(exact, 10**6)
-    assert signed(5, 1, 5).law.mass_variance(7) == math.inf
+        signed(5, 1, 5)._law.masses(exact, 10**6)
+    assert signed(5, 1, 5)._law.mass_variance(7) == math.inf
 
 
 def test_pair_symmetric_equals_its_matrix() -> None:
@@ -227,7 +227,7 @@ def test_pair_symmetric_equals_its_matrix() -> None:
 
 
 def test_impossible_counts_are_refused() -> None:
-    law = signed(3, 1, 2).law
+    law = signed(3, 1, 2)._law
     law.check_counts(np.array([3, 2, 1, 2, 1, 1]), 5)
     with pytest.raises(TallyError, match="sum to 10"):
         law.check_counts(np.array([3, 2, 1, 2, 1, 2]), 5)

@@ -139,14 +139,14 @@ def test_a_device_draws_its_own_column_and_no_other() -> None:
 
 def test_one_matrix_in_all_its_forms_and_through_a_survey() -> None:
     signs = np.where(
-        unpacked(CompressivePrivatization(Categories(20), 1, outputs=12).packed, 12), 1, -1
+        unpacked(CompressivePrivatization(Categories(20), 1, outputs=12)._packed, 12), 1, -1
     ).T
     forms = [signs, signs.tolist(), (signs + 1) // 2, signs > 0, signs.astype(float)]
     made = [CompressivePrivatization(Categories(20), 1, matrix=form) for form in forms]
     text = made[0].matrix
     made.append(CompressivePrivatization(Categories(20), 1, matrix=list(text), outputs=12))
     assert len({randomizer.fingerprint for randomizer in made}) == 1
-    np.testing.assert_array_equal(unpacked(made[0].packed, 12).T, signs > 0)
+    np.testing.assert_array_equal(unpacked(made[0]._packed, 12).T, signs > 0)
     survey = Survey("page", made[0])
     assert Survey.from_json(survey.to_json()).randomizer == made[0]
     survey = Survey("page", published(0.5, "rademacher"))
@@ -269,4 +269,4 @@ def test_sizes_that_cannot_be_worked_with_are_refused_before_any_work() -> None:
 
 def test_an_uneven_matrix_has_no_one_size() -> None:
     with pytest.raises(ArgumentError, match="see `balance`"):
-        _ = published(1, "medium").near
+        _ = published(1, "medium")._near

@@ -56,8 +56,8 @@ epsilons = pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 2, 4, 8, 24])
 def _stands_for(randomizer: Any) -> np.ndarray:
     """Return what each output contributes to the mean: two reports of it alone."""
     values = []
-    for output in range(randomizer._outputs):
-        counts = np.zeros(randomizer._outputs, dtype=np.int64)
+    for output in range(randomizer.channel.blocks[0].outputs):
+        counts = np.zeros(randomizer.channel.blocks[0].outputs, dtype=np.int64)
         counts[output] = 2
         estimate = randomizer.mean(CountTally([counts], [2], randomizer.fingerprint))
         assert estimate.deviation == 0
@@ -92,7 +92,7 @@ def test_ratio_by_enumeration_is_the_certificates(kind: Any, epsilon: float) -> 
         table = np.array(
             [
                 [float(law.get(code.to_bytes(1, "little"), 0)) for law in laws]
-                for code in range(randomizer._outputs)
+                for code in range(randomizer.channel.blocks[0].outputs)
             ]
         )
         np.testing.assert_allclose(dense(randomizer.channel.blocks[0].operator), table, atol=1e-15)
@@ -112,7 +112,7 @@ def test_a_threshold_one_higher_fails(kind: Any) -> None:
 
 def test_thresholds_of_stochastic_rounding_rise_evenly() -> None:
     rounding = StochasticRounding(ELEVEN, 1)
-    rows = [rounding.upper(point) for point in range(11)]
+    rows = [rounding._upper_threshold(point) for point in range(11)]
     assert rows[0] == WORD - rounding._threshold and rows[-1] == rounding._threshold
     assert (
         max(np.diff([Fraction(row) for row in rows]))
@@ -190,7 +190,7 @@ def test_the_continuous_rescaling_is_biased_on_a_grid() -> None:
     matrix = dense(randomizer.channel.blocks[0].operator)
     c = math.exp(0.5)
     reach = (c + 1) / (c - 1)
-    printed = 5 + 5 * np.linspace(-reach, reach, randomizer._outputs)
+    printed = 5 + 5 * np.linspace(-reach, reach, randomizer.channel.blocks[0].outputs)
     assert np.abs(matrix.T @ printed - np.arange(11)).max() > 0.2
 
 
@@ -198,7 +198,9 @@ def test_the_piecewise_window_is_the_mechanisms() -> None:
     """Width 2 / (c - 1) of a range of 2 (c + 1) / (c - 1), so 1 / (c + 1) of it."""
     randomizer = Piecewise(Integers(0, 10_000), 1)
     c = math.exp(0.5)
-    assert randomizer._near / randomizer._outputs == pytest.approx(1 / (c + 1), rel=1e-3)
+    assert randomizer._near / randomizer.channel.blocks[0].outputs == pytest.approx(
+        1 / (c + 1), rel=1e-3
+    )
     assert Piecewise(Integers(0, 10), 24)._near == 1
 
 
@@ -228,11 +230,11 @@ def test_reports_have_the_exact_law_and_another_epsilon_is_told_apart(kind: Any)
         reports = randomizer.randomize(np.full(REPORTS_PER_VALUE, point), rng=seeded(point))
         counts = randomizer.tally(reports).blocks[0]
         law = exact_law(randomizer, point)
-        codes = [code.to_bytes(1, "little") for code in range(randomizer._outputs)]
+        codes = [code.to_bytes(1, "little") for code in range(randomizer.channel.blocks[0].outputs)]
         assert accepts(
             multinomial_tail(counts, np.array([float(law.get(code, 0)) for code in codes]))
         )
-    assert other._outputs == randomizer._outputs
+    assert other.channel.blocks[0].outputs == randomizer.channel.blocks[0].outputs
     law = exact_law(other, 10)
     assert not accepts(
         multinomial_tail(counts, np.array([float(law.get(code, 0)) for code in codes]))
