@@ -77,7 +77,7 @@ def test_a_release_pays_nothing_for_a_seed(tmp_path: Path) -> None:
     assert ledger.read_bytes() == before
 
 
-@pytest.mark.parametrize("rng", [lw.seeded(1), "one", -1, 1.5], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("rng", ["one", -1, 1.5], ids=lambda x: type(x).__name__)
 def test_synthetic_draws_take_a_seed_or_a_generator(rng: Any) -> None:
     with pytest.raises(ArgumentError, match="rng must be a seed"):
         RESULT.sample(3, rng=rng)

@@ -12,6 +12,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
+from lapwing.results.answer_text import percent
 from lapwing.service.security import COOKIE
 from tests.clients_js.programs import SECONDS
 from tests.service.one_collector import ADMIN, as_role, new_id, open_survey, served
@@ -182,7 +183,7 @@ def test_what_is_drawn_is_what_the_reports_say(place: Place, survey: lw.Survey) 
             rows = page.eval_on_selector_all(
                 ".bars tbody tr", "all => all.map((row) => row.innerText.split('\\t').slice(0, 2))"
             )
-            expected = [[row["label"], f"{100 * row['share']:.2f} %"] for row in document["shares"]]
+            expected = [[row["label"], percent(row["share"])] for row in document["shares"]]
             assert [[cell.strip() for cell in row] for row in rows] == expected
             widths = page.eval_on_selector_all(
                 ".bars rect", "all => all.map((each) => each.getBoundingClientRect().width)"
@@ -201,7 +202,7 @@ def test_what_is_drawn_is_what_the_reports_say(place: Place, survey: lw.Survey) 
             "details tbody tr",
             "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))",
         )
-        assert [row[3] for row in rows] == [f"{100 * share:.2f} %" for share in columns["cdf"]]
+        assert [row[3] for row in rows] == [percent(share) for share in columns["cdf"]]
 
 
 CONTRAST = """() => {
