@@ -72,8 +72,9 @@ class RunningPrefixSums(Mechanism):
     >>> from lapwing.privacy.guarantee import Guarantee
     >>> running = RunningPrefixSums(rounds=4)
     >>> promise = Promise("replace-one", epsilon=1, delta="1e-6")
-    >>> months = [ExactCounts.of_values(np.full(100, m / 4), Interval(0, 1, bins=8)) for m in
-    range(2)] >>> loss = running.loss(months[0].domain, promise)
+    >>> unit = Interval(0, 1, bins=8)
+    >>> months = [ExactCounts.of_values(np.full(100, m / 4), unit) for m in range(2)]
+    >>> loss = running.loss(months[0].domain, promise)
     >>> with TemporaryDirectory() as folder:
     ...     Ledger(promise.guarantee(loss)).save(Path(folder) / "budget.json")
     ...     ledger = Ledger.open(Path(folder) / "budget.json")

@@ -198,10 +198,11 @@ class QuantileSite(InteractiveSite):
     --------
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> from lapwing.protocol.domains.interval import Interval
+    >>> unit = Interval(0, 1, bins=16)
     >>> sites = [
     ...     QuantileSite(
-    ...         AdaptiveQuantiles(8), ExactCounts.of_values(np.full(500, at), Interval(0, 1,
-    bins=16)), ...         Promise("replace-one", epsilon=1, delta="1e-6"), rng=seeded(number))
+    ...         AdaptiveQuantiles(8), ExactCounts.of_values(np.full(500, at), unit),
+    ...         Promise("replace-one", epsilon=1, delta="1e-6"), rng=seeded(number))
     ...     for number, at in enumerate([0.2, 0.4, 0.4])]
     >>> quantiles_of_sites(sites).people
     1500

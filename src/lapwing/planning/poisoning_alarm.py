@@ -139,7 +139,8 @@ def check_poisoning(randomizer: Randomizer, tally: Tally, *, seed: int = 0) -> P
     >>> honest = simulate(wave, [500] * 64, rng=1)
     >>> check_poisoning(wave, honest).sounds
     False
-    >>> forged = CountTally([honest.blocks[0] + 300 * (np.arange(wave.outputs) == 7)],
+    >>> counts = honest.blocks[0]
+    >>> forged = CountTally([counts + 300 * (np.arange(counts.size) == 7)],
     ...                 [honest.total + 300], honest.fingerprint)
     >>> check_poisoning(wave, forged).sounds
     True

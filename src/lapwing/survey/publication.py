@@ -135,6 +135,7 @@ def release(
     Examples
     --------
     >>> from lapwing.protocol.domains.interval import Interval
+    >>> import numpy as np
     >>> from lapwing.privacy.sampling.randomness import seeded
     >>> ages = np.random.default_rng(1).normal(40, 10, size=20_000)
     >>> published = release(ages, Interval(0, 100, bins=128), neighbors="replace-one",

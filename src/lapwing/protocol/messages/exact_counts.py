@@ -73,6 +73,7 @@ class ExactCounts(Summed):
 
     Examples
     --------
+    >>> from lapwing.protocol.domains.interval import Interval
     >>> first = ExactCounts.of_values([1.0, 2.5, float("nan")], Interval(0, 4, bins=4))
     >>> second = ExactCounts.of_values([3.0], Interval(0, 4, bins=4))
     >>> (first + second).counts.tolist()

@@ -77,7 +77,7 @@ class StochasticRounding(Randomizer[CountTally]):
     Examples
     --------
     >>> from lapwing.privacy.guarantee import Certificate
-    from lapwing.privacy.sampling.randomness import seeded
+    >>> from lapwing.privacy.sampling.randomness import seeded
     >>> age = StochasticRounding(Integers(0, 100), 2)
     >>> mean = age.mean(age.tally(age.randomize([20] * 50_000 + [60] * 50_000, rng=seeded(1))))
     >>> round(mean.value, 2), round(mean.deviation, 2)
