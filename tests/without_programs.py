@@ -60,7 +60,9 @@ def _hide() -> None:
         os.environ.pop("JAVA_HOME", None)
 
 
-_hide()
+def pytest_configure() -> None:
+    """Hide them in a session that asked for this, not where the file is only read."""
+    _hide()
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
