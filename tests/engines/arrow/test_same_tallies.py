@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from lapwing import Survey
 from lapwing.documents import canonical
-from lapwing.engines.arrow import ReportCount, count, tally
+from lapwing.engines.arrow import ReportCount, count, randomize, tally
 from lapwing.engines.arrow.report_tables import (
     ENDINGS,
     LABELED_ENDINGS,
@@ -27,6 +27,7 @@ from lapwing.planning.registry import RANDOMIZERS
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.reports import Reports
 from tests.contracts.registered import RandomizerCase, randomizer_cases
+from tests.engines.randomizer_grid import EngineCase, in_engine
 
 PEOPLE = 403
 
@@ -92,6 +93,18 @@ def _stored(folder: Path, survey: Survey, reports: Reports, table: pa.Table) -> 
         *(folder / f"reports{ending}" for ending in ENDINGS),
         *(folder / name for name in ("groups.parquet", "groups.arrow", "stream.arrow", "parts")),
     ]
+
+
+@in_engine("arrow")
+def test_every_randomizer(cases: list[EngineCase], tmp_path: Path) -> None:
+    for number, case in enumerate(cases):
+        if case.job == "randomize":
+            out = tmp_path / f"{number}.parquet"
+            randomize(case.table, case.survey, output=out, column="value")
+            case.check_reports(parquet.read_table(out)["report"].to_pylist())
+        else:
+            rows = case.table.to_reader(max_chunksize=150)
+            case.check_tally(tally(rows, case.survey, by=case.by, skip_bad=case.skip_bad))
 
 
 @every

@@ -27,6 +27,7 @@ from lapwing.engines.beam.randomize_transform import _Randomizing
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
 from lapwing.protocol.messages.reports import Reports
 from tests.engines.page import example
+from tests.engines.randomizer_grid import EngineCase, in_engine
 
 PEOPLE = 601
 SURVEYS = {
@@ -108,6 +109,27 @@ def told(counted: Any) -> Any:
 
 def in_batches(rows: pa.Table, size: int) -> list[Any]:
     return [pa.Table.from_batches([batch]) for batch in rows.to_batches(max_chunksize=size)]
+
+
+@in_engine("beam")
+def test_every_randomizer(cases: list[EngineCase]) -> None:
+    steps: Steps = {}
+    for number, case in enumerate(cases):
+        count = CountReports(case.survey, by=case.by, skip_bad=case.skip_bad)
+        values = RandomizeValues(case.survey, column="value")
+        step = values if case.job == "randomize" else beam.CombineGlobally(count)
+        steps[number] = (step, in_batches(case.table, 150))
+    found = collected(steps)
+    for number, case in enumerate(cases):
+        if case.job == "randomize":
+            case.check_reports([cell for one in found[number] for cell in report_cells(one)])
+        else:
+            [counted] = found[number]
+            case.check_tally(counted)
+
+
+def report_cells(batch: Any) -> list[bytes]:
+    return [cell.as_py() for cell in batch.column("report")]
 
 
 @every

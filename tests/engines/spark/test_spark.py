@@ -34,6 +34,7 @@ from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import TallyLog
 from tests.engines.arrow.test_same_tallies import _labels, _one_of_each, _survey, _table
 from tests.engines.page import example
+from tests.engines.randomizer_grid import EngineCase, in_engine
 from tests.engines.spark.local_spark import failing_once, python_without_lapwing, start
 
 pytestmark = [
@@ -81,32 +82,20 @@ def survey() -> Survey:
     return Survey("age", SquareWave(Interval(0, 100, bins=16), epsilon=1))
 
 
-def _bytes(counted: Any) -> dict[str | None, bytes]:
-    return {label: canonical(one.to_document()) for label, one in counted.groups.items()}
-
-
-def _shapes() -> list[Any]:
-    """One of each kind of tally, number of its blocks, and width; of all: test_partial_counts."""
-    made: dict[Any, Any] = {}
-    for survey, reports in map(_survey, CASES):
-        tally = survey.tally(reports)
-        blocks = 0 if isinstance(tally, TallyLog) else len(tally.blocks)
-        made.setdefault((blocks, reports.width), (survey, reports))
-    return list(made.values())
-
-
-def test_every_kind_of_tally_is_that_of_arrow(read: Callable[..., Any]) -> None:
-    """By groups: counts, mixtures, logs."""
+@in_engine("spark")
+def test_every_randomizer(
+    read: Callable[..., Any], tmp_path: Path, cases: list[EngineCase]
+) -> None:
     kinds = set()
-    for number, (survey, reports) in enumerate(_shapes()):
-        table = _table(reports)
-        df = read(table, name=f"in-{number}", files=1 + number % 2)
-        counted = engine.tally(df, survey, by="place")
-        wanted = arrow.tally(table, survey, by="place")
-        assert _bytes(counted) == _bytes(wanted) and counted.refused == 0
-        assert canonical(counted.tally.to_document()) == canonical(
-            survey.tally(reports).to_document()
-        )
+    for number, case in enumerate(cases):
+        df = read(case.table, name=f"in-{number}", files=1 + number % 2)
+        if case.job == "randomize":
+            out = tmp_path / f"out-{number}"
+            engine.randomize(df, case.survey, output=str(out), column="value")
+            case.check_reports(parquet.read_table(out)["report"].to_pylist())
+            continue
+        counted = engine.tally(df, case.survey, by=case.by, skip_bad=case.skip_bad)
+        case.check_tally(counted)
         kinds.add(type(counted.tally))
     assert len(kinds) == 2
 
