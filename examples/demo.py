@@ -155,7 +155,7 @@ def collect(column: Column, values: np.ndarray, console: Console) -> lw.Distribu
     same = "the same" if sum(tallies[::-1]) == tally else "NOT the same"
     steps.done("merge", f"{tally.total:,} reports; backwards it is {same} tally")
     answer = survey.decode(tally)
-    steps.done("decode", f"by {answer.made['class']}")
+    steps.done("decode", f"by {answer.provenance['class']}")
     return save(column, tally, answer)
 
 

@@ -28,5 +28,5 @@ def projected(signed: SignedEstimate, projection: Any = "simplex") -> Distributi
         reports=signed.reports,
         guarantee=signed.guarantee,
         uncertainty=signed.uncertainty,
-        made=signed.made,
+        provenance=signed.provenance,
     )

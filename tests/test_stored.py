@@ -117,7 +117,7 @@ def test_the_distribution(folder: Path) -> None:
     assert made.domain == survey.randomizer.domain
     assert made.guarantee == survey.guarantee
     assert made.mass.tolist() == facts["mass"] and made.reports == facts["reports"]
-    assert made.made["class"] == facts["made"]
+    assert made.provenance["class"] == facts["provenance"]
     band = made.confidence_band(0.9)
     if facts["band"] is None:
         assert band is None

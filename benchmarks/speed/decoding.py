@@ -153,8 +153,8 @@ def _decodes(
         "ems": lambda: decoder.decode(wave.channel, tally),
     }
     found: dict[str, Any] = {
-        "iterations": answer.made["iterations"],
-        "converged": answer.made["converged"],
+        "iterations": answer.provenance["iterations"],
+        "converged": answer.provenance["converged"],
     }
     if matrix is not None:
         works["dense_ems"] = lambda: _dense_loop(

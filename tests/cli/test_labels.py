@@ -39,14 +39,14 @@ def test_every_decoder_of_labels(
     given = [part for one in settings for part in ("--set", one)]
     done("decode", *collected, "--decoder", name, *given, "-o", "result.json")
     result = json.loads(Path("result.json").read_text())
-    assert result["made"]["class"] == name
+    assert result["provenance"]["class"] == name
     assert result["mass"][7] == pytest.approx(0.5, abs=0.03)
     assert result["mass"][11] == pytest.approx(0.3, abs=0.03)
 
 
 def test_the_default_decoder_of_labels(done: Program, collected: tuple[str, str]) -> None:
     done("decode", *collected, "-o", "result.json")
-    assert json.loads(Path("result.json").read_text())["made"]["class"] == "mixture-prior"
+    assert json.loads(Path("result.json").read_text())["provenance"]["class"] == "mixture-prior"
 
 
 def test_heavy_hitters_of_counts(

@@ -263,4 +263,4 @@ def test_groups_drawn_by_a_public_coin_may_be_one_multinomial_or_two_blocks() ->
     em = ExpectationMaximization(tolerance=1e-6)
     first, second = em.decode(two, tally), em.decode(one, joined)
     np.testing.assert_allclose(first.mass, second.mass, atol=1e-12)
-    assert first.made["iterations"] == second.made["iterations"]
+    assert first.provenance["iterations"] == second.provenance["iterations"]

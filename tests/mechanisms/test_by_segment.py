@@ -177,13 +177,16 @@ def test_segments_are_decoded_as_asked_and_by_their_own_size() -> None:
         [1] * 900, labels, by=[3] * 900, segments=segments, neighbors="replace-one", epsilon=1
     ).release
     assert release.domain.size > MANY
-    assert segment_shares(release)[3].made["sparse"] is False
-    assert segment_shares(release, lw.decoders.LabelShares(sparse=True))[3].made["sparse"] is True
+    assert segment_shares(release)[3].provenance["sparse"] is False
+    assert (
+        segment_shares(release, lw.decoders.LabelShares(sparse=True))[3].provenance["sparse"]
+        is True
+    )
     wide = lw.Categories(MANY)
     release = lw.release(
         [1] * 900, wide, by=[3] * 900, segments=[3], neighbors="replace-one", epsilon=1
     ).release
-    assert segment_shares(release)[3].made["sparse"] is True
+    assert segment_shares(release)[3].provenance["sparse"] is True
     assert segment_shares(release)[3].uncertainty is not None
     assert segment_shares(release, lw.decoders.LabelShares(band=False))[3].uncertainty is None
 

@@ -211,7 +211,7 @@ class TestPostProcessing:
             )
         ]
         assert free.guarantee == published.guarantee
-        assert len(set(free.made["atoms"])) == 8
+        assert len(set(free.provenance["atoms"])) == 8
         errors = [kolmogorov_smirnov(one, truth) for one in paid]
         assert kolmogorov_smirnov(free, truth) < np.median(errors)
 

@@ -125,7 +125,7 @@ def test_what_is_recommended_works(domain: lw.Interval) -> None:
     counts = np.full(domain.size, 500)
     result = survey.decode(lw.simulate(found.randomizer, counts, rng=1))
     assert isinstance(result, lw.Distribution)
-    assert result.made["class"] == found.decoder.name
+    assert result.provenance["class"] == found.decoder.name
     assert np.abs(result.mass - 1 / domain.size).sum() < 0.9
     assert json.loads(json.dumps(found.to_document()))["users"] == 20_000
 

@@ -64,11 +64,11 @@ def test_a_survey_of_somebody_elses_randomizer_is_asked_stored_and_decoded(site:
     found = again.decode(tally, decoder=DECODERS["clipped-inverse"]())
     assert isinstance(found, lw.Distribution)
     np.testing.assert_allclose(found.mass, [0.75, 0, 0.25, 0], atol=0.05)
-    assert lw.Distribution.from_json(found.to_json()).made["class"] == "clipped-inverse"
+    assert lw.Distribution.from_json(found.to_json()).provenance["class"] == "clipped-inverse"
     # The randomizer names its decoder: no document says it, and decode uses it.
     assert "clipped-inverse" not in survey.to_json()
     default = again.decode(tally)
-    assert default.made["class"] == "clipped-inverse"
+    assert default.provenance["class"] == "clipped-inverse"
     np.testing.assert_array_equal(default.mass, found.mass)
     assert lw.simulate(again.randomizer, [30, 0, 10, 0], rng=1).total == 40
 

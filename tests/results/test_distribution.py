@@ -222,7 +222,7 @@ def test_stored_and_back(name: str) -> None:
     again = Distribution.from_json(made.to_json())
     assert again.domain == made.domain and again.guarantee == made.guarantee
     assert np.array_equal(again.mass, made.mass) and again.reports == made.reports
-    assert again.made == made.made
+    assert again.provenance == made.provenance
     for kind in ("pointwise", "simultaneous"):
         for target in ("empirical", "population"):
             one = made.confidence_band(0.9, kind=kind, target=target)  # type: ignore[arg-type]
@@ -299,8 +299,8 @@ def test_the_band_of_labels_holds_the_shares() -> None:
         {"guarantee": 0},
         {"guarantee": {}},
         {"guarantee": {"epsilon": "1e999999999"}},
-        {"made": None},
-        {"made": [["a", 1]]},
+        {"provenance": None},
+        {"provenance": [["a", 1]]},
         {"uncertainty": 0},
         {"uncertainty": []},
         {"uncertainty": {}},

@@ -28,7 +28,7 @@ def found(**changes: Any) -> HeavyHitters:
         "reports": 100_000,
         "expected_false": 0.05,
         "guarantee": PROMISE,
-        "made": {"class": "by-hand"},
+        "provenance": {"class": "by-hand"},
     }
     arguments |= changes
     return HeavyHitters(
@@ -118,7 +118,7 @@ def test_damaged_documents_are_refused() -> None:
         {"labels": [1, 2, 3]},
         {"guarantee": {}},
         {"domain": {"class": "circle"}},
-        {"made": []},
+        {"provenance": []},
     ]
     for change in changes:
         with pytest.raises(FormatError):

@@ -49,7 +49,7 @@ def test_other_pairs_are_as_they_were() -> None:
         decoded(Survey("c", KEPT.randomizer, remembered=True), seed=2),
     )
     fresh = decoded(FRESH, seed=3)
-    silent = replace(kept, made={"class": "least-squares"})
+    silent = replace(kept, provenance={"class": "least-squares"})
     for pair in ((kept, other), (kept, fresh), (fresh, kept), (fresh, fresh), (kept, silent)):
         made = Difference(*pair)
         assert made.caution is None and made.guarantee is not None

@@ -26,7 +26,7 @@ signed_masses = st.lists(st.floats(-1, 1), min_size=5, max_size=5).map(
 
 
 def estimate(mass: np.ndarray) -> SignedEstimate:
-    return SignedEstimate(Integers(1, 5), mass, reports=100, made={"class": "by-hand"})
+    return SignedEstimate(Integers(1, 5), mass, reports=100, provenance={"class": "by-hand"})
 
 
 @STEADY
@@ -158,10 +158,10 @@ def test_it_is_stored_with_its_distribution_and_alone() -> None:
 def test_it_is_about_what_its_distribution_is_about() -> None:
     result = decoded()
     assert result.signed is not None
-    changed = decoded(reports=7, guarantee=None, made={"class": "another"})
+    changed = decoded(reports=7, guarantee=None, provenance={"class": "another"})
     assert changed.signed is not None
     assert (changed.signed.reports, changed.signed.guarantee) == (7, None)
-    assert changed.signed.made == {"class": "another"}
+    assert changed.signed.provenance == {"class": "another"}
     other = SignedEstimate(result.domain, np.full(5, 0.2), 3)
     assert decoded(signed=other).signed.reports == result.reports  # type: ignore[union-attr]
     with pytest.raises(ArgumentError):

@@ -87,7 +87,7 @@ def test_another_result_is_another() -> None:
         "reports": dataclasses.replace(result, reports=1),
         "error law": dataclasses.replace(result, uncertainty=None),
         "another error law": dataclasses.replace(result, uncertainty=other_law),
-        "how": dataclasses.replace(result, made={}),
+        "how": dataclasses.replace(result, provenance={}),
         "promise": dataclasses.replace(result, guarantee=None),
         "class": lw.results.SignedEstimate(result.domain, result.mass, result.reports),
         "number": 1,

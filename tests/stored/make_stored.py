@@ -273,7 +273,7 @@ def facts(survey: Survey, reports: Any, tally: Any, made: Distribution) -> dict[
         "report_bytes": hashlib.sha256(reports.data.tobytes()).hexdigest(),
         "counts": [counts.tolist() for counts in counted(survey, tally).blocks],
         "mass": made.mass.tolist(),
-        "made": made.made["class"],
+        "provenance": made.provenance["class"],
     }
     # As read back: the error law is stored in single precision.
     band = Distribution.from_json(made.to_json()).confidence_band(0.9)

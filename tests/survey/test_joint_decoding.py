@@ -59,9 +59,11 @@ def test_one_randomizer_is_decoded_as_it_is_alone() -> None:
         parts = [told(one, np.arange(size) * 20, seed=n) for n, one in enumerate(weeks)]
         found = lw.decode_together(list(zip(weeks, parts, strict=True)))
         alone = weeks[0].decode(parts[0] + parts[1])
-        assert found.made["class"] == alone.made["class"] != "spectral-prior"
+        assert found.provenance["class"] == alone.provenance["class"] != "spectral-prior"
         np.testing.assert_array_equal(found.mass, alone.mass)
-        assert [one["survey"] for one in found.made["together"]] == [w.fingerprint for w in weeks]
+        assert [one["survey"] for one in found.provenance["together"]] == [
+            w.fingerprint for w in weeks
+        ]
 
 
 def test_logs_are_counted() -> None:
@@ -136,17 +138,17 @@ def test_the_promise_is_the_weakest_and_the_result_says_of_whom_it_is() -> None:
     tallies = told(WAVE), told(LADDER)
     found = lw.decode_together([(WAVE, tallies[0]), (LADDER, tallies[1])])
     assert found.guarantee == LADDER.guarantee
-    assert found.made["together"] == [
+    assert found.provenance["together"] == [
         {"survey": one.fingerprint, "reports": tally.total}
         for one, tally in zip((WAVE, LADDER), tallies, strict=True)
     ]
-    assert lw.Distribution.from_document(found.to_document()).made == found.made
+    assert lw.Distribution.from_document(found.to_document()).provenance == found.provenance
 
 
 def test_decoders_by_name_and_labels() -> None:
     pairs = [(WAVE, told(WAVE)), (LADDER, told(LADDER))]
     named = lw.decode_together(pairs, decoder="least-squares")
-    assert named.made["class"] == "least-squares"
+    assert named.provenance["class"] == "least-squares"
     colors = lw.Categories(["red", "green", "blue"])
     asked = [
         lw.Survey("a", lw.RandomizedResponse(colors, 1)),
@@ -171,7 +173,7 @@ def test_many_labels_of_two_surveys_are_weighed_and_shrunk() -> None:
     both = lw.decode_together(list(zip(asked, tallies, strict=True)))
     alone = [error(one.decode(tally)) for one, tally in zip(asked, tallies, strict=True)]
     # Least squares loses to the better of the two by a factor of five.
-    assert both.made["class"] == "mixture-prior"
+    assert both.provenance["class"] == "mixture-prior"
     assert error(both) < 1.1 * min(alone), (error(both), alone)
     apart = [
         unbiased_shares(one.randomizer.channel, t) for one, t in zip(asked, tallies, strict=True)

@@ -240,7 +240,7 @@ def test_a_series_comes_back_from_its_file_and_a_damaged_one_is_refused(jumped: 
         ("changes", [{**document["changes"][0], "week": 40}]),
         ("changes", [{**document["changes"][0], "kind": "leap"}]),
         ("smoothed", 1),
-        ("made", None),
+        ("provenance", None),
         ("errors", {}),
         ("errors", {**errors, "weeks": errors["weeks"][1:]}),
         ("errors", {**errors, "weeks": [None, *errors["weeks"][1:]]}),

@@ -328,7 +328,7 @@ def test_from_values_to_an_answer(name: str) -> None:
         made = survey.decode(tally)
     assert isinstance(made, Distribution)
     assert made.reports == 3000 and made.guarantee == survey.guarantee
-    assert made.made["class"] == recommended_decoder(survey.randomizer).name
+    assert made.provenance["class"] == recommended_decoder(survey.randomizer).name
 
 
 STRONG = Survey("strong", SquareWave(Interval(0, 1, bins=8), 4, grid=32))
@@ -344,7 +344,7 @@ def test_the_decoder_is_a_choice(tally: CountTally) -> None:
         STRONG.decode(tally, decoder=LeastSquares(signed=True)).signed, SignedEstimate
     )
     plain = STRONG.decode(tally, decoder=ExpectationMaximization())
-    assert plain.made["smoothed"] is False
+    assert plain.provenance["smoothed"] is False
 
 
 def test_the_bins_of_a_grid_are_a_choice(tally: CountTally) -> None:

@@ -162,7 +162,7 @@ def test_an_answer_says_what_its_reports_share() -> None:
             assert one.guarantee is not None
             assert one.guarantee.lifetime == survey.guarantee.lifetime
             if survey is PLAIN:
-                assert not {"survey", "answers"} & set(one.made)
+                assert not {"survey", "answers"} & set(one.provenance)
             else:
-                assert one.made["survey"] == survey.fingerprint
-                assert one.made["answers"] == survey.answers
+                assert one.provenance["survey"] == survey.fingerprint
+                assert one.provenance["answers"] == survey.answers

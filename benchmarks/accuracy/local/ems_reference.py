@@ -66,7 +66,7 @@ def _compare(epsilon: float, repeats: int, bins: int, *, smoothed: bool) -> dict
         mass, iterations = textbook.maximize(discrete, counts, **rule)
         ours.append(scores(answer, truth))
         reference.append(scores(_curve(mass), truth))
-        same_iterations += iterations == answer.made["iterations"]
+        same_iterations += iterations == answer.provenance["iterations"]
         furthest = max(furthest, float(np.abs(mass - answer.mass).max() / mass.max()))
         drawn = textbook.continuous_reports(values, epsilon, np.random.default_rng(repeat))
         counts = textbook.continuous_counts(drawn, epsilon, bins)

@@ -102,7 +102,7 @@ def distribution_of(
     observation: Observation,
     mass: Vector,
     *,
-    made: dict[str, Any],
+    provenance: dict[str, Any],
     uncertainty: Uncertainty | None = None,
     signed: SignedEstimate | None = None,
 ) -> Distribution:
@@ -116,7 +116,7 @@ def distribution_of(
         For the number of people.
     mass : numpy.ndarray
         float64 [domain.size].
-    made : dict
+    provenance : dict
         How: :func:`decoder_document`, and what the decoder learned on the way.
     uncertainty : Uncertainty, optional
         The error law; without one there is no band.
@@ -129,7 +129,7 @@ def distribution_of(
         reports=observation.total,
         guarantee=channel.guarantee,
         uncertainty=uncertainty,
-        made=made,
+        provenance=provenance,
         signed=signed,
     )
 
@@ -139,7 +139,7 @@ def signed_of(
     observation: Observation,
     mass: Vector,
     *,
-    made: dict[str, Any],
+    provenance: dict[str, Any],
     uncertainty: Uncertainty | None,
 ) -> SignedEstimate:
     """Return masses that may be negative; parameters as of :func:`distribution_of`."""
@@ -149,7 +149,7 @@ def signed_of(
         reports=observation.total,
         guarantee=channel.guarantee,
         uncertainty=uncertainty,
-        made=made,
+        provenance=provenance,
     )
 
 

@@ -443,8 +443,10 @@ class MatchingPursuit(Mechanism):
         curve[-1] = 1.0
         mass = np.zeros(domain.size)
         mass[:held] = np.diff(curve, prepend=0.0)
-        made = {"class": "matching-pursuit", "atoms": chosen, "of": distribution.made}
-        return Distribution(domain, mass, distribution.reports, distribution.guarantee, made=made)
+        provenance = {"class": "matching-pursuit", "atoms": chosen, "of": distribution.provenance}
+        return Distribution(
+            domain, mass, distribution.reports, distribution.guarantee, provenance=provenance
+        )
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def _head(result: Any, band: Band | None, request: AnswerRequest) -> ResultDocum
         "level": request.level,
         "guarantee": result.guarantee.to_document() if result.guarantee else None,
         "guarantee_text": str(result.guarantee) if result.guarantee else None,
-        "provenance": result.made,
+        "provenance": result.provenance,
         "domain": result.domain.to_document(),
         "unit": result.domain.unit,
         "band": _band(band),

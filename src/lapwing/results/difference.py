@@ -22,7 +22,15 @@ from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind
 from lapwing.results.compared import Compared
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import mean_ends, probability_ends, reaching
-from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Line, Picture, provenance
+from lapwing.results.picture import (
+    BAR_LIMIT,
+    Axis,
+    Bars,
+    Curves,
+    Line,
+    Picture,
+    people_and_guarantee,
+)
 from lapwing.results.plotting import show
 from lapwing.results.shares import Among, Masses, share_ends_of, share_of
 from lapwing.results.uncertainty import Uncertainty
@@ -53,7 +61,7 @@ class Comparable(Masses, Protocol):
         ...
 
     @property
-    def made(self) -> Mapping[str, Any]:
+    def provenance(self) -> Mapping[str, Any]:
         """How it was made; of a survey whose answers are remembered, of which."""
         ...
 
@@ -191,7 +199,7 @@ class Difference(Compared, Stored):
     @property
     def _shared(self) -> Any:
         """What reports of one person in both have in common; None where it is nothing."""
-        one, two = self.first.made, self.second.made
+        one, two = self.first.provenance, self.second.provenance
         same = self.people == "same" and one.get("survey") == two.get("survey")
         return one.get("answers") if same and "survey" in one else None
 
@@ -418,7 +426,7 @@ class Difference(Compared, Stored):
         """Return who is behind the two, and the promise to somebody in both or in one."""
         one, two = names or ("first", "second")
         people = f"{one}: {self.first.reports:,} people; {two}: {self.second.reports:,}"
-        promise = provenance(0, self.guarantee)
+        promise = people_and_guarantee(0, self.guarantee)
         return people if promise is None else f"{people}\n{promise}"
 
     def _pictures(

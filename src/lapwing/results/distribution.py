@@ -36,7 +36,14 @@ from lapwing.results.intervals import (
     reaching,
     variance_interval,
 )
-from lapwing.results.picture import BAR_LIMIT, Bars, Curves, Densities, Picture, provenance
+from lapwing.results.picture import (
+    BAR_LIMIT,
+    Bars,
+    Curves,
+    Densities,
+    Picture,
+    people_and_guarantee,
+)
 from lapwing.results.plotting import show
 from lapwing.results.shares import Shared
 from lapwing.results.signed_estimate import (
@@ -73,7 +80,7 @@ class Distribution(Summarized, Shared, Stored):
         The promise under which the reports were collected.
     uncertainty : Uncertainty, optional
         Its error law, computed when it was decoded. Without one there is no band.
-    made : dict
+    provenance : dict
         How it was made: decoder, iterations, whether it converged. JSON values only.
     signed : SignedEstimate, optional
         The estimate before it became a distribution, which may be negative. A decoder keeps it
@@ -92,7 +99,7 @@ class Distribution(Summarized, Shared, Stored):
     reports: int = 0
     guarantee: Guarantee | None = None
     uncertainty: Uncertainty | None = None
-    made: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
     signed: SignedEstimate | None = None
     _kind: ClassVar[Literal["distribution"]] = "distribution"
 
@@ -112,7 +119,7 @@ class Distribution(Summarized, Shared, Stored):
         object.__setattr__(self, "mass", mass)
         if self.signed is not None:
             # Whoever replaces the domain or the guarantee replaces them of both.
-            shared = ("domain", "reports", "guarantee", "made")
+            shared = ("domain", "reports", "guarantee", "provenance")
             changes = {name: getattr(self, name) for name in shared}
             object.__setattr__(self, "signed", replace(self.signed, **changes))
 
@@ -374,7 +381,7 @@ class Distribution(Summarized, Shared, Stored):
         truth : Distribution, optional
             Drawn beside it, where it is known.
         """
-        title = provenance(self.reports, self.guarantee)
+        title = people_and_guarantee(self.reports, self.guarantee)
         if not self.domain.ordered:
             band = self._shown_band(level, BAR_LIMIT)
             beside = None if truth is None else truth.mass
@@ -389,7 +396,7 @@ class Distribution(Summarized, Shared, Stored):
     def _density_picture(self, *, truth: Distribution | None = None) -> Densities:
         """Return the density as plain data; DomainError for categories."""
         known = None if truth is None else truth.cumulative
-        title = provenance(self.reports, self.guarantee)
+        title = people_and_guarantee(self.reports, self.guarantee)
         curve = self.cumulative
         found, shares = found_bins(self.atoms, curve.left, curve.right)
         return Densities.of_cdf(
@@ -442,7 +449,7 @@ class Distribution(Summarized, Shared, Stored):
             "mass": self.mass.tolist(),
             "reports": self.reports,
             "guarantee": self.guarantee.to_document() if self.guarantee else None,
-            "made": self.made,
+            "provenance": self.provenance,
             "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
         }
         signed = {} if self.signed is None else {"signed": self.signed.to_document()}

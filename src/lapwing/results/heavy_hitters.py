@@ -19,7 +19,7 @@ from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import html_of, lines_of, summary_of
 from lapwing.results.answers import result_answer
 from lapwing.results.band import Band, Kind, Target, check_kind, check_level
-from lapwing.results.picture import BAR_LIMIT, Bars, name_of, provenance
+from lapwing.results.picture import BAR_LIMIT, Bars, name_of, people_and_guarantee
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
 from lapwing.results.symbols import values_of
@@ -63,7 +63,7 @@ class HeavyHitters(Stored):
         hashed into it.
     guarantee : Guarantee, optional
         The promise under which the reports were collected.
-    made : dict
+    provenance : dict
         How it was made: decoder and settings. JSON values only.
 
     Raises
@@ -94,7 +94,7 @@ class HeavyHitters(Stored):
     expected_false: float | None = None
     labels: Sequence[str] | None = None
     guarantee: Guarantee | None = None
-    made: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
     _kind: ClassVar[Literal["heavy-hitters"]] = "heavy-hitters"
     __eq__ = equal_results
     __hash__ = hash_of_result
@@ -243,6 +243,7 @@ class HeavyHitters(Stored):
         """
         heights, band = self.shares[:BAR_LIMIT], self.confidence_band(level)
         shown = slice(heights.size)
+        about = people_and_guarantee(self.reports, self.guarantee)
         stand_out = f"{len(self):,} of {self.searched:,} values stand out"
         if heights.size < len(self):
             stand_out += f", the {heights.size} largest are shown"
@@ -253,7 +254,7 @@ class HeavyHitters(Stored):
             intervals=(np.minimum(band.low[shown], heights), np.maximum(band.high[shown], heights)),
             interval_name=name_of(band, "interval"),
             threshold=self.threshold,
-            title=f"{provenance(self.reports, self.guarantee) or ''}\n{stand_out}".strip(),
+            title=f"{about or ''}\n{stand_out}".strip(),
         )
 
     def plot(self, ax: Any = None, *, level: float = 0.95, title: str | None = None) -> Any:
@@ -275,7 +276,7 @@ class HeavyHitters(Stored):
             "expected_false": self.expected_false,
             "labels": None if self.labels is None else list(self.labels),
             "guarantee": self.guarantee.to_document() if self.guarantee else None,
-            "made": self.made,
+            "provenance": self.provenance,
         }
 
     @classmethod
@@ -289,7 +290,7 @@ class HeavyHitters(Stored):
         """
         require_format(document, name="lapwing-heavy-hitters", version=VERSION)
         keys = {"format", "version", "domain", "symbols", "shares", "deviations", "threshold"}
-        keys |= {"searched", "reports", "expected_false", "labels", "guarantee", "made"}
+        keys |= {"searched", "reports", "expected_false", "labels", "guarantee", "provenance"}
         require(document, keys, name="a list of heavy hitters")
         lists = [document[key] for key in ("symbols", "shares", "deviations")]
         plain = all(isinstance(numbers, list) for numbers in lists)
@@ -301,7 +302,7 @@ class HeavyHitters(Stored):
         labels = document["labels"]
         if labels is not None:
             plain = plain and isinstance(labels, list) and all(isinstance(n, str) for n in labels)
-        if not plain or not isinstance(document["made"], dict):
+        if not plain or not isinstance(document["provenance"], dict):
             raise FormatError(
                 "heavy hitters must hold lists of numbers, their threshold, how many values were "
                 "searched and how they were made"
@@ -319,7 +320,7 @@ class HeavyHitters(Stored):
                 expected_false=document["expected_false"],
                 labels=labels,
                 guarantee=Guarantee.from_document(guarantee) if guarantee is not None else None,
-                made=document["made"],
+                provenance=document["provenance"],
             )
         except (ArgumentError, DomainError) as error:
             raise FormatError(f"the heavy hitters are damaged: {error}") from None

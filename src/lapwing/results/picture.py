@@ -36,7 +36,7 @@ _LABELS: dict[Unit, str] = {
 }
 
 
-def provenance(reports: int, guarantee: Guarantee | None) -> str | None:
+def people_and_guarantee(reports: int, guarantee: Guarantee | None) -> str | None:
     """Return how many people are behind a result and what they were promised, in one line."""
     people = f"{reports:,} {'person' if reports == 1 else 'people'}" if reports else ""
     return "; ".join(filter(None, (people, str(guarantee or "")))) or None

@@ -96,7 +96,7 @@ class SeriesWeek:
         if found is None:
             return cls(name, None, gap)
         read = Distribution.from_document(found)
-        if read.made.get("class") == "series" and read.made.get("week") != name:
+        if read.provenance.get("class") == "series" and read.provenance.get("week") != name:
             raise FormatError(f"week {name} of a series holds the distribution of another week")
         return cls(name, read, gap)
 
@@ -113,7 +113,7 @@ class Series(Stored):
         is in the distributions, not here.
     smoothed : bool
         Whether each week was decoded from all weeks, or from those up to it.
-    made : dict
+    provenance : dict
         How: JSON values only.
     errors : WalkErrors or LabelErrors, optional
         Of all weeks together: what :meth:`between` needs. None where each week was decoded from
@@ -123,7 +123,7 @@ class Series(Stored):
     weeks: tuple[SeriesWeek, ...]
     changes: tuple[SeriesChange, ...] = ()
     smoothed: bool = True
-    made: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
     errors: Errors | None = None
 
     _name: ClassVar = "a series"
@@ -354,7 +354,7 @@ class Series(Stored):
             "weeks": [week.to_document() for week in weeks],
             "changes": [change.to_document() for change in self.changes],
             "smoothed": self.smoothed,
-            "made": self.made,
+            "provenance": self.provenance,
             "errors": None if errors is None else errors.to_document(),
         }
         return document | {CHECKSUM: _checksum(document)}
@@ -370,20 +370,20 @@ class Series(Stored):
         """
         old = isinstance(document, dict) and document.get("version") in (1, 1.0, True)
         require_format(document, name="lapwing-series", version=1 if old else VERSION)
-        keys = {"format", "version", "weeks", "changes", "smoothed", "made"}
+        keys = {"format", "version", "weeks", "changes", "smoothed", "provenance"}
         keys |= set() if old else {"errors", *({CHECKSUM} & document.keys())}
         require(document, keys, name="a series")
         lists = isinstance(document["weeks"], list) and isinstance(document["changes"], list)
         if not lists or type(document["smoothed"]) is not bool:
             raise FormatError("a series must hold a list of weeks and a list of changes")
-        if not isinstance(document["made"], dict):
+        if not isinstance(document["provenance"], dict):
             raise FormatError("a series must say how it was made")
         try:
             found = cls(
                 tuple(SeriesWeek.from_document(week) for week in document["weeks"]),
                 tuple(SeriesChange.from_document(change) for change in document["changes"]),
                 document["smoothed"],
-                document["made"],
+                document["provenance"],
             )
             check_names(found.names)
         except ArgumentError as error:
@@ -444,7 +444,7 @@ def laws_between(
 
 def _with_law(found: Distribution, law: Uncertainty | None) -> Distribution:
     return Distribution(
-        found.domain, found.mass, found.reports, found.guarantee, law, dict(found.made)
+        found.domain, found.mass, found.reports, found.guarantee, law, dict(found.provenance)
     )
 
 

@@ -33,7 +33,7 @@ Projection = Literal["simplex", "clip-and-normalize"]
 VERSION = 1
 
 DOCUMENT_KEYS = {
-    *("format", "version", "domain", "mass", "reports", "guarantee", "made", "uncertainty")
+    *("format", "version", "domain", "mass", "reports", "guarantee", "provenance", "uncertainty")
 }
 """Keys that the document of a signed estimate or of a distribution must have."""
 
@@ -51,7 +51,7 @@ class SignedEstimate(Stored):
         Reports behind it.
     guarantee : Guarantee, optional
     uncertainty : Uncertainty, optional
-    made : dict
+    provenance : dict
         How it was made.
     """
 
@@ -60,7 +60,7 @@ class SignedEstimate(Stored):
     reports: int
     guarantee: Guarantee | None = None
     uncertainty: Uncertainty | None = None
-    made: dict[str, Any] = field(default_factory=dict)
+    provenance: dict[str, Any] = field(default_factory=dict)
     _kind: ClassVar[Literal["signed-estimate"]] = "signed-estimate"
     _name: ClassVar = "a signed estimate"
     __eq__ = equal_results
@@ -149,7 +149,7 @@ class SignedEstimate(Stored):
             "mass": self.mass.tolist(),
             "reports": self.reports,
             "guarantee": self.guarantee.to_document() if self.guarantee else None,
-            "made": self.made,
+            "provenance": self.provenance,
             "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
         }
 
@@ -180,8 +180,8 @@ def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:
     FormatError
         When one has another type or is damaged. `name` stands in the message.
     """
-    reports, made, mass = document["reports"], document["made"], document["mass"]
-    if type(reports) is not int or reports < 0 or not isinstance(made, dict):
+    reports, provenance, mass = document["reports"], document["provenance"], document["mass"]
+    if type(reports) is not int or reports < 0 or not isinstance(provenance, dict):
         raise FormatError(f"{name} must hold a number of reports and how it was made")
     if not isinstance(mass, list) or any(type(share) not in (int, float) for share in mass):
         raise FormatError(f"the mass of {name} must be a list of numbers")
@@ -197,7 +197,7 @@ def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:
             if uncertainty is None
             else Uncertainty.from_document(uncertainty, symbols=domain.size)
         ),
-        "made": made,
+        "provenance": provenance,
     }
 
 

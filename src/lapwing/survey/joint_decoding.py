@@ -108,7 +108,7 @@ def decode_together(
     found = chosen.decode(channel, counts)
     require_answer(found, channel.domain, type(chosen).__name__)
     surveys = [{"survey": one.fingerprint, "reports": held.total} for one, _, held in there]
-    made: Distribution = replace(found, made={**found.made, "together": surveys})
+    made: Distribution = replace(found, provenance={**found.provenance, "together": surveys})
     return made
 
 

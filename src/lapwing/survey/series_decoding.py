@@ -336,7 +336,7 @@ def _weeks(
                     reports=week.observed.total,
                     guarantee=week.guarantee,
                     uncertainty=law,
-                    made={"class": "series", "week": week.name},
+                    provenance={"class": "series", "week": week.name},
                 ),
             )
         )

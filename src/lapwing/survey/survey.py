@@ -324,7 +324,7 @@ class Survey(Stored):
             return found
         # A difference must know that its two sides share randomness.
         kept = {"survey": self.fingerprint, "answers": self.answers}
-        return replace(found, guarantee=self.guarantee, made={**found.made, **kept})
+        return replace(found, guarantee=self.guarantee, provenance={**found.provenance, **kept})
 
     def check_poisoning(self, tally: Tally, *, seed: int = 0) -> PoisoningAlarm:
         """Return whether devices that follow the protocol can have sent a tally.

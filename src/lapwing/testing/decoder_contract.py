@@ -70,12 +70,14 @@ def check_answer(decoder: Decoder, channel: Channel, tally: CountTally) -> None:
     check_result(result, channel, tally)
     again = decoder.decode(channel, tally)
     claim(bool(np.array_equal(result.mass, again.mass)), "the same tally must give the same answer")
-    claim(result.made.get("class") == decoder.name, "the answer must say which decoder made it")
-    json.dumps(result.made, allow_nan=False)
+    claim(
+        result.provenance.get("class") == decoder.name, "the answer must say which decoder made it"
+    )
+    json.dumps(result.provenance, allow_nan=False)
     stored = Distribution.from_json(result.to_json())
     claim(
         bool(np.array_equal(stored.mass, result.mass))
-        and (stored.made, stored.guarantee) == (result.made, result.guarantee)
+        and (stored.provenance, stored.guarantee) == (result.provenance, result.guarantee)
         and stored.signed == result.signed,
         "an answer that is read back must be the one that was stored",
     )

@@ -149,7 +149,7 @@ def test_norm_sub_makes_a_distribution(
     assert isinstance(result, Distribution) and result.mass.min() >= 0
     np.testing.assert_allclose(result.mass, simplex(_signed(decoder, name)), atol=1e-15)
     assert result.confidence_band() is not None and result.guarantee == channel.guarantee
-    assert Distribution.from_json(result.to_json()).made["class"] == decoder.name
+    assert Distribution.from_json(result.to_json()).provenance["class"] == decoder.name
 
 
 def test_atoms_and_whole_numbers() -> None:

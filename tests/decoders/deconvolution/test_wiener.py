@@ -327,7 +327,7 @@ def test_norm_sub_makes_a_distribution_with_the_band_of_the_channel(name: str) -
     assert band is not None and (band.high >= band.low).all()
     assert replace(decoder, band=False).decode(channel, tally).confidence_band() is None
     again = Distribution.from_json(result.to_json())
-    assert again.made["method"] == "direct" and again.made["noise"] == "analytic"
+    assert again.provenance["method"] == "direct" and again.provenance["noise"] == "analytic"
 
 
 @pytest.mark.parametrize("name", list(CIRCULAR))

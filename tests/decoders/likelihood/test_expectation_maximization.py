@@ -71,9 +71,9 @@ def test_same_iterations_and_same_answer_as_the_textbook(epsilon: float, smoothe
     matrix = dense(wave.channel.blocks[0].operator)
     expected, steps, _ = textbook(matrix, tally.blocks[0], tau=tau, smoothing=smoothing)
     result = ExpectationMaximization(smoothed=smoothed).decode(wave.channel, tally)
-    assert result.made["iterations"] == steps > 5 and result.made["converged"]
+    assert result.provenance["iterations"] == steps > 5 and result.provenance["converged"]
     np.testing.assert_allclose(result.mass, expected, atol=1e-10)
-    assert result.made["likelihood"] == "full"
+    assert result.provenance["likelihood"] == "full"
 
 
 def test_every_iterate_is_the_textbooks_and_the_likelihood_never_falls() -> None:
@@ -85,7 +85,7 @@ def test_every_iterate_is_the_textbooks_and_the_likelihood_never_falls() -> None
         decoder = ExpectationMaximization(tolerance=1e-12, limit=limit, band=False)
         with pytest.warns(ConvergenceWarning, match=f"limit of {limit} iterations"):
             result = decoder.decode(wave.channel, tally)
-        assert not result.made["converged"] and result.made["iterations"] == limit
+        assert not result.provenance["converged"] and result.provenance["iterations"] == limit
         expected = np.full(24, 1 / 24)
         for _ in range(limit):
             expected = expected * (matrix.T @ (counts / (matrix @ expected)))
@@ -160,7 +160,7 @@ def test_bits_are_decoded_by_the_composite_likelihood(protocol: Any) -> None:
     result = ExpectationMaximization(tolerance=1e-9, limit=200_000).decode(
         randomizer.channel, tally
     )
-    assert result.made["likelihood"] == "composite marginal-binomial"
+    assert result.provenance["likelihood"] == "composite marginal-binomial"
     law, operator = randomizer.channel.blocks[0].law, randomizer.channel.blocks[0].operator
 
     def composite(mass: np.ndarray) -> float:
@@ -175,7 +175,7 @@ def test_a_mixed_channel_maximizes_the_sum_of_its_likelihoods() -> None:
     channel = mixed_channel()
     tally = sampled(channel, truth(8), people=4000, seed=7)
     result = ExpectationMaximization(tolerance=1e-8, limit=200_000).decode(channel, tally)
-    assert result.made["likelihood"] == "composite marginal-binomial"
+    assert result.provenance["likelihood"] == "composite marginal-binomial"
     wave, bits = (dense(block.operator) for block in channel.blocks)
 
     def likelihood(mass: np.ndarray) -> float:

@@ -38,7 +38,7 @@ def run(kind: str) -> tuple[list[int], float]:
         for decoder in errors:
             answer = decoder.decode(WAVE.channel, tally)
             errors[decoder] += lw.distances.wasserstein(answer, truth)
-        strengths.append(int(answer.made["chosen_strength"]))
+        strengths.append(int(answer.provenance["chosen_strength"]))
     return strengths, errors[CHOSEN] / errors[FIXED]
 
 
@@ -72,17 +72,17 @@ def test_it_is_better_than_the_fixed_strength_on_average(
 def test_the_answer_is_that_of_the_strength_it_names() -> None:
     tally, _ = tally_of(reference_column("smooth", size=SIZE, number=1), seed=5)
     answer = CHOSEN.decode(WAVE.channel, tally)
-    strength = answer.made["chosen_strength"]
+    strength = answer.provenance["chosen_strength"]
     assert strength in STRENGTHS
     named = lw.ExpectationMaximization(smoothed=True, band=False, strength=strength)
     np.testing.assert_array_equal(answer.mass, named.decode(WAVE.channel, tally).mass)
-    assert answer.made["seed"] == 0 and answer.made["strength"] == "held-out"
+    assert answer.provenance["seed"] == 0 and answer.provenance["strength"] == "held-out"
 
 
 def test_decoding_again_gives_the_same() -> None:
     tally, _ = tally_of(reference_column("multimodal", size=SIZE, number=1), seed=6)
     first, again = (CHOSEN.decode(WAVE.channel, tally) for _ in range(2))
-    assert first.mass.tobytes() == again.mass.tobytes() and first.made == again.made
+    assert first.mass.tobytes() == again.mass.tobytes() and first.provenance == again.provenance
 
 
 def test_no_smoothing_step_is_em_with_the_tolerance_of_em() -> None:

@@ -66,7 +66,7 @@ def test_the_maximum_is_that_of_a_general_optimizer(channel: Channel, roughness:
     theirs = objective(channel, tally, best, roughness)
     assert ours >= theirs - 1e-3
     np.testing.assert_allclose(result.mass, best, atol=2e-3)
-    assert result.made["converged"]
+    assert result.provenance["converged"]
 
 
 def test_the_objective_never_falls() -> None:

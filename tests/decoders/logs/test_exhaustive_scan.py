@@ -89,7 +89,7 @@ def test_heavy_values_and_nothing_else(small_tiles: int) -> None:
     for value, low, high in zip(found.values, band.low, band.high, strict=True):
         assert low < HEAVY[value] < high
     assert found.threshold < min(HEAVY.values()) and found.expected_false == 0.05
-    assert found.guarantee == HASHING.guarantee and found.made["class"] == "exhaustive-scan"
+    assert found.guarantee == HASHING.guarantee and found.provenance["class"] == "exhaustive-scan"
 
 
 def test_false_values_are_as_many_as_stated(small_tiles: int) -> None:

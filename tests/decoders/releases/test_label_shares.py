@@ -92,8 +92,8 @@ def test_where_few_labels_are_held_the_sparse_shares_are_nearer() -> None:
 
 
 def test_it_is_sparse_by_default_where_there_are_many() -> None:
-    assert released(counts(200), PURE, 1).made["sparse"] is True
-    assert released(counts(20), PURE, 1).made["sparse"] is False
+    assert released(counts(200), PURE, 1).provenance["sparse"] is True
+    assert released(counts(20), PURE, 1).provenance["sparse"] is False
 
 
 def test_no_band_where_nothing_is_known_of_the_people() -> None:

@@ -103,7 +103,7 @@ class TestDecoding:
         held = ExactCounts.of_values(values, Integers(0, 99))
         found = PrefixSums().release(held, APPROXIMATE, rng=seeded(1))
         result = StepPursuit().decode(found.channel, found)
-        assert set(result.made["jumps"]) >= {3, 30, 31, 77}
+        assert set(result.provenance["jumps"]) >= {3, 30, 31, 77}
         assert result.share(3) == pytest.approx(0.4, abs=0.02)
 
     @pytest.mark.parametrize("missing", [0, 4000])

@@ -85,7 +85,7 @@ def test_what_is_not_there_is_found_as_seldom_as_stated(name: str) -> None:
     for _ in range(draws):
         counts = rng.multinomial(100_000, np.full(SYMBOLS, 1 / SYMBOLS))
         tally = simulate(randomizer, counts, rng=rng)
-        made = SparseRecovery(level=0.2, band=False).decode(randomizer.channel, tally).made
+        made = SparseRecovery(level=0.2, band=False).decode(randomizer.channel, tally).provenance
         alarms += made["symbols_found"] > 0
     # At most the stated rate: symbols are taken for independent. A test that errs more often than
     # that, at four times the level, would be seen.
@@ -143,7 +143,7 @@ def test_the_noise_of_heavy_blocks_is_taken_from_the_data() -> None:
     found = [
         SparseRecovery(band=False)
         .decode(randomizer.channel, simulate(randomizer, counts, rng=seed))
-        .made["symbols_found"]
+        .provenance["symbols_found"]
         for seed in range(20)
     ]
     assert np.mean(found) < 4.3 and min(found) == 4
@@ -167,7 +167,7 @@ def test_data_that_are_not_sparse_give_a_warning_at_the_limit() -> None:
     counts = np.arange(SYMBOLS) * 100_000
     tally = simulate(randomizer, counts, rng=1)
     with pytest.warns(ConvergenceWarning, match="limit of 7 symbols"):
-        made = SparseRecovery(limit=7).decode(randomizer.channel, tally).made
+        made = SparseRecovery(limit=7).decode(randomizer.channel, tally).provenance
     assert made["symbols_found"] == 7
 
 

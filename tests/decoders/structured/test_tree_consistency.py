@@ -268,7 +268,7 @@ def test_default_of_admm_is_within_a_hundredth_of_its_end() -> None:
     tally = tally_of(randomizer, 50_000, seed=8)
     result = ADMM.decode(randomizer.channel, tally)
     assert isinstance(result, Distribution)
-    assert result.made["converged"] and 20 <= result.made["iterations"] <= 300
+    assert result.provenance["converged"] and 20 <= result.provenance["iterations"] <= 300
     end = TreeConsistency(method="admm", tolerance=1e-9, limit=50_000, band=False).decode(
         randomizer.channel, tally
     )
@@ -432,7 +432,7 @@ def test_a_limit_that_is_reached_gives_a_warning() -> None:
     tally = tally_of(randomizer, 2_000, seed=17)
     with pytest.warns(ConvergenceWarning, match="limit of 3 iterations"):
         result = TreeConsistency(method="admm", limit=3).decode(randomizer.channel, tally)
-    assert result.made["iterations"] == 3 and result.made["converged"] is False
+    assert result.provenance["iterations"] == 3 and result.provenance["converged"] is False
 
 
 @pytest.mark.parametrize(

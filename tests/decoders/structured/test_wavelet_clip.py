@@ -197,7 +197,7 @@ def test_the_literal_clip_fails_beside_empty_regions() -> None:
         assert printed.mass.min() >= 0 and printed.mass.sum() == pytest.approx(1)
         assert kolmogorov_smirnov(printed.mass, empty) > 0.3
         assert kolmogorov_smirnov(right.mass, empty) < 0.06
-        assert printed.made["literal"] is True
+        assert printed.provenance["literal"] is True
         # Without empty regions the two are much alike: so can the reading hide.
         tally = simulate(wavelet, full, rng=3)
         right = WaveletClip(band=False).decode(wavelet.channel, tally)

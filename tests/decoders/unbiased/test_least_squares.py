@@ -69,7 +69,7 @@ def test_twelve_bins_of_a_wave(epsilon: float) -> None:
     result = LeastSquares().decode(wave.channel, tally)
     expected = _by_nnls(wave.channel, tally, weighted=True)
     np.testing.assert_allclose(result.mass, expected, atol=2e-5)
-    assert result.made["converged"] and result.made["iterations"] > 1
+    assert result.provenance["converged"] and result.provenance["iterations"] > 1
 
 
 @pytest.mark.parametrize("protocol", [RandomizedResponse, UnaryEncoding])
@@ -230,4 +230,4 @@ def test_not_settling_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     tally = simulate(wave, np.rint(20_000 * truth(12)).astype(int), rng=9)
     with pytest.warns(ConvergenceWarning, match="stopped after 2 steps"):
         result = LeastSquares().decode(wave.channel, tally)
-    assert not result.made["converged"]
+    assert not result.provenance["converged"]

@@ -232,7 +232,7 @@ def test_any_size_and_the_full_likelihood(size: int) -> None:
     tally = simulate(randomizer, people, rng=12)
     truth = people / people.sum()
     result = ExpectationMaximization(tolerance=0.01).decode(randomizer.channel, tally)
-    assert result.made["likelihood"] == "full"
+    assert result.provenance["likelihood"] == "full"
     signed = unbiased(randomizer.channel, tally)
     assert signed.uncertainty is not None
     deviation = signed.uncertainty.cdf_deviation("empirical")[:-1]

@@ -146,7 +146,7 @@ def test_likelihood_of_all_levels_together(size: int) -> None:
     )
     tally = simulate(randomizer, people, rng=5)
     result = ExpectationMaximization(tolerance=0.01).decode(randomizer.channel, tally)
-    assert result.made["likelihood"] == "composite marginal-binomial"
+    assert result.provenance["likelihood"] == "composite marginal-binomial"
     band = result.uncertainty
     assert band is not None
     deviation = band.cdf_deviation("empirical")

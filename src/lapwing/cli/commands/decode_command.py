@@ -85,7 +85,7 @@ def decode(
             )
         with out.listening():
             result = decode_together(pairs)
-        head = {"together": result.made["together"]}
+        head = {"together": result.provenance["together"]}
     if output is not None:
         write_text(output, result.to_json())
         decoding.finish(output)

@@ -114,9 +114,9 @@ class GaussianSmoothing:
             ).decode(channel, tally)
             assert guided.signed is not None
             smooth = np.array(guided.signed.mass)
-        made = decoder_document(self)
+        provenance = decoder_document(self)
         return norm_sub_of(
-            channel, tally, smooth, signed=self.signed, uncertainty=estimate, made=made
+            channel, tally, smooth, signed=self.signed, uncertainty=estimate, provenance=provenance
         )
 
 
@@ -172,7 +172,7 @@ class BinomialSmoothing:
         smooth = estimate.center
         for _ in range(self.rounds):
             smooth = neighbors.smooth(smooth)
-        made = decoder_document(self)
+        provenance = decoder_document(self)
         return norm_sub_of(
-            channel, tally, smooth, signed=self.signed, uncertainty=estimate, made=made
+            channel, tally, smooth, signed=self.signed, uncertainty=estimate, provenance=provenance
         )

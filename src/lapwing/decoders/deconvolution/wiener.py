@@ -181,7 +181,12 @@ class Wiener:
             mass[kept] = unbiased[kept]
         band = _uncertainty(channel, tally) if self.band else None
         return norm_sub_of(
-            channel, tally, mass, signed=self.signed, uncertainty=band, made=self._made()
+            channel,
+            tally,
+            mass,
+            signed=self.signed,
+            uncertainty=band,
+            provenance=self._provenance(),
         )
 
     def _filtered(self, observed: Spectrum, transfer: Spectrum, noise: Vector) -> Spectrum:
@@ -221,16 +226,20 @@ class Wiener:
             return noise_spectrum(block, reports)[: size // 2 + 1]
         return _one_sided(self.noise, size // 2 + 1, "noise")
 
-    def _made(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"class": self.name, "method": self.method, "signed": self.signed}
+    def _provenance(self) -> dict[str, Any]:
+        provenance: dict[str, Any] = {
+            "class": self.name,
+            "method": self.method,
+            "signed": self.signed,
+        }
         if self.method.startswith("iterative"):
             default = 30 if self.method == "iterative" else 10
-            made["iterations"] = default if self.iterations is None else self.iterations
+            provenance["iterations"] = default if self.iterations is None else self.iterations
         if self.method == "permuted":
-            made |= {"permutations": self.permutations, "seed": self.seed}
-        made["noise"] = self.noise if isinstance(self.noise, str | float) else "given"
-        made["signal"] = "estimated" if self.signal is None else "given"
-        return made | {"keep_largest": self.keep_largest}
+            provenance |= {"permutations": self.permutations, "seed": self.seed}
+        provenance["noise"] = self.noise if isinstance(self.noise, str | float) else "given"
+        provenance["signal"] = "estimated" if self.signal is None else "given"
+        return provenance | {"keep_largest": self.keep_largest}
 
 
 def circulant(channel: Channel) -> Vector:
@@ -346,10 +355,10 @@ def norm_sub_of(
     *,
     signed: bool,
     uncertainty: Uncertainty | None,
-    made: dict[str, Any],
+    provenance: dict[str, Any],
 ) -> Distribution:
     """Return the projection of signed masses on the simplex, with them if `signed`."""
-    law: dict[str, Any] = {"made": made, "uncertainty": uncertainty}
+    law: dict[str, Any] = {"provenance": provenance, "uncertainty": uncertainty}
     estimate = signed_of(channel, tally, mass, **law) if signed else None
     return distribution_of(channel, tally, simplex(mass), **law, signed=estimate)
 

@@ -140,10 +140,12 @@ class MixturePrior:
         free = smaller.free
         mass = smaller.mass if self.estimate == "mean" else spread(free, kept=free > 0)
         band = available_band(channel, tally, mass) if self.band else None
-        made, signed = decoder_document(self), None
+        provenance, signed = decoder_document(self), None
         if self.signed:
-            signed = signed_of(channel, tally, free, made=made, uncertainty=band)
-        return distribution_of(channel, tally, mass, made=made, uncertainty=band, signed=signed)
+            signed = signed_of(channel, tally, free, provenance=provenance, uncertainty=band)
+        return distribution_of(
+            channel, tally, mass, provenance=provenance, uncertainty=band, signed=signed
+        )
 
 
 def shrunk(

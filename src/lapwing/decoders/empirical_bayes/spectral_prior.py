@@ -113,8 +113,8 @@ class SpectralPrior:
         if uncertainty is not None:
             widest = uncertainty.about("simultaneous", "population")
             warn_when_weak(widest, what="the 95 % band", stacklevel=3)
-        made = decoder_document(self)
-        return distribution_of(channel, tally, mass, made=made, uncertainty=uncertainty)
+        provenance = decoder_document(self)
+        return distribution_of(channel, tally, mass, provenance=provenance, uncertainty=uncertainty)
 
     def _whole(self, channel: Channel, tally: CountTally) -> tuple[Vector, Uncertainty | None]:
         """Return the answer with its error law, from matrices of all symbols."""

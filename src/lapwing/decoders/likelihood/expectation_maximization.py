@@ -224,7 +224,7 @@ class ExpectationMaximization:
             channel,
             tally,
             solution.point,
-            made={
+            provenance={
                 **decoder_document(self),
                 "likelihood": "composite marginal-binomial" if composite else "full",
                 "iterations": solution.iterations,

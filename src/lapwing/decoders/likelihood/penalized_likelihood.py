@@ -115,8 +115,10 @@ class PenalizedLikelihood:
             )
         band = available_band(channel, tally, solution.point)
         steps = {"iterations": solution.iterations, "converged": solution.converged}
-        made = decoder_document(self) | steps
-        return distribution_of(channel, tally, solution.point, made=made, uncertainty=band)
+        provenance = decoder_document(self) | steps
+        return distribution_of(
+            channel, tally, solution.point, provenance=provenance, uncertainty=band
+        )
 
 
 def _quadratic_step(expected: Vector, bend: Vector, tilt: Vector) -> Vector:

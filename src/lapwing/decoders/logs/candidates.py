@@ -146,7 +146,7 @@ class Candidates:
             searched=symbols.size,
             expected_false=self.expected_false,
             # The list itself may be long; how long it was is what a reader needs.
-            made={
+            provenance={
                 "class": self.name,
                 "candidates": symbols.size,
                 "expected_false": self.expected_false,

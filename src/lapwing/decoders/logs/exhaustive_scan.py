@@ -275,7 +275,7 @@ class _Scan:
             raise FormatError(f"{path.name} is damaged; remove it to start the scan anew")
         self.done, self.symbols, self.supports = done, symbols, supports
 
-    def result(self, made: dict[str, Any]) -> HeavyHitters:
+    def result(self, provenance: dict[str, Any]) -> HeavyHitters:
         """Return what was found."""
         return heavy_hitters(
             self.channel,
@@ -285,7 +285,7 @@ class _Scan:
             least=self.least,
             searched=self.channel.domain.size,
             expected_false=self.expected_false,
-            made=made,
+            provenance=provenance,
         )
 
 
@@ -307,7 +307,7 @@ def heavy_hitters(
     least: int,
     searched: int,
     expected_false: float,
-    made: dict[str, Any],
+    provenance: dict[str, Any],
     labels: list[str] | None = None,
 ) -> HeavyHitters:
     """Return the listed values with their shares, the largest first, equal ones by number."""
@@ -324,5 +324,5 @@ def heavy_hitters(
         expected_false=expected_false,
         labels=None if labels is None else [labels[i] for i in order.tolist()],
         guarantee=channel.guarantee,
-        made=made,
+        provenance=provenance,
     )

@@ -111,7 +111,7 @@ class PrefixExtension:
         held = np.clip(shares, 0, 1)
         # The last group is a sample of all who reported.
         sampling = held * (1 - held) * (1 / reports - 1 / tally.total)
-        made: dict[str, Any] = decoder_document(self)
+        provenance: dict[str, Any] = decoder_document(self)
         return HeavyHitters(
             channel.domain,
             candidates[order],
@@ -122,7 +122,7 @@ class PrefixExtension:
             reports=tally.total,
             expected_false=self.expected_false,
             guarantee=channel.guarantee,
-            made=made,
+            provenance=provenance,
         )
 
 

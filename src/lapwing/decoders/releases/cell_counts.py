@@ -109,8 +109,10 @@ class CellCounts:
             # The sums of 1, 2, ... cells: the sum of k answers has a k-th of an answer's tails.
             tails=noise_tails(release) * float(np.mean(1 / np.arange(1, kept.size + 1))),
         )
-        made = decoder_document(self)
-        return distribution_of(channel, release, mass, made=made, uncertainty=uncertainty)
+        provenance = decoder_document(self)
+        return distribution_of(
+            channel, release, mass, provenance=provenance, uncertainty=uncertainty
+        )
 
 
 def _monotone(center: Vector) -> Vector:

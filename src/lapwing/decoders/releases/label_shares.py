@@ -89,9 +89,11 @@ class LabelShares:
         found = CountedShares.of(release.answers, people, law.variance, known=known)
         sparse = channel.domain.size >= MANY if self.sparse is None else self.sparse
         mass = found.sparse(tails) if sparse else simplex(found.center)
-        made = decoder_document(self) | {"sparse": sparse}
+        provenance = decoder_document(self) | {"sparse": sparse}
         uncertainty = found.uncertainty(people, tails) if self.band else None
-        return distribution_of(channel, release, mass, made=made, uncertainty=uncertainty)
+        return distribution_of(
+            channel, release, mass, provenance=provenance, uncertainty=uncertainty
+        )
 
 
 def noise_of_counts(channel: Channel) -> AdditiveNoise:

@@ -61,6 +61,6 @@ def segment_shares(
             reports=people,
             guarantee=release.guarantee,
             uncertainty=shares.uncertainty(people, tails) if asked.band else None,
-            made=decoder_document(asked) | {"sparse": sparse, "segment": segment},
+            provenance=decoder_document(asked) | {"sparse": sparse, "segment": segment},
         )
     return found

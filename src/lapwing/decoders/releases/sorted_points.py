@@ -51,4 +51,4 @@ class SortedPoints:
         curve = np.interp(np.arange(held + 1), places, heights)
         mass = np.zeros(channel.domain.size)
         mass[:held] = np.diff(curve)
-        return distribution_of(channel, release, mass, made=decoder_document(self))
+        return distribution_of(channel, release, mass, provenance=decoder_document(self))

@@ -143,14 +143,14 @@ class SpectralPursuit:
             tails = noise_tails(release)
             tails *= spikes_of(prefix_estimate(channel, release).root) if tails else 0.0
             uncertainty = _with_tails(_uncertainty(channel, learned, basis, cells), tails)
-        made = decoder_document(self) | {"jumps": pursued.made["jumps"]}
+        provenance = decoder_document(self) | {"jumps": pursued.provenance["jumps"]}
         return Distribution(
             channel.domain,
             mass,
             reports=people,
             guarantee=channel.guarantee,
             uncertainty=uncertainty,
-            made=made,
+            provenance=provenance,
         )
 
 

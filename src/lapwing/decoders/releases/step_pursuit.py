@@ -115,7 +115,7 @@ class StepPursuit:
         mass[held:] = missing / people
         mass = np.maximum(mass, 0.0)
         mass /= mass.sum()
-        made = decoder_document(self) | {"jumps": jumps}
+        provenance = decoder_document(self) | {"jumps": jumps}
         return Distribution(
             domain,
             mass,
@@ -124,7 +124,7 @@ class StepPursuit:
             uncertainty=self._uncertainty(whole, people, mass, noise_tails(release))
             if self.band
             else None,
-            made=made,
+            provenance=provenance,
         )
 
     def _curve(

@@ -121,8 +121,8 @@ class CompressiveEstimate:
         sensing = aslinearoperator((signs - mean) / (deviation * math.sqrt(rows)))
         noise = gain * math.sqrt(rows / tally.total)
         mass = self._last(self._recovered(sensing, target, noise) / weights)
-        band, made = available_band(channel, tally, mass), decoder_document(self)
-        return distribution_of(channel, tally, mass, made=made, uncertainty=band)
+        band, provenance = available_band(channel, tally, mass), decoder_document(self)
+        return distribution_of(channel, tally, mass, provenance=provenance, uncertainty=band)
 
     def _recovered(self, sensing: LinearOperator, target: Vector, noise: float) -> Vector:
         if self.recovery == "l1":

@@ -125,9 +125,9 @@ class SparseRecovery:
             sensing, target = sensed(channel, tally, mass)
             found, values = self._found(sensing, target)
             mass = self._completed(size, found, values)
-        made = {**decoder_document(self), "symbols_found": int(found.size)}
+        provenance = {**decoder_document(self), "symbols_found": int(found.size)}
         band = available_band(channel, tally, mass) if self.band else None
-        return distribution_of(channel, tally, mass, made=made, uncertainty=band)
+        return distribution_of(channel, tally, mass, provenance=provenance, uncertainty=band)
 
     @property
     def _spreads(self) -> bool:

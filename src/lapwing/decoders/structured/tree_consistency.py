@@ -321,10 +321,10 @@ class TreeConsistency:
         if self.method == "admm":
             return self._admm(channel, tally)
         average = self._average(channel, tally)
-        made: dict[str, Any] = {"made": decoder_document(self)}
-        made["uncertainty"] = self._uncertainty(channel, tally, None)
-        signed = signed_of(channel, tally, average, **made) if self.signed else None
-        return distribution_of(channel, tally, simplex(average), **made, signed=signed)
+        source: dict[str, Any] = {"provenance": decoder_document(self)}
+        source["uncertainty"] = self._uncertainty(channel, tally, None)
+        signed = signed_of(channel, tally, average, **source) if self.signed else None
+        return distribution_of(channel, tally, simplex(average), **source, signed=signed)
 
     def _average(self, channel: Channel, tally: CountTally) -> Vector:
         if _agreements(channel):
@@ -355,8 +355,10 @@ class TreeConsistency:
             )
         band = self._uncertainty(channel, tally, solution.point)
         steps = {"iterations": solution.iterations, "converged": solution.converged}
-        made = decoder_document(self) | steps
-        return distribution_of(channel, tally, solution.point, made=made, uncertainty=band)
+        provenance = decoder_document(self) | steps
+        return distribution_of(
+            channel, tally, solution.point, provenance=provenance, uncertainty=band
+        )
 
     def _uncertainty(
         self, channel: Channel, tally: CountTally, plug_in: Vector | None

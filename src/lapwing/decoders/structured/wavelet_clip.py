@@ -152,12 +152,14 @@ class WaveletClip:
         mass = (cells / width)[cell]
         band = self.band and cells.size == size <= DENSE and bool(all(tally.reports))
         law = linear_estimate(channel, tally, plug_in=mass) if band else None
-        made, signed = decoder_document(self), None
+        provenance, signed = decoder_document(self), None
         if self.signed:
             unclipped = (expand(differences) / width)[cell]
             own = linear_estimate(channel, tally) if band else None
-            signed = signed_of(channel, tally, unclipped, made=made, uncertainty=own)
-        return distribution_of(channel, tally, mass, made=made, uncertainty=law, signed=signed)
+            signed = signed_of(channel, tally, unclipped, provenance=provenance, uncertainty=own)
+        return distribution_of(
+            channel, tally, mass, provenance=provenance, uncertainty=law, signed=signed
+        )
 
 
 def _levels(channel: Channel, tally: CountTally) -> list[Level]:

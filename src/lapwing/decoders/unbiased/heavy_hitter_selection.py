@@ -115,5 +115,5 @@ class HeavyHitterSelection:
             reports=tally.total,
             expected_false=None if self.control == "none" else float(self.alpha),
             guarantee=channel.guarantee,
-            made=decoder_document(self),
+            provenance=decoder_document(self),
         )

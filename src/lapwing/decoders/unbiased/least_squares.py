@@ -75,11 +75,11 @@ class LeastSquares:
             With ``signed=True``, when the channel cannot be inverted as a matrix.
         """
         check_given(channel, tally)
-        made = decoder_document(self)
+        provenance = decoder_document(self)
         unbiased = linear_estimate(channel, tally) if self.signed else None
         mass, uncertainty, solution = self._on_simplex(channel, tally)
         if solution is not None:
-            made |= {"iterations": solution.iterations, "converged": solution.converged}
+            provenance |= {"iterations": solution.iterations, "converged": solution.converged}
             if not solution.converged:
                 warnings.warn(
                     f"least squares stopped after {solution.iterations} steps before it settled",
@@ -88,9 +88,11 @@ class LeastSquares:
                 )
         signed = None
         if unbiased is not None:
-            signed = signed_of(channel, tally, unbiased.center, made=made, uncertainty=unbiased)
+            signed = signed_of(
+                channel, tally, unbiased.center, provenance=provenance, uncertainty=unbiased
+            )
         return distribution_of(
-            channel, tally, mass, made=made, uncertainty=uncertainty, signed=signed
+            channel, tally, mass, provenance=provenance, uncertainty=uncertainty, signed=signed
         )
 
     def _on_simplex(

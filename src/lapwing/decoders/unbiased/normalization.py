@@ -102,13 +102,15 @@ def shares_summing_to_one(
 
     Each has the band at its own plug-in if `decoder.band`.
     """
-    made = decoder_document(decoder)
+    provenance = decoder_document(decoder)
     estimate = None
     if decoder.signed and signed is not None:
         band = available_band(channel, tally, simplex(signed)) if decoder.band else None
-        estimate = signed_of(channel, tally, signed, made=made, uncertainty=band)
+        estimate = signed_of(channel, tally, signed, provenance=provenance, uncertainty=band)
     band = available_band(channel, tally, mass) if decoder.band else None
-    return distribution_of(channel, tally, mass, made=made, uncertainty=band, signed=estimate)
+    return distribution_of(
+        channel, tally, mass, provenance=provenance, uncertainty=band, signed=estimate
+    )
 
 
 def clipped(shares: Vector) -> Vector:

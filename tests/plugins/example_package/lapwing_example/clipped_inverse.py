@@ -36,5 +36,5 @@ class ClippedInverse:
             mass / mass.sum(),
             reports=tally.total,
             guarantee=channel.guarantee,
-            made=decoder_document(self),
+            provenance=decoder_document(self),
         )
