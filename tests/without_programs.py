@@ -7,6 +7,7 @@ fails when a test fails, or when one of these was missed by nobody: then nothing
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import shutil
@@ -30,7 +31,7 @@ MISSED = (
     else ("Chromium", "Java", "Node", "PostgreSQL", "curl", "a C compiler")
 )
 
-NEEDS = re.compile(r"playwright|pyspark|first_picture" if PACKAGES else r"mark\.service|KINDS")
+NEEDS = re.compile(r"playwright|pyspark|first_picture" if PACKAGES else r"mark\.service")
 """What stands in a file of tests that one of these may be missed by."""
 
 HIDDEN = "TESTS_HIDDEN"
@@ -78,8 +79,13 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep what needs a program."""
-    items[:] = [item for item in items if item.get_closest_marker("service")]
+    """Keep what needs a program; without packages, what names one of them."""
+    items[:] = [item for item in items if item.get_closest_marker("service") and _needs(item)]
+
+
+def _needs(item: pytest.Item) -> bool:
+    source = inspect.getsource(item.function) if isinstance(item, pytest.Function) else ""
+    return not PACKAGES or NEEDS.search(f"{item.name}\n{source}") is not None
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

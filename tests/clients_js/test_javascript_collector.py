@@ -36,6 +36,7 @@ VALUES: dict[str, list[Any]] = {
 
 @pytest.fixture
 def collector(tmp_path: Path) -> Iterator[ServedCollector]:
+    program("node", package="nodejs")  # before a collector is started for nothing
     with served(tmp_path) as here:
         yield here
 

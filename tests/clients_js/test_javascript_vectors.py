@@ -15,7 +15,7 @@ from lapwing.errors import FormatError
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
 from lapwing.privacy.sampling.randomness import iterate, scalar_below, seeded
 from lapwing.randomizers.numerical.signed_subset_selection import optimal_members
-from tests.clients_js.programs import ask
+from tests.clients_js.programs import ask, program
 from tests.clients_js.surveys import ELSEWHERE, cases, sealed, survey_text
 
 pytestmark = pytest.mark.service
@@ -140,6 +140,7 @@ def test_what_the_contracts_call_impossible_is_refused_and_what_is_sent_is_not()
 
 def test_random_words_make_python_s_reports() -> None:
     """All randomizers of the contract suites, on all their domains, at both ends of the range."""
+    program("node", package="nodejs")  # before words are drawn for nothing
     words = iterate(seeded(2026))
     randomizers = [case.randomizer for case in cases(0.1, 1, 4, 24).values()]
     randomizers += [

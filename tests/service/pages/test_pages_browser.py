@@ -14,7 +14,7 @@ import lapwing as lw
 from lapwing.protocol.messages.batch import MEDIA_TYPE, Batch
 from lapwing.results.answer_text import percent
 from lapwing.service.security import COOKIE
-from tests.clients_js.programs import SECONDS
+from tests.clients_js.programs import SECONDS, chromium
 from tests.service.one_collector import ADMIN, as_role, new_id, open_survey, served
 
 pytestmark = pytest.mark.service
@@ -61,6 +61,7 @@ def _send(
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    chromium()  # before a collector is started for nothing
     rng = np.random.default_rng(3)
     with (
         served(tmp_path_factory.mktemp("collector")) as here,
