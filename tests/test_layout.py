@@ -304,7 +304,7 @@ NOT_YET_NOUNS: set[str] = {
     "decoders/empirical_bayes/low_rank_model:Atoms.kept",
     "decoders/empirical_bayes/low_rank_model:Columns.kept",
     "decoders/empirical_bayes/low_rank_model:LowRankModel.others",
-    "decoders/logs/prefix_extension:PrefixExtension.kept",
+    "decoders/logs/exhaustive_scan:PrefixExtension.kept",
     "decoders/releases/label_shares:CountedShares.known",
     "decoders/releases/prefix_estimate:PrefixEstimate.given",
     "decoders/releases/prefix_estimate:PrefixEstimate.known",
@@ -334,7 +334,7 @@ NOT_YET_NOUNS: set[str] = {
 
 NOT_YET_ALONE: set[str] = {
     "cli/reading/options",
-    "decoders/empirical_bayes/risk_of_shares",
+    "decoders/empirical_bayes/mixture_prior",
     "planning/defaults",
     "results/plotting",
 }

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lapwing.decoders.releases.sorted_points import SortedPoints
+from lapwing.decoders.releases.plain_curves import SortedPoints
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError, UnsupportedChannelError
 from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles, noisy_answers, question
 from lapwing.privacy.promise import Promise

@@ -13,8 +13,7 @@ import lapwing as lw
 from lapwing.cli.console import Output
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
 from lapwing.cli.reading.raw_counts import summary_of
-from lapwing.decoders.releases.label_shares import MANY
-from lapwing.decoders.releases.segment_shares import segment_shares
+from lapwing.decoders.releases.label_shares import MANY, segment_shares
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.mechanisms.label_counts import CountStrategy
 from lapwing.privacy.integer_noise import Noise, Sensitivity

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing.decoders.releases.curve_sum import CurveSum
-from lapwing.decoders.releases.sorted_points import SortedPoints
+from lapwing.decoders.releases.plain_curves import CurveSum, SortedPoints
 from lapwing.errors import ArgumentError, BudgetError, MismatchError, PrivacyError
 from lapwing.mechanisms import interactive_sites
 from lapwing.mechanisms.adaptive_quantiles import AdaptiveQuantiles, noisy_answers

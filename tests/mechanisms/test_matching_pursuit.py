@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from lapwing.decoders.releases.curve_sum import CurveSum
+from lapwing.decoders.releases.plain_curves import CurveSum
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.distances import kolmogorov_smirnov
 from lapwing.errors import ArgumentError, FormatError, PrivacyError

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from lapwing.decoders.releases.curve_sum import CurveSum
+from lapwing.decoders.releases.plain_curves import CurveSum
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError, PrivacyError, UnsupportedChannelError
 from lapwing.linear.ellipsoid import least_trace

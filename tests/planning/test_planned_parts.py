@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
+from lapwing.decoders.empirical_bayes.gaussian_model import quadratic_likelihood
 from lapwing.planning.curve_risk import CurveRisk
 from lapwing.planning.planned_parts import bent, planned_parts, tables
 from lapwing.planning.reference_columns import reference_column

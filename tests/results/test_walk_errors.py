@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 
 import lapwing as lw
-from lapwing.decoders.series.added_jumps import LEVELS, _gains, with_added_jumps
-from lapwing.decoders.series.found_changes import PRICE, found_changes
-from lapwing.decoders.series.walk import Walk
-from lapwing.decoders.series.walk_model import _best_spectrum, _with_jumps, refitted
+from lapwing.decoders.series.walk_model import (
+    JUMP_LEVELS,
+    PRICE,
+    Walk,
+    _best_spectrum,
+    _gains,
+    _with_jumps,
+    found_changes,
+    refitted,
+    with_added_jumps,
+)
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.random_walk import PseudoMeasurement
 from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
@@ -159,7 +166,7 @@ def test_what_a_jump_gains_is_the_gain_of_the_evidence() -> None:
         levels[week] = level
         more = replace(quiet, odd=levels) if odd else replace(quiet, jump=levels)
         assert more.evidence(looks) - before == pytest.approx(gain, abs=1e-6)
-        assert level in LEVELS
+        assert level in JUMP_LEVELS
 
 
 def test_jumps_are_added_where_they_are_and_nowhere_else() -> None:

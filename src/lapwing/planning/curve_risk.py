@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import cholesky
 
-from lapwing.decoders.empirical_bayes.cells import Cells
+from lapwing.decoders.empirical_bayes.coarse_model import Cells
 from lapwing.decoders.empirical_bayes.dense_model import learned_prior, pilot_of
-from lapwing.decoders.empirical_bayes.normal_posterior import Posterior
+from lapwing.decoders.empirical_bayes.gaussian_model import Posterior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.protocol.channels.channel import Channel

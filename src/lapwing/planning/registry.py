@@ -176,21 +176,17 @@ DECODERS = Registry(
             "lapwing.decoders.likelihood.penalized_likelihood:PenalizedLikelihood"
         ),
         "sparse-recovery": "lapwing.decoders.structured.sparse_recovery:SparseRecovery",
-        "compressive-estimate": (
-            "lapwing.decoders.structured.compressive_estimate:CompressiveEstimate"
-        ),
+        "compressive-estimate": ("lapwing.decoders.structured.sparse_recovery:CompressiveEstimate"),
         "spectral-prior": "lapwing.decoders.empirical_bayes.spectral_prior:SpectralPrior",
         "tree-consistency": "lapwing.decoders.structured.tree_consistency:TreeConsistency",
         "wavelet-clip": "lapwing.decoders.structured.wavelet_clip:WaveletClip",
         "wiener": "lapwing.decoders.deconvolution.wiener:Wiener",
-        "gaussian-smoothing": ("lapwing.decoders.deconvolution.kernel_smoothing:GaussianSmoothing"),
-        "binomial-smoothing": ("lapwing.decoders.deconvolution.kernel_smoothing:BinomialSmoothing"),
-        "heavy-hitter-selection": (
-            "lapwing.decoders.unbiased.heavy_hitter_selection:HeavyHitterSelection"
-        ),
+        "gaussian-smoothing": ("lapwing.decoders.deconvolution.wiener:GaussianSmoothing"),
+        "binomial-smoothing": ("lapwing.decoders.deconvolution.wiener:BinomialSmoothing"),
+        "heavy-hitter-selection": ("lapwing.decoders.unbiased.threshold:HeavyHitterSelection"),
         "exhaustive-scan": "lapwing.decoders.logs.exhaustive_scan:ExhaustiveScan",
-        "candidates": "lapwing.decoders.logs.candidates:Candidates",
-        "prefix-extension": "lapwing.decoders.logs.prefix_extension:PrefixExtension",
+        "candidates": "lapwing.decoders.logs.exhaustive_scan:Candidates",
+        "prefix-extension": "lapwing.decoders.logs.exhaustive_scan:PrefixExtension",
     },
 )
 """Every decoder that a document or a command may name."""

@@ -10,10 +10,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from lapwing.decoders.decoder import Decoder
-from lapwing.decoders.releases.cell_counts import CellCounts
-from lapwing.decoders.releases.curve_sum import CurveSum
 from lapwing.decoders.releases.label_shares import LabelShares
-from lapwing.decoders.releases.sorted_points import SortedPoints
+from lapwing.decoders.releases.plain_curves import CellCounts, CurveSum, SortedPoints
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.linear.operators.square_root_sums import UNIT
 from lapwing.mechanisms.label_counts import LabelCounts

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from lapwing.decoders.decoder import Decoder
-from lapwing.decoders.releases.segment_shares import segment_shares
+from lapwing.decoders.releases.label_shares import segment_shares
 from lapwing.documents import Stored
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
 from lapwing.linear.arrays import Values

@@ -11,9 +11,9 @@ import numpy as np
 
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 from lapwing.decoders.releases.label_shares import CountedShares, noise_of_counts, tails_of
-from lapwing.decoders.series.found_changes import found_changes
 from lapwing.decoders.series.label_walk import walked_labels, walked_labels_so_far
 from lapwing.decoders.series.walk_decoder import filter_series, smooth_series
+from lapwing.decoders.series.walk_model import found_changes
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError, MismatchError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector

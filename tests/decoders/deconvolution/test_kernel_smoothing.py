@@ -16,8 +16,11 @@ from lapwing import (
     SquareWave,
     simulate,
 )
-from lapwing.decoders.deconvolution.kernel_smoothing import BinomialSmoothing, GaussianSmoothing
-from lapwing.decoders.deconvolution.wiener import noise_spectrum
+from lapwing.decoders.deconvolution.wiener import (
+    BinomialSmoothing,
+    GaussianSmoothing,
+    noise_spectrum,
+)
 from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
 from lapwing.linear.projections import simplex
 from lapwing.protocol.randomizer import Randomizer

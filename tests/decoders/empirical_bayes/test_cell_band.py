@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from lapwing import Interval, MultiscaleWave, simulate
-from lapwing.decoders.empirical_bayes.cell_band import cell_band
 from lapwing.decoders.empirical_bayes.coarse_model import CellAnswer, cell_answer
 from lapwing.decoders.empirical_bayes.dense_model import one_pass
-from lapwing.decoders.empirical_bayes.low_rank_prior import BLUR, WAVES
-from lapwing.decoders.empirical_bayes.quadratic_likelihood import Evidence, quadratic_likelihood
+from lapwing.decoders.empirical_bayes.gaussian_model import Evidence, quadratic_likelihood
+from lapwing.decoders.empirical_bayes.low_rank_model import BLUR, WAVES
+from lapwing.decoders.empirical_bayes.spectral_prior import always_allowed, cell_band, widened_band
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.widened_band import always_allowed, widened_band
 from lapwing.decoders.unbiased.linear_estimate import triangular
 
 SIZE = 512

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lapwing.decoders.empirical_bayes.cells import Cells
+from lapwing.decoders.empirical_bayes.coarse_model import Cells
 
 SIZE = 24
 START = np.array([0, 4, 8, 9, 12, 16, 20])

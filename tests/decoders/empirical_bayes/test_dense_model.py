@@ -14,7 +14,7 @@ from lapwing.decoders.empirical_bayes.dense_model import (
     _with_spikes_and_steps,
     learned_answer,
 )
-from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
+from lapwing.decoders.empirical_bayes.gaussian_model import NormalPrior, Posterior
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 
 SIZE = 256

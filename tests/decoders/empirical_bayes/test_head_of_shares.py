@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, simulate
-from lapwing.decoders.empirical_bayes.head_of_shares import (
+from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture
+from lapwing.decoders.empirical_bayes.mixture_prior import (
     ALPHA,
     HEAD,
     PRICE,
     Head,
     ShrunkShares,
+    shrunk,
     significant_steps,
 )
-from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture
-from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
 from lapwing.linear.projections import simplex
 from lapwing.randomizers import OptimizedUnaryEncoding

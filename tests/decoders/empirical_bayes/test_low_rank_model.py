@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 from lapwing import Interval, MultiscaleWave, simulate
-from lapwing.decoders.empirical_bayes.atom_search import BlockSearch
-from lapwing.decoders.empirical_bayes.low_rank_model import Atoms, Columns, LowRankPosterior
-from lapwing.decoders.empirical_bayes.normal_posterior import nearest_distribution, shrunk
-from lapwing.decoders.empirical_bayes.quadratic_likelihood import Likelihood, quadratic_likelihood
+from lapwing.decoders.empirical_bayes.gaussian_model import (
+    Likelihood,
+    nearest_distribution,
+    quadratic_likelihood,
+    shrunk,
+)
+from lapwing.decoders.empirical_bayes.low_rank_model import (
+    Atoms,
+    BlockSearch,
+    Columns,
+    LowRankPosterior,
+)
 
 SIZE = 40
 APART = 7

@@ -9,14 +9,15 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from lapwing.decoders.empirical_bayes.normal_posterior import Posterior, shrunk
-from lapwing.decoders.empirical_bayes.spectrum import (
+from lapwing.decoders.empirical_bayes.gaussian_model import (
     AMPLITUDES,
     FLOORS,
     SLOPES,
+    Posterior,
     averaged_spectrum,
     evidence_of,
     refined,
+    shrunk,
 )
 from lapwing.decoders.empirical_bayes.wave_basis import Basis
 

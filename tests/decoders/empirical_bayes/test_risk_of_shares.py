@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
-from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
-from lapwing.decoders.empirical_bayes.risk_of_shares import (
+from lapwing.decoders.empirical_bayes.mixture_prior import (
     belief_in,
     clearness,
     evidence,
     own_derivatives,
+    shrunk,
     stein_risk,
 )
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares

@@ -9,9 +9,7 @@ import pytest
 from scipy.integrate import quad
 
 from lapwing import Interval, MultiscaleWave, simulate
-from lapwing.decoders.empirical_bayes.normal_posterior import Posterior
-from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
-from lapwing.decoders.empirical_bayes.smooth_prior import (
+from lapwing.decoders.empirical_bayes.dense_model import (
     Candidate,
     averaged,
     baseline,
@@ -19,7 +17,12 @@ from lapwing.decoders.empirical_bayes.smooth_prior import (
     linearized,
     log_density,
 )
-from lapwing.decoders.empirical_bayes.spectrum import averaged_spectrum, evidence_of
+from lapwing.decoders.empirical_bayes.gaussian_model import (
+    Posterior,
+    averaged_spectrum,
+    evidence_of,
+    quadratic_likelihood,
+)
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
 
 PLAIN = Interval(0, 1, bins=64)

@@ -5,23 +5,27 @@ from itertools import product
 import numpy as np
 import pytest
 
-from lapwing.decoders.empirical_bayes.dense_model import learned_answer
-from lapwing.decoders.empirical_bayes.smooth_prior import Candidate, averaged, smooth_part
-from lapwing.decoders.empirical_bayes.spectrum import Spectrum
+from lapwing.decoders.empirical_bayes.dense_model import (
+    Candidate,
+    averaged,
+    learned_answer,
+    smooth_part,
+)
+from lapwing.decoders.empirical_bayes.gaussian_model import Spectrum
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.releases.equal_runs import equal_runs
-from lapwing.decoders.releases.polynomial_prior import (
+from lapwing.decoders.releases.spectral_pursuit import (
     AHEAD,
     CORNERS,
     DECAYS,
     DEGREES,
     LEVELS,
     STEEPER,
+    ReleasedMasses,
+    SpectralPursuit,
+    equal_runs,
     polynomial_basis,
     polynomials,
 )
-from lapwing.decoders.releases.released_masses import ReleasedMasses
-from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from lapwing.decoders.releases.sine_prior import Waves, pursue, sine_transform
+from lapwing.decoders.releases.step_pursuit import Waves, pursue, sine_transform
 
 SIZE = 48
 RNG = np.random.default_rng(4)

@@ -5,14 +5,14 @@ import warnings
 import numpy as np
 import pytest
 
-from lapwing.decoders.releases.equal_runs import equal_runs
-from lapwing.decoders.releases.released_masses import (
+from lapwing.decoders.releases.spectral_pursuit import (
     ReleasedMasses,
+    SpectralPursuit,
     draw_of,
+    equal_runs,
     inner_information,
     people_given,
 )
-from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError
 from lapwing.linear.operators.stacked import dense

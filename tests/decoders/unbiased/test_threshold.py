@@ -11,7 +11,7 @@ from scipy import stats
 
 from lapwing import Categories, Distribution, RandomizedResponse, simulate
 from lapwing.decoders import HeavyHitterSelection, Threshold
-from lapwing.decoders.unbiased.significance import critical_score
+from lapwing.decoders.unbiased.threshold import critical_score
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError, UnsupportedChannelError
 from lapwing.randomizers import HadamardResponse, OptimizedUnaryEncoding

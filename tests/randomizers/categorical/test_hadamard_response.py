@@ -10,8 +10,7 @@ import pytest
 from scipy.linalg import hadamard
 
 from lapwing import Categories, ExpectationMaximization, LeastSquares, simulate
-from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate
-from lapwing.decoders.unbiased.linear_estimate import linear_estimate
+from lapwing.decoders.unbiased.linear_estimate import hadamard_estimate, linear_estimate
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.stacked import dense
 from lapwing.privacy.sampling.randomness import seeded

@@ -12,9 +12,7 @@ from lapwing.cli.reading.knobs import make_with_knobs, pick
 from lapwing.cli.reading.options import Settings
 from lapwing.cli.reading.watched_scan import WatchedScan
 from lapwing.decoders.decoder import Decoder, SearchDecoder
-from lapwing.decoders.logs.candidates import Candidates
-from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
-from lapwing.decoders.logs.prefix_extension import PrefixExtension
+from lapwing.decoders.logs.exhaustive_scan import Candidates, ExhaustiveScan, PrefixExtension
 from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.defaults import default_decoder, scanned_long
 from lapwing.planning.registry import DECODERS

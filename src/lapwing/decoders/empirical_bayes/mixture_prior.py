@@ -1,35 +1,405 @@
-"""Empirical Bayes with a learned prior of shares: the default decoder of sparse categories."""
+"""Empirical Bayes with a learned prior of shares: the default decoder of sparse categories.
+
+The posterior mean has the least squared error over all symbols, nearly all of which are empty. Of
+the largest (:class:`Head`) it takes more than it need: a share at four standard deviations is moved
+towards the many that are noise, and one at seven towards whatever atom the learned mixture has
+nearby, though shares there are spread evenly and the atom is an accident.
+
+A distribution that is learned from four or from forty estimates follows their noise: it puts two
+unequal shares on one atom between them. Whether shrinking paid is asked of the same estimates, in
+two ways: by Stein's unbiased risk, next to that of the nearest distribution, which is not shrunk;
+and of fewer than 24 labels by how well the estimate of each is foretold from the others.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from statistics import NormalDist
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
-from lapwing.decoders.empirical_bayes.head_of_shares import (
-    DoubtedShares,
-    Head,
-    ShrunkShares,
-)
-from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture
-from lapwing.decoders.empirical_bayes.risk_of_shares import (
-    belief_in,
-    clearness,
-    doubtfulness,
-    evidence,
-)
+from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import spread
-from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares, unbiased_shares
+from lapwing.decoders.unbiased.unbiased_shares import Tails, UnbiasedShares, unbiased_shares
 from lapwing.errors import ArgumentError
+from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
+
+HEAD = 50
+"""The largest symbols, whose errors count for more."""
+
+PRICE = 0.015
+"""By how much the squared error of all symbols may grow for that, as the learned mixture says."""
+
+ALPHA = 0.05
+"""Probability that any empty symbol has an estimate that counts as significant."""
+
+_SHOWN = 0.5
+"""A share of so many times the significant size belongs to a head that the reports can show."""
+
+_SOFT = 0.25
+"""Standard deviations over which an estimate becomes significant."""
+
+_OWN = 2.0
+"""Squared standard deviations of shrinkage that are an accident, as James and Stein's n - 2."""
+
+_NO_HEAD, _HEAD = 2, 10
+"""Labels to each of the head: from so few nothing is a head of them, and from so many it is."""
+
+_HALVINGS = 40
+
+_FAR_ODDS = 50.0
+
+_LEAST, _MOST = -12.0, 12.0
+"""Of the logarithm of what an error in the head costs."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShrunkShares:
+    """Estimates of all shares, none of them negative, and what an error in each costs.
+
+    Parameters
+    ----------
+    free : numpy.ndarray
+        float64 [size]; their sum need not be one.
+    costs : numpy.ndarray
+        float64 [size], at least one.
+    """
+
+    free: Vector
+    costs: Vector
+
+    @property
+    def mass(self) -> Vector:
+        """The nearest shares that sum to one, by these costs: what is dear moves least."""
+        if self.costs.max() == self.costs.min():
+            return simplex(self.free)
+        return simplex(self.free, weights=self.costs)
+
+
+@dataclass(frozen=True, eq=False)
+class DoubtedShares(ShrunkShares):
+    """Shrunk shares of few labels, which are believed in part only.
+
+    Parameters
+    ----------
+    averaged : numpy.ndarray
+        float64 [size]: their distribution, averaged with that of shares that are not shrunk.
+    """
+
+    averaged: Vector
+
+    @classmethod
+    def of(cls, shrunk: ShrunkShares, unbiased: Vector, belief: float) -> DoubtedShares:
+        """Return the average of both, the shrunk shares with the weight `belief`, in [0, 1]."""
+        free = belief * shrunk.free + (1 - belief) * np.maximum(unbiased, 0.0)
+        averaged = belief * shrunk.mass + (1 - belief) * simplex(unbiased)
+        return cls(free, shrunk.costs, averaged)
+
+    @property
+    def mass(self) -> Vector:
+        """The averaged distribution."""
+        return self.averaged
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """What estimates in the bins of a mixture become.
+
+    Parameters
+    ----------
+    estimates : numpy.ndarray
+        float64 [bins].
+    costs : numpy.ndarray
+        float64 [bins]: the expected cost of a squared error, one for those that are not large.
+
+    Notes
+    -----
+    Two steps.
+
+    1. *The head costs more.* With v = 1 at the largest shares of the grid, `HEAD` symbols
+       together, and c the cost, the weighted loss ``(1 + c v(share)) (t - share)^2`` has the least
+       expectation at ``t = (E[share] + c E[v share]) / (1 + c E[v])``. That is the best that can
+       be had for the head at a given price for all; c is the largest at which the squared error
+       of all grows by at most `PRICE`, as far as reports show a head: where only a part of it is
+       half as large as is significant, the price falls with the square of that part.
+    2. *Significant estimates are shrunk by as much as it pays.* The mixture was learned from the
+       estimates that it shrinks, so its atoms lie where they do, too. Above Bonferroni's threshold
+       the estimate is ``z + a (t - z)`` with ``a = max(0, 1 - 2 / sum((t - z)^2 / variance))``, as
+       James and Stein's: many equal shares stay together, and what is moved a little only (an
+       evenly spread head, a share far from all others) stays where the reports put it.
+
+       With Laplace noise, for which that argument does not hold, the mean stays.
+
+    Neither step is for a hundred labels or fewer, most of which would be the head: of equal ones
+    some are significant by chance, and kept their noise. Half of either is taken at 300 labels,
+    the whole from 500 on.
+
+    Source: own. James and Stein 1961, the positive part; Efron and Morris 1972 limit how far an
+    estimate is moved, too.
+    """
+
+    estimates: Vector
+    costs: Vector
+
+    @classmethod
+    def of(cls, learned: LearnedMixture, *, symbols: int, certain: int, tails: Tails) -> Head:
+        """Return the estimates of the bins.
+
+        Parameters
+        ----------
+        learned : LearnedMixture
+        symbols : int
+            Of the domain.
+        certain : int
+            Those that are kept as they are and belong to the head.
+        tails : {"normal", "laplace"}
+        """
+        reach = significant_steps(symbols, tails)
+        large = np.asarray(learned.grid_steps >= _SHOWN * reach, dtype=np.float64)
+        dear = large * _largest(learned, HEAD - certain)
+        shown = certain + float(learned.bins.sum() * (learned.weights @ large))
+        rare = min(max((symbols / HEAD - _NO_HEAD) / (_HEAD - _NO_HEAD), 0.0), 1.0)
+        price = rare * PRICE * min(1.0, shown / HEAD) ** 2
+        means, costs = _dearer_head(learned, dear, price)
+        if tails == "laplace":
+            return cls(means, costs)
+        # Part of the head given the estimate, under the prior that the costs amount to.
+        real = 1 - (1 - learned.posterior @ large) / costs
+        far = np.clip((learned.steps - reach) / _SOFT, -_FAR_ODDS, _FAR_ODDS)
+        return cls(_stayed(learned, means, rare * real / (1 + np.exp(-far))), costs)
+
+
+def significant_steps(symbols: int, tails: Tails) -> float:
+    """Return the standard deviations that no estimate of an empty symbol exceeds but by accident.
+
+    Of `symbols` empty ones any does with probability at most `ALPHA`.
+    """
+    if tails == "laplace":
+        return math.log(symbols / (2 * ALPHA)) / math.sqrt(2)
+    return -NormalDist().inv_cdf(ALPHA / symbols)
+
+
+def _largest(learned: LearnedMixture, number: int) -> Vector:
+    """Return which part of each share of the grid is among so many largest symbols, in [0, 1]."""
+    held = learned.weights * learned.bins.sum()
+    above = np.cumsum(held[::-1])[::-1] - held
+    part: Vector = np.clip((number - above) / np.maximum(held, 1e-9), 0.0, 1.0)
+    return part
+
+
+def _dearer_head(learned: LearnedMixture, dear: Vector, price: float) -> tuple[Vector, Vector]:
+    """Return means of the bins where the head costs more, and the expected costs.
+
+    The squared error of all grows by ``sum(bins (t - mean)^2)``, because the mean has the least.
+    """
+    posterior, grid, bins = learned.posterior, learned.grid, learned.bins
+    plain = posterior @ grid
+    in_head, of_head = posterior @ dear, posterior @ (dear * grid)
+    most = price * float(bins @ np.maximum(posterior @ grid**2 - plain**2, 0.0))
+    low, high = _LEAST, _MOST
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        moved = math.exp(middle) * (of_head - in_head * plain) / (1 + math.exp(middle) * in_head)
+        low, high = (low, middle) if float(bins @ moved**2) > most else (middle, high)
+    costs = 1 + math.exp(low) * in_head
+    return (plain + math.exp(low) * of_head) / costs, costs
+
+
+def _stayed(learned: LearnedMixture, means: Vector, sure: Vector) -> Vector:
+    """Return the means with those that are surely of the head shrunk by as much as pays."""
+    away = means - learned.centers
+    moved = float((learned.bins * sure) @ (away**2 / learned.variances))
+    part = max(1 - _OWN / max(moved, 1e-300), 0.0)
+    stayed: Vector = means - (1 - part) * sure * away
+    return stayed
+
+
+_TEMPERATURE = 4.0
+"""Variances of risk by which the odds of a belief fall e times, as Leung and Barron's."""
+
+_SURPRISE = 3.0
+"""Logarithm of the evidence at which the shares of very few labels are believed by half."""
+
+_CLEAR, _CLEAR_EACH = 3.0, 1 / 3
+"""The same, and so much for each label, at which they are believed by half whatever the risk."""
+
+_VERY_FEW, _ENOUGH = 8, 24
+"""Labels up to which that evidence is asked for, and from which it is not: the risk is enough."""
+
+_DOUBTED, _LEARNED = 50, 100
+"""Labels up to which what is learned of them is doubted, and from which it is not."""
+
+_ROUNDS = 9
+"""Doublings of the iterations whose responses are added up: 512 of them."""
+
+_NOTHING = 1e-12
+"""Weights of the grid below it do not respond."""
+
+_FAR_LOGISTIC = 500.0
+
+
+def doubtfulness(labels: int) -> float:
+    """Return how far a law that is learned from so many labels is doubted, in [0, 1]."""
+    return min(max((_LEARNED - labels) / (_LEARNED - _DOUBTED), 0.0), 1.0)
+
+
+def belief_in(
+    learned: LearnedMixture, found: UnbiasedShares, mass: Vector, *, foretold: float
+) -> float:
+    """Return the weight, in [0, 1], of a shrunk distribution beside the nearest one.
+
+    Parameters
+    ----------
+    learned : LearnedMixture
+        Of the shares that are not kept for certain; normal noise.
+    found : UnbiasedShares
+        With their total of one.
+    mass : numpy.ndarray
+        float64 [size]: the posterior means, projected on the simplex.
+    foretold : float
+        The evidence of the mixture with an added label.
+
+    Notes
+    -----
+    The shrunk distribution and the nearest one are averaged with weights
+    ``exp(-risk / (4 variance))``, where the risk is Stein's estimate (:func:`stein_risk`).
+
+    Source: Stein 1981 (the risk); Leung and Barron 2006 (weights that fall exponentially with it).
+    They bound the risk of such an average of least-squares projections; for a learned mixture there
+    is no such bound, only what was measured (`benchmarks/accuracy`, few labels). The derivatives
+    of a learned mixture and the evidence of others are ours.
+    """
+    size = mass.size
+    derivatives = np.ones(size)
+    learned.read(own_derivatives(learned), found.shares, derivatives)
+    nearest = simplex(found.shares)
+    # The known total takes a part of the variance away.
+    variance = found.variance(nearest) * (1 - 1 / size)
+    risk = stein_risk(found.shares, variance, mass, derivatives)
+    asked = min(max((_ENOUGH - size) / (_ENOUGH - _VERY_FEW), 0.0), 1.0)
+    believed: float = _logistic(-risk / (_TEMPERATURE * float(variance.mean())))
+    believed *= math.pow(_logistic(foretold - _SURPRISE), asked)
+    return believed + (1 - believed) * clearness(foretold, int(learned.bins.sum()))
+
+
+def stein_risk(shares: Vector, variance: Vector, mass: Vector, derivatives: Vector) -> float:
+    """Return the unbiased estimate of a squared error less that of the nearest distribution.
+
+    Parameters
+    ----------
+    shares, variance : numpy.ndarray
+        float64 [size], the estimates and their variances, normal.
+    mass : numpy.ndarray
+        float64 [size]: what is judged, projected on the simplex.
+    derivatives : numpy.ndarray
+        float64 [size]: before the projection, of each by its own estimate.
+
+    Notes
+    -----
+    With d the difference of the distribution and the nearest one, s, and z the estimates:
+    ``|d|^2 + 2 d (s - z) + 2 sum(variance (own derivatives of d))``. A projection on the simplex
+    takes the mean of what it keeps away, so of the derivatives there remain ``1 - 1 / kept``.
+
+    Examples
+    --------
+    Halfway from the estimates to equal shares, which are two variances or more apart, it pays:
+
+    >>> variance = np.full(4, 0.0004)
+    >>> shares = np.array([0.28, 0.26, 0.24, 0.22])
+    >>> round(stein_risk(shares, variance, (shares + 0.25) / 2, np.full(4, 0.5)), 5)
+    -0.0007
+    """
+    nearest = simplex(shares)
+    kept, plain = mass > 0, nearest > 0
+    more = np.where(kept, derivatives * (1 - 1 / kept.sum()), 0.0)
+    more -= np.where(plain, 1 - 1 / plain.sum(), 0.0)
+    away = mass - nearest
+    return float(away @ away + 2 * away @ (nearest - shares) + 2 * variance @ more)
+
+
+def own_derivatives(learned: LearnedMixture) -> Vector:
+    """Return how far the posterior mean of each bin moves with an estimate in it: float64 [bins].
+
+    Notes
+    -----
+    Under a prior that stays, the derivative is the posterior variance over the noise's. The prior
+    does not stay: each weight of the grid, ``w = c / (1 + lambda (theta - mean))``, counts the
+    posterior of the label that moved, and all weights answer to that, iteration after iteration.
+    With x the derivatives of log w, an iteration of EM makes ``forced + step x`` of x, so n of
+    them ``(1 + step + ... + step^(n-1)) forced``, which is summed by doubling.
+    """
+    weights, grid, posterior = learned.weights, learned.grid, learned.posterior
+    away = grid - learned.mean
+    means = posterior @ grid
+    slopes = learned.score()
+    off = grid - means[:, None]
+    own: Vector = (posterior * off * slopes).sum(axis=1)
+    used = learned.bins > 0
+    held, bins = posterior[used], learned.bins[used]
+    counted = bins @ held + learned.flat
+    total = counted.sum()
+    live = weights > _NOTHING
+    tilt = np.where(live, away * weights * total / np.maximum(counted, 1e-300), 0.0)
+    bend = float(weights @ (away * tilt))
+
+    def answered(more: Vector) -> Vector:
+        # Of what is counted more, [grid, columns], to the derivatives of log w, the mean kept.
+        logs = np.where(live, 1 / np.maximum(counted, 1e-300), 0.0)[:, None] * more
+        return logs - tilt[:, None] * ((weights * away) @ logs) / max(bend, 1e-300)
+
+    slopes = slopes[used]
+    response = answered((held * (slopes - (held * slopes).sum(axis=1, keepdims=True))).T)
+    step = answered(np.diag(bins @ held) - held.T @ (bins[:, None] * held))
+    for _ in range(_ROUNDS):
+        response = response + step @ response
+        step = step @ step
+    own[used] += ((held * off[used]) * response.T).sum(axis=1)
+    # Between the bins that are used nobody is.
+    place = np.flatnonzero(used)
+    filled: Vector = np.interp(np.arange(used.size), place, own[place])
+    return filled
+
+
+def evidence(learned: LearnedMixture) -> float:
+    """Return the logarithm of how much better each estimate is foretold from the others' law.
+
+    Beside the law that was added to theirs, which supposes nothing but the mean.
+    """
+    used = learned.bins > 0
+    held, bins = learned.posterior[used], learned.bins[used]
+    likelihood = np.concatenate([group.likelihood(learned.grid) for group in learned.groups])[used]
+    total = bins.sum() + learned.flat.sum()
+    others = np.maximum(total * learned.weights - held, 0.0) / (total - 1)
+    foretold = (likelihood * others).sum(axis=1)
+    unknown = likelihood @ exponential(learned.grid, learned.mean)
+    ratio = np.maximum(foretold, 1e-300) / np.maximum(unknown, 1e-300)
+    return float(bins @ np.log(ratio))
+
+
+def clearness(foretold: float, labels: int) -> float:
+    """Return how clear it is, in [0, 1], that estimates are foretold by one another.
+
+    Of equal shares it is; of shares that lie evenly a few deviations apart it is not, though the
+    evidence for atoms grows with the labels there, too: by a fifth for each, of equal ones by two
+    thirds and more.
+    """
+    return _logistic(foretold - _CLEAR - _CLEAR_EACH * labels)
+
+
+def _logistic(odds: float) -> float:
+    return 1 / (1 + math.exp(-min(max(odds, -_FAR_LOGISTIC), _FAR_LOGISTIC)))
+
 
 CERTAIN = 10.0
 """Standard deviations from which an estimate is kept: no prior could move it by much."""
@@ -50,7 +420,7 @@ class MixturePrior:
         Of the posterior of a share. The mean has the least squared error; the median sets what is
         probably nothing to zero. Of the largest shares the mean is not quite taken: an error
         there costs more, and what is significant stays near its estimate
-        (:class:`lapwing.decoders.empirical_bayes.head_of_shares.Head`).
+        (:class:`lapwing.decoders.empirical_bayes.mixture_prior.Head`).
     signed : bool
         Whether to keep the posterior estimates, too, as :attr:`Distribution.signed`; their sum
         need not be one. The distribution projects means on the simplex, which takes least from
@@ -70,7 +440,7 @@ class MixturePrior:
     is six standard deviations or more above zero, up to three times its squared error where that
     cannot be told from the noise of thousands. Up to 100 labels it is the
     posterior mean, and of fewer than 100 that is believed only as far as the estimates say that
-    shrinking paid (:func:`lapwing.decoders.empirical_bayes.risk_of_shares.belief_in`): unequal
+    shrinking paid (:func:`lapwing.decoders.empirical_bayes.mixture_prior.belief_in`): unequal
     shares of 4 to 50 labels have about the error of the nearest distribution, or less; equal ones
     far less. Where 500 and more have exactly one share the error is up to 1.5 times that
     mean's, which is a hundredth of the noise. Order of the symbols is not used: a smooth column is

@@ -2,7 +2,7 @@
 
 Where a decode begins: the columns that masses are written with. Where there are many people a
 density varies more; which power of it (0, 1/2 or 1) fits is for the evidence to say, and how large
-the waves of each frequency are for `spectrum.py`.
+the waves of each frequency are for `gaussian_model.py`.
 """
 
 from __future__ import annotations

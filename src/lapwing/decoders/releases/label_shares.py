@@ -1,4 +1,7 @@
-"""Shares of labels from their noisy counts: unbiased with an exact band, or shrunk where sparse."""
+"""Shares of labels from their noisy counts: unbiased with an exact band, or shrunk where sparse.
+
+A table of segments gives one distribution for each segment (:func:`segment_shares`).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.projections import simplex
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
+from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
@@ -167,3 +171,51 @@ class CountedShares:
         return Uncertainty(
             self.center, self.noise, zeros, self._plug_in, people, METHOD, laplace=laplace
         )
+
+
+@one_thread
+def segment_shares(
+    release: Release, decoder: LabelShares | None = None
+) -> dict[str | int | None, Distribution]:
+    """Return a distribution for each segment, and under None that of rows in none of them.
+
+    Parameters
+    ----------
+    release : Release
+        Of label counts on a :class:`Segmented` domain.
+    decoder : LabelShares, optional
+
+    Raises
+    ------
+    ArgumentError
+        When the release has no segments.
+    UnsupportedChannelError
+        When it is not one of the counts of all cells.
+
+    Notes
+    -----
+    How many people a segment has is not public: the noisy counts are divided by their sum, and
+    `reports` is that sum, at least 1. The band has the noise of both; there is none where the sum
+    is too small to be divided by (:class:`LabelShares`). A simultaneous band holds for all labels
+    of its segment at once; for all segments at once ask for level ``level ** (1 / segments)``.
+    """
+    table, asked = release.domain, decoder or LabelShares()
+    if not isinstance(table, Segmented):
+        raise ArgumentError("this release has no segments; give by= and segments= when releasing")
+    noise = noise_of_counts(release.channel)
+    inner, tails = table.domain, tails_of(release)
+    sparse = inner.size >= MANY if asked.sparse is None else asked.sparse
+    answers = release.answers.reshape(-1, inner.size)
+    found = {}
+    for segment, counts in zip([*table.segments, None], answers, strict=True):
+        people = max(1, sum(counts.tolist()))
+        shares = CountedShares.of(counts, people, noise.variance, known=False)
+        found[segment] = Distribution(
+            inner,
+            shares.sparse(tails) if sparse else simplex(shares.center),
+            reports=people,
+            guarantee=release.guarantee,
+            uncertainty=shares.uncertainty(people, tails) if asked.band else None,
+            provenance=decoder_document(asked) | {"sparse": sparse, "segment": segment},
+        )
+    return found

@@ -2,48 +2,373 @@
 
 Step pursuit finds the jumps of a release and how smooth the rest is. Its answer is where the
 spectral prior of the local model (`empirical_bayes/dense_model.py`) begins, with waves of the
-density and of its logarithm, spikes and steps, and polynomials (`polynomial_prior.py`). Both
-estimate the law that people were drawn from; their mean is nearer to it than either. What the
-release shows beyond that law is then shared between the draw of these people and the noise
-(`released_masses.py`).
+density and of its logarithm, spikes and steps, and polynomials. Both estimate the distribution
+that people were drawn from; their mean is nearer to it than either. What the release shows beyond
+that distribution is then shared between the draw of these people and the noise.
+
+The noise of a release is known exactly, so its log-likelihood about the people is a parabola, not
+only near a pilot. About the population the people were drawn from, the draw is added to the noise.
+Domains of many symbols are put into cells first, whose masses are spread as a pilot has them.
+
+A cosine is flat at both ends. A density that falls steeply to an end, or ends there with a slope,
+needs many cosines and few polynomials; and where noise is strong, few is what can be learned. The
+spectral prior weighs these candidates against its waves.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
+from itertools import product
 from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.linalg import cholesky, solve_triangular
 
-from lapwing.decoders.decoder import decoder_document
-from lapwing.decoders.empirical_bayes.cell_band import carried_back
-from lapwing.decoders.empirical_bayes.cells import Cells
-from lapwing.decoders.empirical_bayes.dense_model import WholeAnswer, learned_answer
-from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.empirical_bayes.widened_band import (
+from lapwing.decoders.decoder import decoder_document, required
+from lapwing.decoders.empirical_bayes.coarse_model import Cells
+from lapwing.decoders.empirical_bayes.dense_model import (
+    Candidate,
+    WholeAnswer,
+    baseline,
+    learned_answer,
+    log_density,
+)
+from lapwing.decoders.empirical_bayes.gaussian_model import Spectrum, evidence_of
+from lapwing.decoders.empirical_bayes.spectral_prior import (
     METHOD,
     always_allowed,
+    carried_back,
     widened_band,
     widened_posteriors,
 )
-from lapwing.decoders.releases.equal_runs import equal_runs
-from lapwing.decoders.releases.polynomial_prior import polynomials
+from lapwing.decoders.empirical_bayes.wave_basis import Basis, ScaledBasis
 from lapwing.decoders.releases.prefix_estimate import noise_tails, prefix_estimate, spikes_of
-from lapwing.decoders.releases.released_masses import (
-    ReleasedMasses,
-    inner_information,
-    people_given,
-)
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError
-from lapwing.linear.arrays import Vector
+from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
+from lapwing.linear.function_families import legendre
 from lapwing.privacy.exact_numbers import check_whole_field
-from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.channels.additive_noise import AdditiveNoise
+from lapwing.protocol.channels.channel import Block, Channel
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.release import Release
 from lapwing.results.distribution import Distribution
 from lapwing.results.uncertainty import Uncertainty, Variants
+
+_CLOSE = 1e-6
+
+_STEP_LIMIT = 500
+
+_LOOSE = 1e-4
+"""Variance of a known total, in units of that of a count of so many."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedMasses:
+    """Independent unit normal errors: ``z = R x + e`` for the people's masses x of cells.
+
+    Parameters
+    ----------
+    root : numpy.ndarray
+        float64 [rows, cells], R; at most as many rows as cells.
+    answers : numpy.ndarray
+        float64 [rows], z.
+    people : int
+        Whom the masses are shares of.
+    hidden : bool
+        Whether that number is an estimate; then the total of the masses may be another than one,
+        and what the release says of it is not used.
+    """
+
+    root: Matrix
+    answers: Vector
+    people: int
+    hidden: bool
+
+    @classmethod
+    def of(cls, channel: Channel, release: Release, cells: Cells, people: int) -> ReleasedMasses:
+        """Return that of a release of one block with additive noise.
+
+        Parameters
+        ----------
+        channel : Channel
+        release : Release
+        cells : Cells
+            How the mass of each lies on the symbols.
+        people : int
+
+        Notes
+        -----
+        One product of the operator with as many columns as cells, and O(answers * cells^2).
+        """
+        deviation = np.sqrt(noise_of(channel.blocks[0]))
+        seen = channel.blocks[0].operator.matmat(cells.spread())
+        turned, root = np.linalg.qr(seen * (people / deviation))
+        answers = turned.T @ (release.blocks[0] / deviation)
+        return cls(root, answers, people, release.people is None)
+
+    def near(self, pilot: Vector) -> tuple[Matrix, Vector]:
+        """Return H and s about the population, whose draw of people has the law of the pilot.
+
+        With D the covariance of the draw, ``H = R' (I + R D R')^-1 R``, and the same of z. A known
+        total is left a hundredth of the draw's deviation: the posterior is taken at a total of one
+        in the end, and information without bounds would drown all other in its rounding.
+        """
+        draw = draw_of(pilot, self.people, hidden=self.hidden)
+        draw += np.outer(pilot, pilot) * (_LOOSE / self.people)
+        through = self.root @ draw
+        system = through @ self.root.T
+        system = (system + system.T) / 2
+        system[np.diag_indices_from(system)] += 1
+        factor = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        both = np.column_stack([self.root, self.answers])
+        whitened = solve_triangular(factor, both, lower=True, check_finite=False)
+        seen, told = whitened[:, :-1], whitened[:, -1]
+        return seen.T @ seen, seen.T @ told
+
+
+def draw_of(mass: Vector, people: int, *, hidden: bool) -> Matrix:
+    """Return the covariance of the shares of so many people drawn from a law.
+
+    Parameters
+    ----------
+    mass : numpy.ndarray
+        float64 [size], the law.
+    people : int
+    hidden : bool
+        True: the total varies by as much as itself, because nothing is known of it.
+    """
+    covariance = np.outer(mass, mass) * ((1.0 if hidden else 0.0) - 1 / people)
+    covariance[np.diag_indices_from(covariance)] += mass / people
+    return covariance
+
+
+def noise_of(block: Block) -> float:
+    """Return the variance of the noise in each answer; UnsupportedChannelError for other laws."""
+    # Of several rounds the answers are combined, and so is their noise.
+    refusal = "a release with added noise is needed; reports are decoded by the spectral prior"
+    return required(block.law, AdditiveNoise, refusal).variance
+
+
+def inner_information(channel: Channel, cells: Cells, people: int) -> Vector:
+    """Return what a release says about mass that moves between the halves of each cell.
+
+    See :meth:`Cells.inner_information`: float64 [cells].
+    """
+    halves = np.where(cells.along() - cells.share / 2 < 0.5, 1.0, -1.0)
+    seen = channel.blocks[0].operator.matmat(cells.spread() * halves[:, None])
+    told: Vector = (seen**2).sum(axis=0) * (people**2 / noise_of(channel.blocks[0]))
+    return told
+
+
+def people_given(block: Block, release: Release, population: Vector, people: int) -> Vector:
+    """Return the mean of the people's masses, given the law that they were drawn from.
+
+    ``m + D A' (A D A' + V)^-1 (y - A m)`` with D the covariance of the draw and V that of the
+    noise: what the release shows beyond the law is shared between the draw and the noise. Some
+    may be negative; they sum to one. Where the number of people is an estimate, their number may
+    differ from it by as much as it likes.
+
+    Parameters
+    ----------
+    block : Block
+        Of the release's channel.
+    release : Release
+    population : numpy.ndarray
+        float64 [symbols], m.
+    people : int
+
+    Notes
+    -----
+    By conjugate gradients, O(symbols log symbols) a step for prefix sums and some tens of steps,
+    so nothing of the size [symbols, symbols] is held.
+    """
+    operator, variance = block.operator, noise_of(block)
+    # The total varies by as much as itself where it is not known, and not at all where it is.
+    total = float(people) if release.people is None else 0.0
+
+    def drawn(masses: Vector) -> Vector:
+        found: Vector = population * (masses + (total - 1) * float(population @ masses))
+        return found
+
+    def system(answers: Vector) -> Vector:
+        along: Vector = operator.matvec(drawn(operator.rmatvec(answers)))
+        return along * (people / variance) + answers
+
+    residual = release.blocks[0] - people * operator.matvec(population)
+    found = population + drawn(operator.rmatvec(_solved(system, residual))) / variance
+    masses: Vector = found / found.sum()
+    return masses
+
+
+def _solved(system: Callable[[Vector], Vector], right: Vector) -> Vector:
+    """Return x with ``system(x) = right``, for a positive symmetric system, to 1e-6 of the right.
+
+    Conjugate gradients (Hestenes and Stiefel 1952).
+    """
+    solution = np.zeros(right.size)
+    residual = right
+    square = float(residual @ residual)
+    enough = _CLOSE**2 * square
+    direction = residual
+    for _ in range(_STEP_LIMIT):
+        if square <= enough:
+            break
+        moved = system(direction)
+        step = square / float(direction @ moved)
+        solution = solution + step * direction
+        residual = residual - step * moved
+        before, square = square, float(residual @ residual)
+        direction = residual + (square / before) * direction
+    return solution
+
+
+_BLUR = 5.0
+"""Standard deviation, in runs, of the filter that makes an answer a local density."""
+
+
+def equal_runs(domain: Domain, mass: Vector, *, most: int) -> tuple[ScaledBasis, Cells]:
+    """Return the waves of runs of symbols that touch, each other symbol alone, and these cells.
+
+    Parameters
+    ----------
+    domain : Domain
+        Ordered; else UnsupportedChannelError.
+    mass : numpy.ndarray
+        float64 [symbols], the distribution as which the mass of a cell is spread over its symbols;
+        every symbol keeps a twentieth of an even share.
+    most : int
+        Runs, at least 2. A domain of no more symbols that touch is left as it is.
+    """
+    size = domain.size
+    basis = ScaledBasis(domain)
+    touching = basis.joined
+    runs = min(most, touching.size)
+    first = touching[np.arange(runs) * touching.size // runs]
+    (alone,) = np.nonzero(basis.apart)
+    ends = np.concatenate([first, alone, alone + 1])
+    start = np.unique(ends[ends < size])
+    if start.size < size:
+        together = start.size - int(basis.apart[start].sum())
+        basis = basis.merged(start, width=1, blur=_BLUR / together)
+    cell = np.repeat(np.arange(start.size), np.diff(np.append(start, size)))
+    held = 0.95 * mass + 0.05 / size
+    return basis, Cells(start, cell, held / np.add.reduceat(held, start)[cell])
+
+
+DEGREES = 32
+"""Most degrees of a polynomial. What is narrower than these resolve is left to waves and spikes."""
+
+LEVELS, STEEPER = (0.3, 1.0, 3.0), 9.0
+"""Standard deviations of the first amplitudes, and one more of a logarithm's."""
+
+CORNERS, DECAYS = (2.0, 4.0, 8.0, 12.0, 16.0), (2.0, 4.0, 8.0)
+"""From which degree on amplitudes fall, and how fast: ``(1 + (degree / corner)^2)^-decay``."""
+
+AHEAD = 6.0
+"""Log-odds of polynomials against waves before anything is seen. Waves are scaled by the answer so
+far, which the evidence for them counts again; on made-up columns at epsilon 0.1 that is worth as
+much. Without it polynomials had little weight where their answer is a tenth nearer."""
+
+
+def polynomials(
+    information: Matrix, score: Vector, scaled: ScaledBasis, mass: Vector | None
+) -> list[Candidate]:
+    """Return smooth shapes that are polynomials, with what the reports say for each.
+
+    Polynomials of the density; the same scaled by its root, where there is an answer so far; and
+    polynomials of the logarithm, of which a normal density has degree 2. A circle has none.
+
+    Parameters
+    ----------
+    information, score : numpy.ndarray
+        Of the quadratic likelihood: float64 [size, size] and [size].
+    scaled : ScaledBasis
+    mass : numpy.ndarray, optional
+        float64 [size], the answer so far.
+
+    Notes
+    -----
+    O(size^2) for each degree.
+    """
+    if scaled.circular:
+        return []
+    shaped = copy(scaled)
+    shaped.basis = polynomial_basis(scaled.width)
+    uniform = scaled.uniform
+    at_uniform = score - information @ uniform
+    zero = baseline(information, score, uniform)
+    scales = [np.ones(scaled.joined.size)]
+    if mass is not None:
+        density = scaled.density(mass)
+        scales.append(np.sqrt(density))
+    found = []
+    for scale in scales:
+        columns = shaped.columns(scale)
+        curvature = columns.T @ information @ columns
+        spectrum = falling(curvature, columns.T @ at_uniform, shaped.basis.frequency)
+        evidence = spectrum.evidence + zero + AHEAD
+        found.append(Candidate(uniform, columns, spectrum, evidence, settled=True))
+    if mass is not None:
+        variance = _falling_from(STEEPER / 3, 4.0, 2.0, shaped.basis.frequency)
+        shape = density / density.mean()
+        one = log_density(information, score, shaped, shape, variance, learn=_steeper)
+        evidence = one.evidence + AHEAD
+        found.append(Candidate(one.mean, one.columns, one.spectrum, evidence, settled=True))
+    return found
+
+
+def polynomial_basis(width: Vector) -> Basis:
+    """Return Legendre polynomials at the middles of cells, from degree 1, of unit mean square.
+
+    Parameters
+    ----------
+    width : numpy.ndarray
+        float64 [cells], of any total.
+    """
+    place = (np.cumsum(width) - width / 2) / width.sum()
+    degrees = min(DEGREES, width.size - 1)
+    # On [-1, 1] an orthonormal polynomial has a mean square of 1/2.
+    columns = np.sqrt(2) * legendre(degrees + 1, 2 * place - 1)[1:].T
+    return Basis(columns, np.arange(1.0, degrees + 1))
+
+
+def falling(
+    information: Matrix, score: Vector, degree: Vector, *, levels: tuple[float, ...] = LEVELS
+) -> Spectrum:
+    """Return variances that fall with the degree, averaged in the logarithm by their evidence.
+
+    Parameters
+    ----------
+    information : numpy.ndarray
+        float64 [degrees, degrees], of the amplitudes.
+    score : numpy.ndarray
+        float64 [degrees], theirs at zero.
+    degree : numpy.ndarray
+        float64 [degrees].
+    levels : tuple of float
+        Standard deviations of the first amplitudes.
+    """
+    spectra = [_falling_from(*one, degree) for one in product(levels, CORNERS, DECAYS)]
+    evidences = np.array([evidence_of(information, score, one) for one in spectra])
+    best = float(evidences.max())
+    weights = np.exp(evidences - best)
+    weights /= weights.sum()
+    return Spectrum(np.exp(weights @ np.log(spectra)), best)
+
+
+def _steeper(information: Matrix, score: Vector, degree: Vector) -> Spectrum:
+    return falling(information, score, degree, levels=(*LEVELS, STEEPER))
+
+
+def _falling_from(level: float, corner: float, decay: float, degree: Vector) -> Vector:
+    variance: Vector = level**2 * (1 + (degree / corner) ** 2) ** -decay
+    return variance
+
 
 MOST_CELLS = 512
 

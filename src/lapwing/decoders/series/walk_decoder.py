@@ -15,11 +15,13 @@ from typing import Any
 import numpy as np
 
 from lapwing.decoders.empirical_bayes.dense_model import learned_prior
-from lapwing.decoders.empirical_bayes.normal_posterior import NormalPrior, Posterior
-from lapwing.decoders.empirical_bayes.quadratic_likelihood import quadratic_likelihood
+from lapwing.decoders.empirical_bayes.gaussian_model import (
+    NormalPrior,
+    Posterior,
+    quadratic_likelihood,
+)
 from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
-from lapwing.decoders.series.walk import Walk, Week
-from lapwing.decoders.series.walk_model import learned_walk, refitted
+from lapwing.decoders.series.walk_model import Walk, Week, learned_walk, refitted
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import as_stored
 from lapwing.linear.random_walk import Filtered, PseudoMeasurement, Smoothed, smoothed

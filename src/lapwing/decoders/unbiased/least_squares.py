@@ -9,9 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
-from lapwing.decoders.unbiased.hadamard_estimate import hadamard_estimate, hadamard_operator
 from lapwing.decoders.unbiased.linear_estimate import (
     available_band,
+    hadamard_estimate,
+    hadamard_operator,
     linear_estimate,
     variance_of_noise,
 )

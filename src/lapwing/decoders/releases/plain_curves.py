@@ -1,4 +1,7 @@
-"""Cell counts as a distribution function: the papers' decoder of a noisy histogram."""
+"""Distribution functions read off a release without a prior.
+
+From cell counts, from the coefficients of functions, or from shares at points.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,8 @@ from lapwing.decoders.releases.prefix_estimate import noise_tails
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
-from lapwing.linear.operators.sums import CellSums
+from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.linear.operators.sums import CellSums, PrefixCounts
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
@@ -127,3 +131,93 @@ def _monotone(center: Vector) -> Vector:
     heights = np.clip(isotonic_regression(np.cumsum(center)[:-1]).x, 0.0, 1.0)
     mass: Vector = np.diff(heights, prepend=0.0, append=1.0)
     return mass
+
+
+@dataclass(frozen=True)
+class CurveSum:
+    """Add the functions up with the released coefficients, and make the sum a distribution.
+
+    Parameters
+    ----------
+    monotone : bool
+        True: isotonic regression, which never moves the curve away from the truth in mean square
+        (Tao et al. 2026, proposition 1; says nothing about the largest distance). False: what
+        falls is set to rise by nothing, as a plot of the raw curve does.
+
+    Notes
+    -----
+    Clipped to [0, 1] and 1 at the upper end. No band: how far the projection is from the truth
+    is not known; :func:`allowed_band` holds whatever it is.
+
+    Source: Tao et al. 2026, section IV-C.
+    """
+
+    _: KW_ONLY
+    monotone: bool = True
+
+    name: ClassVar[str] = "curve-sum"
+    reads: ClassVar[Kind] = "release"
+
+    @one_thread
+    def decode(self, channel: Channel, release: Release) -> Distribution:
+        """Return the distribution.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the release is not one of coefficients.
+        """
+        from scipy.optimize import isotonic_regression  # slow to import
+
+        check_given(channel, release)
+        operator = required(
+            channel.blocks[0].operator,
+            CurveAnswers,
+            "a sum of functions is read from a release of their coefficients; use step pursuit "
+            "for others",
+        )
+        curve = operator.start + operator.curve @ (release.answers / release.total)
+        curve = isotonic_regression(curve).x if self.monotone else np.maximum.accumulate(curve)
+        curve = np.clip(curve, 0.0, 1.0)
+        curve[-1] = 1.0
+        mass = np.zeros(channel.domain.size)
+        mass[: curve.size] = np.diff(curve, prepend=0.0)
+        return distribution_of(channel, release, mass, made=decoder_document(self))
+
+
+@dataclass(frozen=True)
+class SortedPoints:
+    """Clip the shares to [0, 1], sort them against the places, and join them by straight lines.
+
+    No band: between the places nothing was asked; :func:`allowed_band` holds whatever is there.
+
+    Source: Tao et al. 2026, section II-B2 (re-ordering).
+    """
+
+    name: ClassVar[str] = "sorted-points"
+    reads: ClassVar[Kind] = "release"
+
+    @one_thread
+    def decode(self, channel: Channel, release: Release) -> Distribution:
+        """Return the distribution.
+
+        Raises
+        ------
+        UnsupportedChannelError
+            When the release is not one of numbers of rows below places.
+        """
+        check_given(channel, release)
+        operator = required(
+            channel.blocks[0].operator,
+            PrefixCounts,
+            "sorted points are read from a release of adaptive quantiles; use step pursuit for "
+            "others",
+        )
+        held = channel.domain.left.size
+        places = np.concatenate([[0], np.sort(operator.places), [held]])
+        shares = np.sort(np.clip(release.answers / release.total, 0.0, 1.0))
+        heights = np.concatenate([[0.0], shares, [1.0]])
+        curve = np.interp(np.arange(held + 1), places, heights)
+        mass = np.zeros(channel.domain.size)
+        mass[:held] = np.diff(curve)
+        return distribution_of(channel, release, mass, provenance=decoder_document(self))

@@ -1,0 +1,421 @@
+"""The Gaussian model of a pass: quadratic likelihood, normal prior, posterior, spectra by evidence.
+
+Near a distribution that is close to the truth every block's log-likelihood is a parabola, so a
+normal prior gives a normal posterior. Up to a few hundred symbols the matrix of the likelihood is
+kept whole (`quadratic_likelihood`), above only its products (`Likelihood`). Cells of many symbols
+have the matrix of their sums (`coarse_model.py`).
+
+How smooth the data are is learned from the reports. A density is written as a uniform mean plus
+cosines (sines and cosines on a circle) with independent normal amplitudes. Their variances follow
+``a^2 k^(-2 alpha) + w^2``. A grid of such spectra is weighed by its evidence, the probability of
+the reports under each.
+
+The posterior mean can be negative where the reports say little. The last step of a pass moves it
+to the distribution nearest to it, as little as the reports notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from scipy.linalg import cholesky, solve, solve_triangular
+from scipy.linalg.lapack import dpotrf, dtrtrs
+
+from lapwing.linear.arrays import Matrix, Vector, Whole
+from lapwing.linear.operators.operator import Operator
+from lapwing.linear.operators.stacked import dense
+from lapwing.protocol.channels.channel import Channel
+from lapwing.protocol.messages.tally import CountTally
+
+
+def quadratic_likelihood(
+    channel: Channel, tally: CountTally, pilot: Vector
+) -> tuple[Matrix, Vector]:
+    """Return (H, s) such that the log-likelihood near the pilot is ``s'x - x'Hx / 2 + constant``.
+
+    H is the expected information of all blocks and s the score at the pilot plus ``H pilot``.
+    Blocks without a likelihood contribute their composite one.
+
+    Parameters
+    ----------
+    channel : Channel
+    tally : CountTally
+    pilot : numpy.ndarray
+        float64 [size], positive.
+
+    Notes
+    -----
+    O(outputs * size) per structured block, as its operator is applied to a matrix once.
+    """
+    size = channel.domain.size
+    terms, slope = likelihood_terms(channel, tally, pilot)
+    information = np.zeros((size, size))
+    for term in terms:
+        information += dense(term)
+    information = (information + information.T) / 2
+    return information, slope + information @ pilot
+
+
+def likelihood_terms(
+    channel: Channel, tally: CountTally, pilot: Vector
+) -> tuple[list[Operator], Vector]:
+    """Return the information of every block with reports, and the score of all at the pilot."""
+    terms: list[Operator] = []
+    slope = np.zeros(channel.domain.size)
+    for block, counts, reports in zip(channel.blocks, tally.blocks, tally.reports, strict=True):
+        if reports:
+            score, information = block.score_and_information(pilot, counts, reports)
+            slope += score
+            terms.append(information)
+    return terms, slope
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The quadratic likelihood as a matrix of all symbols, and the pilot it was taken at.
+
+    Parameters
+    ----------
+    information : numpy.ndarray
+        float64 [size, size].
+    score : numpy.ndarray
+        float64 [size].
+    pilot : numpy.ndarray
+        float64 [size].
+    reports : int
+    """
+
+    information: Matrix
+    score: Vector
+    pilot: Vector
+    reports: int
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The quadratic likelihood ``s'x - x'Hx / 2`` near a pilot, with H as operators.
+
+    Parameters
+    ----------
+    terms : sequence of Operator
+        The information of every block; H is their sum.
+    score : numpy.ndarray
+        float64 [size], s.
+    """
+
+    terms: Sequence[Operator]
+    score: Vector
+
+    @classmethod
+    def of(cls, channel: Channel, tally: CountTally, pilot: Vector) -> Likelihood:
+        """Return that of a tally at a pilot of positive masses."""
+        terms, slope = likelihood_terms(channel, tally, pilot)
+        without = cls(terms, slope)
+        return cls(terms, slope + without.curved(pilot))
+
+    def curved(self, masses: Matrix) -> Matrix:
+        """Return H times a vector or a matrix: float64 of the shape given."""
+        product = np.zeros(masses.shape)
+        for term in self.terms:
+            product += term.matvec(masses) if masses.ndim == 1 else term.matmat(masses)
+        return product
+
+    def score_at(self, masses: Vector) -> Vector:
+        """Return the score of the quadratic at some masses, ``s - H masses``: float64 [size]."""
+        return self.score - self.curved(masses)
+
+    def near_diagonal(self, lags: int) -> Matrix:
+        """Return the entries (i, i + lag) of H: float64 [lags, size]."""
+        bands = np.zeros((lags, self.score.size))
+        for term in self.terms:
+            bands += term.near_diagonal(lags)
+        return bands
+
+
+_BELOW = 1e-6
+"""How far below zero a mass may stay, as a part of 1 / size, before it is set to zero: it changes
+the CDF by at most that."""
+
+
+@dataclass(frozen=True, eq=False)
+class NormalPrior:
+    """A normal prior of the masses.
+
+    Parameters
+    ----------
+    mean : numpy.ndarray
+        float64 [size].
+    covariance : numpy.ndarray
+        float64 [size, size].
+    doubtful : numpy.ndarray, optional
+        float64 [size], variances of what may be there beside, too improbable for the answer but
+        not for a band.
+    """
+
+    mean: Vector
+    covariance: Matrix
+    doubtful: Vector | None = None
+
+    def allowed(self) -> Matrix:
+        """Return the covariance with what is doubtful, as a new array: float64 [size, size]."""
+        covariance = self.covariance.copy()
+        if self.doubtful is not None:
+            covariance[np.diag_indices_from(covariance)] += self.doubtful
+        return covariance
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """Mean and covariance of the masses given the reports, on the plane of total one.
+
+    Parameters
+    ----------
+    mean : numpy.ndarray
+        float64 [size]; may have negative entries.
+    covariance : numpy.ndarray
+        float64 [size, size], singular along the total.
+    """
+
+    mean: Vector
+    covariance: Matrix
+
+    @classmethod
+    def of(cls, information: Matrix, score: Vector, mean: Vector, prior: Matrix) -> Posterior:
+        """Return the posterior of the prior N(mean, prior).
+
+        ``C = S (I + H S)^-1`` needs no inverse of the prior, which may be singular.
+        """
+        covariance = shrunk(information, prior)
+        center = mean + covariance @ (score - information @ mean)
+        along = covariance.sum(axis=1)
+        spread = along.sum()
+        center = center + along * ((1 - center.sum()) / spread)
+        return cls(center, covariance - np.outer(along, along) / spread)
+
+    def distribution(self) -> Vector:
+        """Return the distribution that is nearest to the mean in the posterior's own metric.
+
+        Minimizes ``(x - mean)' C^-1 (x - mean)`` over x >= 0, total one: what is taken from
+        negative cells goes where the reports cannot tell the difference. The Euclidean
+        projection can be far worse.
+
+        Notes
+        -----
+        See :func:`nearest_distribution`.
+        """
+
+        def shift(cells: Whole, multipliers: Vector) -> Vector:
+            return self.covariance[:, cells] @ multipliers
+
+        def block(cells: Whole) -> Matrix:
+            return self.covariance[np.ix_(cells, cells)]
+
+        return nearest_distribution(self.mean, block, shift)
+
+
+def nearest_distribution(
+    start: Vector,
+    block: Callable[[Whole], Matrix],
+    shift: Callable[[Whole, Vector], Vector],
+) -> Vector:
+    """Return the x >= 0 that minimizes ``(x - start)' C^-1 (x - start)``, for a covariance C.
+
+    ``x = start + C v`` with multipliers v >= 0, zero where x > 0. They solve a non-negative
+    least-squares problem in the cells at zero. Those are found by adding the deepest cell of
+    every negative stretch until nothing is negative: about ten rounds, because a cell that is
+    pushed up takes its neighbors along.
+
+    Parameters
+    ----------
+    start : numpy.ndarray
+        float64 [size], of sum one.
+    block : callable
+        Returns the entries of C for some cells: float64 [cells, cells].
+    shift : callable
+        Returns C v: float64 [size], given the cells where v is not zero, and v there.
+
+    Notes
+    -----
+    Exchanging cells by the signs of their multipliers needs no least squares, but it went in
+    circles when the reports said so little that neighboring cells were one.
+    Source: Lawson and Hanson 1974, chapter 23.
+    """
+    from scipy.optimize import nnls  # slow to import
+
+    size = start.size
+    point = start
+    cells = np.zeros(0, dtype=np.int64)
+    for _ in range(10 * size):
+        before = np.concatenate([[np.inf], point[:-1]])
+        after = np.concatenate([point[1:], [np.inf]])
+        dips = (point < -_BELOW / size) & (point <= before) & (point <= after)
+        deeper = np.setdiff1d(np.flatnonzero(dips), cells)
+        if deeper.size == 0:
+            break
+        cells = np.union1d(cells, deeper)
+        system = block(cells)
+        # Cells that the reports cannot tell apart make it singular.
+        system[np.diag_indices_from(system)] += 1e-13 * np.trace(system)
+        root = cholesky(system, lower=True, overwrite_a=True, check_finite=False)
+        lacking = solve_triangular(root, -start[cells], lower=True, check_finite=False)
+        multipliers, _ = nnls(root.T, lacking, maxiter=100 * cells.size)
+        point = start + shift(cells, multipliers)
+        cells = cells[multipliers > 0]
+    mass = np.maximum(point, 0.0)
+    mass /= mass.sum()
+    return mass
+
+
+def shrunk(information: Matrix, prior: Matrix) -> Matrix:
+    """Return the posterior covariance ``S (I + H S)^-1``, symmetric."""
+    system = information @ prior
+    system[np.diag_indices_from(system)] += 1
+    # (I + H S)' C = S, because C is symmetric.
+    covariance: Matrix = solve(system, prior, transposed=True, check_finite=False)
+    return (covariance + covariance.T) / 2
+
+
+SLOPES = (0.5, 1.0, 1.5, 2.0, 3.0)
+
+AMPLITUDES = (0.4, 0.9, 2.0)
+
+FLOORS = (0.0, 0.05, 0.2, 0.7)
+"""The grid: alpha, a and w. The amplitude 0.9 with slope 1 is a density with a kink."""
+
+_GRID = (SLOPES, AMPLITUDES, FLOORS)
+
+_STARTS = tuple(product((0, 2, 4), (1,), (0, 3)))
+
+_UNLIKELY = 40.0
+"""How far below the best, in log-evidence, a spectrum is not followed any further: its weight is
+nothing, and so are those behind it. The search goes from neighbor to neighbor, which spares up
+to two thirds of the 60 spectra; six starts, because the evidence can have two tops, a smooth and a
+rough one."""
+
+Place = tuple[int, ...]
+
+PSEUDO_COUNT = 4.0
+"""Weight, in amplitudes, of the chosen spectrum when half-octaves are refined."""
+
+
+def _beside(place: Place) -> list[Place]:
+    """Return the places one step away in one of the three lines of the grid."""
+    steps = product(range(3), (-1, 1))
+    near = [(*place[:line], place[line] + step, *place[line + 1 :]) for line, step in steps]
+    sizes = [len(line) for line in _GRID]
+    return [other for other in near if all(0 <= i < n for i, n in zip(other, sizes, strict=True))]
+
+
+_BESIDE = {place: _beside(place) for place in product(*(range(len(line)) for line in _GRID))}
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """Prior variances of the amplitudes, with the evidence for them.
+
+    Parameters
+    ----------
+    variance : numpy.ndarray
+        float64 [frequencies].
+    evidence : float
+        Logarithm of the probability of the reports under the best spectrum of the grid, up to a
+        constant that is the same for all priors with one mean.
+    """
+
+    variance: Vector
+    evidence: float
+
+
+def evidence_of(information: Matrix, score: Vector, variance: Vector) -> float:
+    """Return the log-evidence of amplitudes N(0, variance).
+
+    ``b'(A + T^-1)^-1 b / 2 - log det(I + T^1/2 A T^1/2) / 2`` with A the information and b the
+    score of the amplitudes at zero.
+    """
+    root = np.sqrt(variance)
+    matrix = information * root
+    matrix *= root[:, None]
+    matrix.reshape(-1)[:: variance.size + 1] += 1
+    # LAPACK itself: SciPy's wrappers copy and check, a third of the time at 200 frequencies.
+    # The matrix is symmetric, so its transpose is it in LAPACK's order.
+    factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("the information of the amplitudes is not a number")
+    reduced, _ = dtrtrs(factor, root * score, lower=1)
+    return float(reduced @ reduced) / 2 - float(np.log(factor.diagonal()).sum())
+
+
+def averaged_spectrum(
+    information: Matrix, score: Vector, frequency: Vector, others: Vector | None = None
+) -> Spectrum:
+    """Return the grid's spectra averaged in the logarithm, each weighed by its evidence.
+
+    Parameters
+    ----------
+    information : numpy.ndarray
+        float64 [columns, columns], of the amplitudes: first the frequencies, then the others.
+    score : numpy.ndarray
+        float64 [columns], their score at zero.
+    frequency : numpy.ndarray
+        float64 [frequencies].
+    others : numpy.ndarray, optional
+        Variances of further amplitudes, the same under every spectrum.
+    """
+    rest = np.zeros(0) if others is None else others
+    spectra: dict[Place, tuple[float, Vector]] = {}
+
+    def weigh(place: Place) -> None:
+        slope, amplitude, floor = (line[i] for line, i in zip(_GRID, place, strict=True))
+        waves = amplitude**2 * frequency ** (-2 * slope) + floor**2
+        evidence = evidence_of(information, score, np.concatenate([waves, rest]))
+        spectra[place] = (evidence, waves)
+
+    for start in _STARTS:
+        weigh(start)
+    best = max(evidence for evidence, _ in spectra.values())
+    unmoved: set[Place] = set(_STARTS)
+    while unmoved:
+        place = max(unmoved, key=lambda place: spectra[place][0])
+        unmoved.remove(place)
+        if spectra[place][0] < best - _UNLIKELY:
+            break
+        for near in _BESIDE[place]:
+            if near not in spectra:
+                weigh(near)
+                unmoved.add(near)
+                best = max(best, spectra[near][0])
+    weights = np.exp([evidence - best for evidence, _ in spectra.values()])
+    weights /= weights.sum()
+    return Spectrum(np.exp(weights @ np.log([waves for _, waves in spectra.values()])), best)
+
+
+def refined(
+    variance: Vector,
+    information: Matrix,
+    score: Vector,
+    frequency: Vector,
+    others: Vector | None = None,
+) -> Vector:
+    """Return variances scaled, a half-octave of frequencies at a time, to what the reports show.
+
+    Expectation maximization for a common factor per half-octave, with the given variances as
+    :data:`PSEUDO_COUNT` more amplitudes. Further amplitudes, after the frequencies, have the
+    variances `others`, which stay.
+    """
+    waves = variance.size
+    rest = np.zeros(0) if others is None else others
+    number = np.unique(np.floor(2 * np.log2(frequency)), return_inverse=True)[1]
+    size = np.bincount(number)
+    for _ in range(3):
+        root = np.sqrt(np.concatenate([variance, rest]))
+        matrix = information * root[:, None] * root
+        matrix[np.diag_indices_from(matrix)] += 1
+        posterior = np.linalg.inv(matrix) * root[:, None] * root
+        second_moment = (posterior @ score) ** 2 + np.diag(posterior)
+        ratio = second_moment[:waves] / variance
+        factor = (PSEUDO_COUNT + np.bincount(number, ratio)) / (PSEUDO_COUNT + size)
+        variance = variance * factor[number]
+    return variance
