@@ -282,7 +282,6 @@ EMPTY_WORDS = {
 """Participles and pronouns: alone, as the name of something public, they do not say what it is."""
 
 NOT_YET_UNIQUE: dict[str, int] = {
-    "Candidates": 2,
     "Connection": 2,
     "KindOptions": 2,
     "Outcome": 2,
@@ -399,10 +398,10 @@ TYPING = (
 
 RULES: dict[Callable[[list[Source]], list[str]], dict[str, str]] = {
     downward: {
-        "protocol/x": "from lapwing.results.band import Band",
+        "protocol/x": "from lapwing.results.uncertainty import Band",
         "privacy/x": "def f():\n    from lapwing.survey.survey import Survey",
         "planning/x": TYPING,
-        "randomizers/x": "from lapwing.results.band import Band",
+        "randomizers/x": "from lapwing.results.uncertainty import Band",
         "decoders/x": "from lapwing.mechanisms import prefix_sums",
         "survey/x": "from lapwing import CountTally",
         "stray": "x = 1",
@@ -523,9 +522,9 @@ def test_imports_for_types_are_imports() -> None:
 
 def test_the_imports_of_a_stub_count() -> None:
     others = [source for source in EVERYTHING if source.name != "randomizers/__init__"]
-    up = Source("randomizers/__init__", "", stub="from ..results.band import Band as Band")
+    up = Source("randomizers/__init__", "", stub="from ..results.uncertainty import Band as Band")
     (found,) = downward([*others, up])
-    assert "results/band, which is not below" in found
+    assert "results/uncertainty, which is not below" in found
     (names,) = (source for source in EVERYTHING if source.name == "__init__")
     targets = {target for target, _ in imported(names, {source.name for source in EVERYTHING})}
     assert {

@@ -31,10 +31,10 @@ from lapwing.errors import ArgumentError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.protocol.domains.units import to_numbers
-from lapwing.results.band import Target
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import RangeErrorBounds
 from lapwing.results.intervals import range_error_bounds as bounds_in_band
+from lapwing.results.uncertainty import Target
 
 __all__ = [
     "decile_error",

@@ -24,8 +24,7 @@ from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ArgumentError
 from lapwing.linear.covariance import Covariance
 from lapwing.results.atoms import Atom, Excess, excess_of, expected_mass, find_atoms
-from lapwing.results.independent_errors import independent_critical_values
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, independent_critical_values
 
 CIRCLE = Interval(0, 1, bins=32, circular=True)
 BINS = Interval(0, 1, bins=32)

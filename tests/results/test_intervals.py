@@ -32,9 +32,8 @@ from lapwing.distances import kolmogorov_smirnov, range_query_error, wasserstein
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.covariance import Covariance
 from lapwing.results import Cumulative, SignedEstimate
-from lapwing.results.band import Band
 from lapwing.results.intervals import range_error_bounds
-from lapwing.results.uncertainty import Uncertainty, Variants
+from lapwing.results.uncertainty import Band, Uncertainty, Variants
 from tests.signed_decoder import projected, unbiased
 
 STEADY = settings(deadline=None, max_examples=60, derandomize=True)

@@ -19,9 +19,8 @@ from lapwing import (
 from lapwing.errors import DomainError
 from lapwing.linear.covariance import Covariance
 from lapwing.privacy.guarantee import Guarantee
-from lapwing.results.band import Band
 from lapwing.results.picture import BAR_LIMIT, Axis, Bars, Curves, Outline
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Band, Uncertainty
 from tests.signed_decoder import projected, unbiased
 
 ATOMS = Interval(0, 4, bins=2, atoms=(1, 4))

@@ -17,8 +17,7 @@ from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results.answer_documents import LIST_LIMIT, AnswerRequest
 from lapwing.results.answer_text import percent, tables_of
 from lapwing.results.answers import difference_answer, result_answer
-from lapwing.results.band import kind_when_shown
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, kind_when_shown
 from lapwing.service.decoding import table_of
 
 SIZE = 2_000

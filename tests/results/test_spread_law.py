@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from lapwing.errors import FormatError
-from lapwing.results.spread_law import Spread, SpreadLaw
-from lapwing.results.stored_arrays import encoded
+from lapwing.results.spread_law import Spread, SpreadLaw, encoded
 from lapwing.results.uncertainty import Uncertainty, Variants
 
 SIZE, RANK = 40, 12

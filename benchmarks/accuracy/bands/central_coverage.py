@@ -19,7 +19,7 @@ from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
-from lapwing.results.band import Kind, Target
+from lapwing.results.uncertainty import Kind, Target
 
 TITLE = "Bands of the central model"
 FULL: dict[str, Any] = {"repeats": 200, "people": 10_000, "epsilons": [0.1, 1]}

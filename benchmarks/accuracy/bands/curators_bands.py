@@ -17,7 +17,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.results.band import Target
+from lapwing.results.uncertainty import Target
 
 TITLE = "Bands of the curator's default"
 FULL: dict[str, Any] = {"repeats": 200, "people": 10_000, "bins": 256, "epsilons": [0.1, 0.5, 1]}

@@ -12,7 +12,7 @@ from benchmarks.markdown import table
 from lapwing.planning.recommendation import recommend
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.domains.categories import Categories
-from lapwing.results.band import Kind
+from lapwing.results.uncertainty import Kind
 
 TITLE = "Tables of the largest of many labels"
 FULL: dict[str, Any] = {

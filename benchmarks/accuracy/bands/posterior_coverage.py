@@ -12,7 +12,7 @@ from benchmarks.accuracy.local.real_columns import people
 from benchmarks.datasets import Column
 from benchmarks.markdown import table
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
-from lapwing.results.band import Kind
+from lapwing.results.uncertainty import Kind
 
 TITLE = "Bands of the spectral prior"
 FULL: dict[str, Any] = {

@@ -28,8 +28,8 @@ from lapwing.privacy.promise import Promise
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.results.band import Kind, Target
 from lapwing.results.distribution import Distribution
+from lapwing.results.uncertainty import Kind, Target
 
 TITLE = "The default of the central model"
 FULL: dict[str, Any] = {"repeats": 24, "people": 10_000, "bins": 256, "epsilons": [0.1, 0.5, 1]}

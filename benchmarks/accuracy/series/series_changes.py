@@ -10,7 +10,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.accuracy.series import made_up
 from benchmarks.markdown import table
-from lapwing.results.band import Kind
+from lapwing.results.uncertainty import Kind
 
 TITLE = "Changes and bands of a series"
 FULL: dict[str, Any] = {"repeats": 100, "moving": 10}

@@ -33,7 +33,7 @@ from lapwing.protocol.messages.exact_counts import MOST_PEOPLE, ExactCounts
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.distribution import Distribution
-from lapwing.results.independent_errors import independent_critical_values
+from lapwing.results.uncertainty import independent_critical_values
 
 _DRAWS = 400
 """Simulated curves behind an expected largest error: 1.5 % of it is the error of their mean."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, TypedDict
 
 from lapwing.protocol.domains.text_values import Unit
-from lapwing.results.band import Kind, Target
+from lapwing.results.uncertainty import Kind, Target
 
 PROBABILITIES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 """The quantiles of a document that is asked for no others."""

@@ -33,7 +33,7 @@ from lapwing.results.answer_documents import (
     ResultAnswer,
     SeriesAnswer,
 )
-from lapwing.results.band import Target
+from lapwing.results.uncertainty import Target
 
 METHOD = "method of the intervals"
 """The fact that a summary leaves out, because it is long."""

@@ -58,9 +58,9 @@ from lapwing.results.answer_documents import (
     ShareRow,
     ShiftRow,
 )
-from lapwing.results.band import Band, DifferenceBand, Target, kind_when_shown
 from lapwing.results.intervals import days_of_quantile, range_error_bounds
 from lapwing.results.symbols import values_of
+from lapwing.results.uncertainty import Band, DifferenceBand, Target, kind_when_shown
 
 
 def answer_of(result: Any, request: AnswerRequest) -> Answer:

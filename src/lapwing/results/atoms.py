@@ -17,9 +17,11 @@ from scipy.sparse import csr_matrix, identity
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
-from lapwing.results.band import normal_critical_value
-from lapwing.results.independent_errors import independent_critical_values
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import (
+    Uncertainty,
+    independent_critical_values,
+    normal_critical_value,
+)
 
 FALSE_ALARMS = 0.01
 """Probability of at least one found atom in a column that has none."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from importlib import import_module
-from typing import Any, ClassVar, Literal, Protocol, Self, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,10 +18,11 @@ from lapwing.linear.arrays import Vector
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_places, to_span
-from lapwing.results.band import DifferenceBand, Kind, Target, check_level, kind_when_shown, to_zero
-from lapwing.results.compared import Compared
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import html_of, lines_of, summary_of
+from lapwing.results.answers import difference_answer
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.intervals import mean_ends, probability_ends, reaching
+from lapwing.results.intervals import Ends, mean_ends, probability_ends, reaching
 from lapwing.results.picture import (
     BAR_LIMIT,
     Axis,
@@ -32,8 +33,19 @@ from lapwing.results.picture import (
     people_and_guarantee,
 )
 from lapwing.results.plotting import show
-from lapwing.results.shares import Among, Masses, share_ends_of, share_of
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.readable import Columns, equal_results, frame_of
+from lapwing.results.uncertainty import (
+    Among,
+    DifferenceBand,
+    Kind,
+    Uncertainty,
+    check_level,
+    kind_when_shown,
+    to_zero,
+)
+
+if TYPE_CHECKING:  # so that completion does not stumble over the words of a property
+    from lapwing.results.uncertainty import Target
 
 People = Literal["same", "different"]
 
@@ -42,8 +54,18 @@ VERSION = 1
 _KINDS = set(get_args(Kind))
 
 
-class Comparable(Masses, Protocol):
+class Comparable(Protocol):
     """What a difference asks of each of the two; a Distribution has it."""
+
+    @property
+    def domain(self) -> Domain:
+        """The legal values."""
+        ...
+
+    @property
+    def mass(self) -> Vector:
+        """Shares of the symbols among all people: float64 [domain.size]."""
+        ...
 
     @property
     def cumulative(self) -> Cumulative:
@@ -70,13 +92,25 @@ class Comparable(Masses, Protocol):
         """The error law among those whose value is present."""
         ...
 
+    def share(self, label: Any, *, among: Among = "all") -> float:
+        """Return the share of one symbol."""
+        ...
+
+    def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
+        """Return the least and the most that a share can be."""
+        ...
+
+    def to_dict(self, *, level: float = 0.95) -> Columns:
+        """Return a table as a dict of columns."""
+        ...
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
         ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Difference(Compared, Stored):
+class Difference(Stored):
     """The first of two distributions minus the second.
 
     Parameters
@@ -131,6 +165,7 @@ class Difference(Compared, Stored):
     joint: Mapping[Kind, Uncertainty] | None = None
 
     _name: ClassVar = "a difference"
+    __eq__ = equal_results
 
     def __post_init__(self) -> None:
         """Check that the two can be compared."""
@@ -154,6 +189,10 @@ class Difference(Compared, Stored):
                 "who came and who left; for groups in which nobody stands in both, say "
                 "people='different'"
             )
+
+    def __hash__(self) -> int:
+        """Return a number that is equal for equal differences."""
+        return hash((self.first, self.second, self.people))
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form: the two distributions, and how they belong together."""
@@ -275,7 +314,7 @@ class Difference(Compared, Stored):
 
         Of all people or of those whose value is present, as :meth:`Distribution.share`.
         """
-        return share_of(self.first, label, among) - share_of(self.second, label, among)
+        return self.first.share(label, among=among) - self.second.share(label, among=among)
 
     def mean(self) -> float:
         """Return how much higher the mean of the first is, in the unit of the values."""
@@ -304,7 +343,7 @@ class Difference(Compared, Stored):
     ) -> tuple[float, float] | None:
         """Return an interval for :meth:`share`; None when one has no error law."""
         self._check_target(target)
-        one, two = (share_ends_of(each, label, target, among) for each in (self.first, self.second))
+        one, two = (each._share_ends(label, target, among) for each in (self.first, self.second))
         if one is None or two is None:
             return None
         interval = one.minus(two).interval(level, least=-1.0, most=1.0)
@@ -477,6 +516,68 @@ class Difference(Compared, Stored):
         """
         return show(*self._pictures(level=level, names=names), ax=ax, title=title, label=label)
 
+    @property
+    def target(self) -> Target:
+        """Whom a difference is about unless it is asked otherwise.
+
+        All people the two were drawn from, where these may be compared: where nobody is in both.
+        """
+        return "population" if self.people == "different" else "empirical"
+
+    def to_dict(
+        self, *, level: float = 0.95, kind: Kind = "pointwise", target: Target = "empirical"
+    ) -> Columns:
+        """Return a table as a dict of columns, one row for each symbol of the domain.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals, in (0, 1).
+        kind : {"pointwise", "simultaneous"}
+            Whether the level holds for each row alone, or for all rows at once.
+        target : {"empirical", "population"}
+
+        Returns
+        -------
+        dict of str to list
+            The columns of :meth:`Distribution.to_dict`, each the first less the second: `share`
+            of all people, and `cdf` with its interval `low` and `high` of those whose value is
+            present; of labels `share` with its interval.
+        """
+        band = self.confidence_band(level, kind=kind, target=target)
+        one, two = (each.to_dict(level=level) for each in (self.first, self.second))
+        shown: Columns = dict(one)
+        for name in ("share", "share_of_present", "cdf"):
+            if name in one:
+                shown[name] = list(map(_less, one[name], two[name]))
+        ends = ([None] * len(one["low"]),) * 2
+        if band is not None:
+            rest = [None] * (len(one["low"]) - band.low.size)
+            ends = ([*band.low.tolist(), *rest], [*band.high.tolist(), *rest])
+        shown["low"], shown["high"] = ends
+        return shown
+
+    def to_pandas(
+        self, *, level: float = 0.95, kind: Kind = "pointwise", target: Target = "empirical"
+    ) -> Any:
+        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
+        return frame_of(self.to_dict(level=level, kind=kind, target=target))
+
+    def summary(self, *, level: float = 0.95, target: Target | None = None) -> str:
+        """Return a few lines for people: the shifts, and whether the two differ.
+
+        The default target is :attr:`target`.
+        """
+        return lines_of(self._facts(level, target or self.target))
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a notebook shows it."""
+        return html_of(self._facts(0.95, self.target))
+
+    def _facts(self, level: float, target: Target) -> dict[str, str]:
+        request = AnswerRequest(level=level, target=target, probabilities=(0.25, 0.5, 0.75))
+        return summary_of(difference_answer(self, request))
+
     def _error_laws(
         self, target: Target, *, kind: Kind = "simultaneous"
     ) -> tuple[Uncertainty, Uncertainty] | None:
@@ -540,3 +641,7 @@ def _why(one: Domain, two: Domain) -> str:
     if not one.ordered and not two.ordered:
         return "their labels are others, or stand in another order"
     return "decode both at the same bins"
+
+
+def _less(one: Any, other: Any) -> Any:
+    return None if one is None or other is None else one - other

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.documents import Stored, require, require_format, require_spelling
+from lapwing.documents import Stored, nearest, require, require_format, require_spelling
 from lapwing.errors import ArgumentError, DomainError, FormatError
 from lapwing.linear.arrays import Values, as_numbers
 from lapwing.linear.memoized import cached_property
@@ -24,16 +24,21 @@ from lapwing.protocol.domains.domain_answers import (
     to_span,
     to_values,
 )
+from lapwing.protocol.domains.units import is_missing, to_text
+from lapwing.results.answer_documents import AnswerRequest
+from lapwing.results.answer_text import html_of, lines_of, summary_of
+from lapwing.results.answers import cdf_columns, result_answer
 from lapwing.results.atoms import Atom, atoms_of, found_bins
-from lapwing.results.band import Band, Kind, Target, kind_when_shown
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.difference import Difference, People
 from lapwing.results.intervals import (
+    Ends,
     answering,
     days_of_quantile,
     mean_ends,
     probability_ends,
     reaching,
+    share_ends,
     variance_interval,
 )
 from lapwing.results.picture import (
@@ -45,7 +50,7 @@ from lapwing.results.picture import (
     people_and_guarantee,
 )
 from lapwing.results.plotting import show
-from lapwing.results.shares import Shared
+from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
 from lapwing.results.signed_estimate import (
     DOCUMENT_KEYS,
     SignedEstimate,
@@ -53,15 +58,17 @@ from lapwing.results.signed_estimate import (
     estimate_fields,
     present_uncertainty,
 )
-from lapwing.results.summarized import Summarized
-from lapwing.results.symbols import drawn_values, one_for_each_symbol
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.symbols import drawn_values, one_for_each_symbol, values_of
+from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, kind_when_shown
 
 VERSION = 1
 
+_SHOWN = 60
+"""Characters of an unknown label that a message repeats."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distribution(Summarized, Shared, Stored):
+class Distribution(Stored):
     """Masses of the symbols of a domain, not negative, summing to one.
 
     On an interval the CDF is linear within bins and steps at atoms; on whole numbers it steps;
@@ -104,6 +111,8 @@ class Distribution(Summarized, Shared, Stored):
     _kind: ClassVar[Literal["distribution"]] = "distribution"
 
     _name: ClassVar = "a distribution"
+    __eq__ = equal_results
+    __hash__ = hash_of_result
 
     def __post_init__(self) -> None:
         """Check that it is a distribution, and freeze it."""
@@ -353,6 +362,73 @@ class Distribution(Summarized, Shared, Stored):
         ends = days_of_quantile(band.quantile(probability), float(value), self.domain)
         return to_interval(ends, self.domain)
 
+    @property
+    def _missing_share(self) -> float:
+        """Share of people whose value is missing; 0 when the domain declares no such symbol.
+
+        ``share_interval(None)`` is its interval.
+        """
+        return 0.0 if self.domain.missing_index is None else float(self.mass[-1])
+
+    def share(self, label: Any, *, among: Among = "all") -> float:
+        """Return the share of one category, or of the symbol that holds a value.
+
+        Parameters
+        ----------
+        label : object
+            A label of the domain, a value in it, or None for the missing symbol. What is none of
+            these is refused, also where a person's value of that kind is counted elsewhere.
+        among : {"all", "present"}
+            Of all people, or of those whose value is present, as all answers of the CDF are. The
+            two differ only where the domain has a missing symbol.
+        """
+        symbol, present = self._share_symbol(label, among), 1.0
+        if among == "present" and self.domain.missing_index is not None:
+            present = float(self.mass[:-1].sum())
+            if present <= 0:
+                raise ArgumentError(
+                    "all mass is on the missing symbol, so nobody's value is present"
+                )
+        return float(self.mass[symbol]) / present
+
+    def share_interval(
+        self,
+        label: Any,
+        *,
+        level: float = 0.95,
+        target: Target = "empirical",
+        among: Among = "all",
+    ) -> tuple[float, float] | None:
+        """Return an interval for :meth:`share`; None without an error law."""
+        ends = self._share_ends(label, target, among)
+        if ends is None:
+            return None
+        interval = ends.interval(level, least=0.0, most=1.0)
+        return reaching(interval, self.share(label, among=among))
+
+    def _share_ends(self, label: Any, target: Target, among: Among) -> Ends | None:
+        """Return the ends of a share; None without an error law.
+
+        Among those present it is a ratio of two numbers with errors, by the delta method
+        (:meth:`Uncertainty.given_present`).
+        """
+        symbol, error_law = self._share_symbol(label, among), self.uncertainty
+        if among == "present" and self.domain.missing_index is not None and error_law is not None:
+            error_law = error_law.given_present() if error_law.says_present else None
+        answered = answering(error_law, target)
+        return None if answered is None else share_ends(answered, symbol)
+
+    def _share_symbol(self, label: Any, among: Among) -> int:
+        if among not in ("all", "present"):
+            raise ArgumentError(f"among must be 'all' or 'present', got {among!r}")
+        symbol = asked_symbol(self.domain, label)
+        if among == "present" and symbol == self.domain.missing_index:
+            raise ArgumentError(
+                "nobody whose value is missing is among those whose value is present; ask for the "
+                "missing share among='all'"
+            )
+        return symbol
+
     def difference(self, other: Distribution, *, people: People = "same") -> Difference:
         """Return this distribution minus another one on the same domain.
 
@@ -440,6 +516,57 @@ class Distribution(Summarized, Shared, Stored):
         pictures = self._pictures(level=level, truth=truth)
         return show(*pictures, ax=ax, title=title, label=label)
 
+    def median(self) -> NDArray[np.float64]:
+        """Return the quantile of 1/2; `quantile_interval(0.5)` is its interval."""
+        middle: NDArray[np.float64] = self.quantile(0.5)
+        return middle
+
+    def to_dict(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Columns:
+        """Return a table as a dict of columns, one row for each symbol of the domain.
+
+        Parameters
+        ----------
+        level : float
+            Of the intervals, in (0, 1).
+        kind : {"pointwise", "simultaneous"}
+            Whether the level holds for each row alone, or for all rows at once: take that for
+            what was picked because it stands out.
+
+        Returns
+        -------
+        dict of str to list
+            For numbers `left`, `right` (texts of dates and times), `share`, and the CDF at the
+            right end (P(date < right) of dates) with its interval: `cdf`, `low`, `high`, which
+            never fall (:meth:`Band.monotone`) and hold it. For labels `label` and `share` with
+            its interval: `low`, `high`. None where there is none, as for the missing symbol.
+            `share` is of all people, a CDF of those whose value is present; where the domain has
+            a missing symbol, `share_of_present` is the share among those. :meth:`to_document`
+            returns everything, for a file.
+        """
+        return _columns(self, self.confidence_band(level, kind=kind))
+
+    def to_pandas(self, *, level: float = 0.95, kind: Kind = "pointwise") -> Any:
+        """Return :meth:`to_dict` as a pandas DataFrame; MissingExtraError without pandas."""
+        return frame_of(self.to_dict(level=level, kind=kind))
+
+    def summary(self, *, level: float = 0.95) -> str:
+        """Return a few lines for people: the privacy guarantee, and the first answers.
+
+        Of more than 20 labels the largest are listed. Their intervals are simultaneous, because
+        they were chosen for being large.
+        """
+        return lines_of(self._facts(level))
+
+    def _repr_html_(self) -> str:
+        """Return the summary as a notebook shows it."""
+        return html_of(self._facts(0.95))
+
+    def _facts(self, level: float) -> dict[str, str]:
+        request = AnswerRequest(
+            level=level, probabilities=(0.1, 0.25, 0.5, 0.75, 0.9), range_errors=False, atoms=False
+        )
+        return summary_of(result_answer(self, request))
+
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form; the key "signed" is absent without a signed estimate."""
         document = {
@@ -476,3 +603,91 @@ class Distribution(Summarized, Shared, Stored):
             raise FormatError(f"the distribution is damaged: {error}") from None
         require_spelling(document, found.to_document(), name="the distribution")
         return found
+
+
+def _columns(result: Distribution, band: Band | None) -> Columns:
+    domain, shares = result.domain, result.mass.tolist()
+    present: Columns = {}
+    if domain.missing_index is not None:
+        held = 1 - result._missing_share
+        among = [share / held if held > 0 else None for share in shares[:-1]]
+        present = {"share_of_present": [*among, None]}
+    if not domain.ordered:
+        ends = None if band is None else band.reaching(result.mass)
+        nothing: list[Any] = [None] * domain.size
+        low, high = (nothing, nothing) if ends is None else (ends.low.tolist(), ends.high.tolist())
+        labels = values_of(domain, np.arange(domain.size))
+        return {"label": labels, "share": shares, **present, "low": low, "high": high}
+    left, right = domain.left.tolist(), domain.right.tolist()
+    if domain.unit != "number":
+        left, right = ([to_text(end, unit=domain.unit) for end in ends] for ends in (left, right))
+    absent = [None] * (domain.size - len(left))  # of the missing symbol there is a share only
+    if result._missing_share < 1:
+        curve = cdf_columns(result, band)
+    else:
+        curve = {name: [None] * len(left) for name in ("cdf", "low", "high")}
+    return {
+        "left": left + absent,
+        "right": right + absent,
+        "share": shares,
+        **present,
+        **{name: column + absent for name, column in curve.items()},
+    }
+
+
+def asked_symbol(domain: Domain, asked: Any) -> int:
+    """Return the number of the symbol that a share is asked of.
+
+    Parameters
+    ----------
+    domain : Domain
+    asked : object
+        A label, a number, date or time of the domain; None for the missing symbol.
+
+    Raises
+    ------
+    DomainError
+        When it is none of them.
+
+    Examples
+    --------
+    >>> from lapwing.protocol.domains.categories import Categories
+    >>> asked_symbol(Categories(["red", "green", "rest"], other="rest"), "green")
+    1
+    """
+    if is_missing(asked):
+        if domain.missing_index is None:
+            raise DomainError("this domain counts no missing values, so they have no share")
+        return domain.missing_index
+    if not domain.ordered:
+        return _of_label(domain, asked)
+    number = to_points(asked, unit=domain.unit, name="what a share is asked of")
+    if number.ndim:
+        raise ArgumentError("a share is of one value, got several")
+    ends = domain.left[0], domain.right[-1]
+    if not ends[0] <= float(number) <= ends[1]:
+        low, high = (to_text(float(end), unit=domain.unit) for end in ends)
+        raise DomainError(
+            f"a share is of a value of the domain, from {low} to {high}; those beyond were "
+            "counted at its ends, if at all"
+        )
+    return int(domain.index([asked])[0])
+
+
+def _of_label(domain: Any, asked: Any) -> int:
+    """Return the number of a label; another one is not in its place."""
+    if domain.name != "categories":
+        return int(domain.index([asked])[0])
+    listed = domain.listed
+    whole = type(asked) is float and asked.is_integer()
+    label = int(asked) if whole else getattr(asked, "item", lambda: asked)()
+    if type(label) in (str, int) and label in listed:
+        return int(domain.index([label])[0])
+    said = f"{label!r:.{_SHOWN}}" if isinstance(label, str | int) else f"a {type(label).__name__}"
+    if domain.other is not None:
+        raise DomainError(
+            f"there is no label {said} of its own; it is counted in {domain.other!r}, whose share "
+            "is of all such values together"
+        )
+    near = "" if isinstance(domain.labels, int) else nearest(str(label), map(str, listed))
+    raise DomainError(f"there is no label {said}{near}")

@@ -18,11 +18,11 @@ from lapwing.protocol.domains.domain_documents import build_domain
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import html_of, lines_of, summary_of
 from lapwing.results.answers import result_answer
-from lapwing.results.band import Band, Kind, Target, check_kind, check_level
 from lapwing.results.picture import BAR_LIMIT, Bars, name_of, people_and_guarantee
 from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
 from lapwing.results.symbols import values_of
+from lapwing.results.uncertainty import Band, Kind, Target, check_kind, check_level
 
 VERSION = 1
 

@@ -21,10 +21,14 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import Span, has_whole_days, to_days
-from lapwing.results.band import Band, Target, normal_critical_value
 from lapwing.results.cumulative import Cumulative
-from lapwing.results.independent_errors import independent_critical_values
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import (
+    Band,
+    Target,
+    Uncertainty,
+    independent_critical_values,
+    normal_critical_value,
+)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.domains.text_values import Unit
 from lapwing.results.atoms import expected_mass
-from lapwing.results.band import Band, DifferenceBand
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.symbols import values_of
+from lapwing.results.uncertainty import Band, DifferenceBand
 
 BAR_LIMIT = 40
 """How many bars can be read; of more values the largest are shown."""

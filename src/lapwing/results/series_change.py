@@ -13,9 +13,8 @@ from lapwing.linear.arrays import Vector
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.units import to_text
 from lapwing.results.answer_text import points
-from lapwing.results.band import to_zero
 from lapwing.results.symbols import values_of
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Uncertainty, to_zero
 
 ChangeKind = Literal["jump", "odd week"]
 

@@ -21,12 +21,11 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_answers import to_places, to_span
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.results.band import Band, Kind, Target
 from lapwing.results.cumulative import Cumulative
 from lapwing.results.intervals import answering, probability_ends, reaching
 from lapwing.results.readable import equal_results, hash_of_result
 from lapwing.results.symbols import one_for_each_symbol
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Band, Kind, Target, Uncertainty
 
 Projection = Literal["simplex", "clip-and-normalize"]
 

@@ -1,29 +1,259 @@
-"""The error law of an estimate: computed once, when a tally is decoded, it gives any band.
+"""The error distribution of an estimate, computed once when a tally is decoded, and its bands.
 
 The band belongs to the channel and the tally, not to the decoder: a smoothed or constrained
 estimate does not carry its own sampling error (a percentile bootstrap around EMS covers 45 %
 where it says 95 %).
+
+Where errors are independent, all of a number lie within their bounds at once with the product of
+the single probabilities. Where they are normal and correlated, with at least that (Sidak 1967).
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from numbers import Real
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.documents import require
-from lapwing.errors import FormatError
+from lapwing.errors import ArgumentError, FormatError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
-from lapwing.results.band import Band, Kind, Target, check_kind, normal_critical_value
-from lapwing.results.independent_errors import independent_critical_values
-from lapwing.results.spread_law import Spread, SpreadLaw
-from lapwing.results.stored_arrays import SHORT, decoded, encoded, factor_kind
+from lapwing.results.spread_law import SHORT, Spread, SpreadLaw, decoded, encoded, factor_kind
+
+Kind = Literal["pointwise", "simultaneous"]
+
+Target = Literal["empirical", "population"]
+
+Among = Literal["all", "present"]
+"""Of whom a share is: of all people, or of those whose value is present."""
+
+_CERTAIN = 1e-6
+"""A band narrower than this part of its widest place has no error there but rounding."""
+
+_ROUNDED_SHARES = 1e-9
+"""More than the rounding of a sum of shares, less than one person of very many."""
+
+
+def check_level(level: float) -> None:
+    """Raise ArgumentError unless the level is in (0, 1)."""
+    if not isinstance(level, Real) or not 0 < level < 1:
+        raise ArgumentError(f"the level of a band must be in (0, 1), got {level!r}")
+
+
+def check_kind(kind: Kind, target: Target) -> None:
+    """Raise ArgumentError unless it is a kind and a target."""
+    if kind not in ("pointwise", "simultaneous"):
+        raise ArgumentError(f"kind must be 'pointwise' or 'simultaneous', got {kind!r}")
+    if target not in ("empirical", "population"):
+        raise ArgumentError(f"target must be 'empirical' or 'population', got {target!r}")
+
+
+def normal_critical_value(level: float) -> float:
+    """Return how many standard deviations on each side hold this part of a normal distribution."""
+    check_level(level)
+    return NormalDist().inv_cdf((1 + level) / 2)
+
+
+def to_zero(low: Vector, high: Vector) -> tuple[Vector, Vector]:
+    """Return the two curves of a difference, which reach to zero where nothing is left to chance.
+
+    At the last edge both CDFs are one by construction, so their difference has no error and is
+    zero; what a computer makes of it is rounding, of either sign.
+    """
+    width = high - low
+    certain = width <= _CERTAIN * width.max(initial=0.0)
+    certain &= np.minimum(np.abs(low), np.abs(high)) <= _ROUNDED_SHARES
+    low = np.where(certain, np.minimum(low, 0.0), low)
+    return low, np.where(certain, np.maximum(high, 0.0), high)
+
+
+def kind_when_shown(shown: int, symbols: int) -> Kind:
+    """Return the kind of intervals for a list of so many of the symbols, the largest first.
+
+    What is chosen because it came out large came out too large, so its intervals must hold for
+    all symbols at once. Where all are shown, nothing is chosen.
+    """
+    return "pointwise" if shown >= symbols else "simultaneous"
+
+
+@dataclass(frozen=True, eq=False)
+class Band:
+    """A lower and an upper curve.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        float64 [knots]: where the curves are given; the right ends of the symbols for a CDF, the
+        numbers of the symbols for shares of categories.
+    starts : numpy.ndarray
+        float64 [knots]: the left ends of the symbols; quantile intervals end at whole symbols.
+    low, high : numpy.ndarray
+        float64 [knots], in [0, 1].
+    level : float
+        Nominal coverage, in (0, 1).
+    kind : {"pointwise", "simultaneous"}
+        Whether the level holds at each point alone, or for the whole curve at once.
+    target : {"empirical", "population"}
+        Whether it covers the distribution of the people who reported, or of all people they were
+        drawn from.
+    method : str
+        How it was made, with what is known of its coverage.
+    """
+
+    points: Vector
+    starts: Vector
+    low: Vector
+    high: Vector
+    level: float
+    kind: Kind
+    target: Target
+    method: str
+
+    def quantile(self, probability: float) -> tuple[float, float]:
+        """Return an interval for a quantile, by inversion of the band.
+
+        It reaches to the outer ends of the symbols, because a band says nothing inside them.
+
+        Parameters
+        ----------
+        probability : float
+            In [0, 1].
+        """
+        if not 0 <= probability <= 1:
+            raise ArgumentError(f"a quantile's probability must be in [0, 1], got {probability}")
+        upper = np.maximum.accumulate(self.high)
+        lower = np.maximum.accumulate(self.low)
+        last = self.points.size - 1
+        first = min(int(np.searchsorted(upper, probability, side="left")), last)
+        stop = min(int(np.searchsorted(lower, probability, side="left")), last)
+        return float(self.starts[first]), float(self.points[stop])
+
+    def reaching(self, heights: Vector) -> Band:
+        """Return the band that reaches to a curve where that lies outside: it covers no less."""
+        low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
+        return replace(self, low=low, high=high)
+
+    def monotone(self) -> Band:
+        """Return the narrowest band around it whose curves never fall: how a CDF's is drawn.
+
+        A pointwise band of an unbiased estimate goes up and down with the noise, and no CDF does.
+        This one holds whatever it holds, so it covers no less at any point. The widest within it
+        would cover less: its lower curve at a point is the highest of all before, each of which
+        fails as often as the level allows.
+        """
+        low = np.minimum.accumulate(self.low[::-1])[::-1]
+        return replace(self, low=low, high=np.maximum.accumulate(self.high))
+
+    def share_inside(self, heights: Vector) -> float:
+        """Return the part of the knots at which a curve lies in the band.
+
+        Well below the level, it says that a decoder smooths away something the reports show.
+        """
+        slack = 1e-12
+        inside = (heights >= self.low - slack) & (heights <= self.high + slack)
+        return float(inside.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceBand:
+    """A lower and an upper curve for the difference of two CDFs, or of the shares of labels.
+
+    Parameters
+    ----------
+    points : numpy.ndarray
+        float64 [knots]: right ends of the symbols, or the numbers of the symbols for labels.
+    low, high : numpy.ndarray
+        float64 [knots], in [-1, 1].
+    level : float
+        Nominal coverage, in (0, 1).
+    kind : {"pointwise", "simultaneous"}
+    target : {"empirical", "population"}
+    method : str
+        How the two were made.
+    """
+
+    points: Vector
+    low: Vector
+    high: Vector
+    level: float
+    kind: Kind
+    target: Target
+    method: str
+
+    def reaching(self, heights: Vector) -> DifferenceBand:
+        """Return the band that reaches to a curve where that lies outside: it covers no less."""
+        low, high = np.minimum(self.low, heights), np.maximum(self.high, heights)
+        return replace(self, low=low, high=high)
+
+    @property
+    def leaves_zero(self) -> bool:
+        """Whether zero lies outside somewhere.
+
+        For a simultaneous band this is a test: two equal groups differ so with a probability of
+        at most one minus the level.
+        """
+        return bool(((self.low > 0) | (self.high < 0)).any())
+
+
+_PARTS = np.linspace(0.0, 1.0, 129)
+"""Parts of the variance for which critical values are solved; others are interpolated."""
+
+_LEAST_PART = 1e-4
+"""A part of the variance that no tail shows."""
+
+_HALVINGS = 60
+
+
+def independent_critical_values(level: float, count: int, laplace: Vector) -> Vector:
+    """Return how many standard deviations hold that many independent errors at once.
+
+    Parameters
+    ----------
+    level : float
+        In (0, 1).
+    count : int
+        Errors that are to hold together.
+    laplace : numpy.ndarray
+        float64 [errors]: the part of the variance of each that is Laplace noise, in 0..1; the rest
+        is normal, and independent of it.
+
+    Examples
+    --------
+    >>> independent_critical_values(0.95, 1, np.array([0.0, 1.0])).round(3).tolist()
+    [1.96, 2.118]
+    >>> independent_critical_values(0.95, 1000, np.array([0.0, 1.0])).round(2).tolist()
+    [4.05, 6.99]
+    """
+    outside = float(-np.expm1(np.log(level) / count))
+    if not laplace.any():
+        return np.full(laplace.size, -NormalDist().inv_cdf(outside / 2))
+    low, high = np.zeros(_PARTS.size), np.full(_PARTS.size, -np.log(outside) + 2.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        more = _outside(middle, _PARTS) > outside
+        low, high = np.where(more, middle, low), np.where(more, high, middle)
+    found: Vector = np.interp(np.clip(laplace, 0.0, 1.0), _PARTS, high)
+    return found
+
+
+def _outside(bound: Vector, part: Vector) -> Vector:
+    """Return the probability that an error of variance one is beyond a bound, on either side."""
+    from scipy.special import log_ndtr, ndtr
+
+    part = np.clip(part, _LEAST_PART, 1 - _LEAST_PART**2)
+    scale, deviation = np.sqrt(part / 2), np.sqrt(1 - part)
+    steps, ratio = bound / deviation, deviation / scale
+    near = ratio**2 / 2 - bound / scale + log_ndtr(steps - ratio)
+    far = ratio**2 / 2 + bound / scale + log_ndtr(-steps - ratio)
+    beyond: Vector = 2 * ndtr(-steps) + np.exp(near) - np.exp(far)
+    return beyond
+
 
 _VARIANTS = {"population pointwise", "empirical simultaneous", "population simultaneous"}
 """The names that documents have for the fields of Variants."""

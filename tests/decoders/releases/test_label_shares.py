@@ -14,7 +14,7 @@ from lapwing.decoders.empirical_bayes.mixture_prior import shrunk
 from lapwing.decoders.releases.label_shares import CountedShares
 from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.errors import UnsupportedChannelError
-from lapwing.results.independent_errors import independent_critical_values
+from lapwing.results.uncertainty import independent_critical_values
 from tests.false_alarms import accepts, moments_tail
 
 PURE = lw.privacy.Promise("replace-one", epsilon="0.2")

@@ -13,7 +13,7 @@ from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.results.band import normal_critical_value
+from lapwing.results.uncertainty import normal_critical_value
 
 PROMISES = {
     "public": Promise("replace-one", epsilon=1, delta="1e-6"),

@@ -25,7 +25,7 @@ from lapwing.errors import MismatchError, TallyError, WeakAnswerWarning
 from lapwing.linear.operators.stacked import dense
 from lapwing.protocol import Channel
 from lapwing.randomizers import OptimizedUnaryEncoding
-from lapwing.results.band import Band
+from lapwing.results.uncertainty import Band
 from lapwing.tallies import CountTally
 from lapwing.testing.example_tallies import sampled, truth
 from tests.contracts.registered_decoders import CHANNELS, mixed_channel

@@ -19,9 +19,9 @@ from lapwing.cli.showing.distances import show_distances
 from lapwing.cli.showing.table_file import TableOptions
 from lapwing.errors import ArgumentError, MismatchError
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.results.band import Target
 from lapwing.results.difference import Difference, People
 from lapwing.results.plotting import figure_of
+from lapwing.results.uncertainty import Target
 
 if TYPE_CHECKING:
     pass

@@ -11,7 +11,7 @@ from lapwing.cli.reading.stored import read_survey, read_tally
 from lapwing.cli.reading.stored_answers import RELEASE, read_stored_release
 from lapwing.documents import read
 from lapwing.errors import ArgumentError
-from lapwing.results.week_names import with_missing
+from lapwing.results.series import with_missing
 from lapwing.survey.series_decoding import WeekGiven
 from lapwing.survey.survey import FORMAT as SURVEY
 from lapwing.survey.survey import Survey

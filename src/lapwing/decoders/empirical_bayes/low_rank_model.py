@@ -396,7 +396,7 @@ class BlockSearch:
 
     def candidates(
         self, posterior: LowRankPosterior, score: Vector, *, widths: int = len(WIDTHS)
-    ) -> Candidates:
+    ) -> AtomCandidates:
         """Return the blocks of the first so many widths.
 
         O(size * columns^2) for one triangular solution, then O(size * columns).
@@ -421,7 +421,7 @@ class BlockSearch:
                     np.maximum(blocks.information - explained, _TINY),
                 )
             )
-        return Candidates(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
+        return AtomCandidates(*(np.concatenate(parts) for parts in zip(*found, strict=True)))
 
     def heavy(
         self, posterior: LowRankPosterior, score: Vector, *, least: float, limit: int
@@ -504,7 +504,7 @@ class _Blocks:
 
 
 @dataclass(frozen=True, eq=False)
-class Candidates:
+class AtomCandidates:
     """All blocks of all widths, with what the reports say about each beyond the columns at hand.
 
     Parameters

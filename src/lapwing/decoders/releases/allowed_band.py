@@ -18,7 +18,7 @@ from lapwing.linear.arrays import Matrix, Vector, Whole
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.operators.stacked import dense
 from lapwing.protocol.release import Release
-from lapwing.results.band import Band, Target, check_kind, check_level
+from lapwing.results.uncertainty import Band, Target, check_kind, check_level
 
 METHOD = "all distributions that the answers allow"
 

@@ -182,7 +182,7 @@ class CurveSum:
         curve[-1] = 1.0
         mass = np.zeros(channel.domain.size)
         mass[: curve.size] = np.diff(curve, prepend=0.0)
-        return distribution_of(channel, release, mass, made=decoder_document(self))
+        return distribution_of(channel, release, mass, provenance=decoder_document(self))
 
 
 @dataclass(frozen=True)

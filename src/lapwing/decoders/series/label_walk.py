@@ -18,8 +18,8 @@ from lapwing.decoders.unbiased.unbiased_shares import UnbiasedShares
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import Covariance
 from lapwing.linear.projections import simplex
-from lapwing.results.label_walk_errors import LabelErrors
 from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.walk_errors import LabelErrors
 
 LEVELS = (0.0, *np.geomspace(1e-4, 0.2, 12).tolist())
 """Standard deviations of a week's step of a label that everybody has; the grid of the evidence."""

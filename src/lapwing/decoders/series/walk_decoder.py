@@ -26,8 +26,7 @@ from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.covariance import as_stored
 from lapwing.linear.random_walk import Filtered, PseudoMeasurement, Smoothed, smoothed
 from lapwing.linear.random_walk import without_own as without
-from lapwing.results.band import Kind
-from lapwing.results.uncertainty import Uncertainty
+from lapwing.results.uncertainty import Kind, Uncertainty
 from lapwing.results.walk_errors import WalkErrors, WeekErrors, Wider, root_of
 
 PASSES = 2
