@@ -14,8 +14,7 @@ from typing import Any
 import typer
 
 from lapwing.cli.command_list import EXAMPLES, PARTS
-from lapwing.cli.exit_codes import EXIT_CODES
-from lapwing.cli.program import app
+from lapwing.cli.program import EXIT_CODES, app
 from lapwing.errors import LapwingError
 
 FOLDER = Path(__file__).parent

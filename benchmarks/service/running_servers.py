@@ -27,7 +27,7 @@ _TICK = os.sysconf("SC_CLK_TCK")
 # The collector's own server, with an application of three lines.
 _BARE = """
 import socket, sys, uvicorn
-from lapwing.service.connection import Connection
+from lapwing.service.serving import Connection
 HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"2")]
 async def application(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": HEADERS})

@@ -47,7 +47,7 @@ import lapwing as lw
 import lapwing.cli.program
 from lapwing.cli.console import Output
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
-from lapwing.cli.reading.raw_counts import summary_of
+from lapwing.cli.reading.column_options import summary_of
 domain = lw.Interval(0, 400_000, bins=1024).for_curator()
 ASKED = CuratorDomainOptions()
 """

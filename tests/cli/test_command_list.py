@@ -15,8 +15,7 @@ import typer
 import lapwing.cli.commands
 from lapwing.cli import main
 from lapwing.cli.command_list import COMMANDS, EXAMPLES, PARTS, command_of
-from lapwing.cli.moved_names import MOVED_COMMANDS
-from lapwing.cli.program import app
+from lapwing.cli.program import MOVED_COMMANDS, app
 from tests.cli.running import environment
 
 HEAVY = {"numpy", "scipy", "numba", "pyarrow", "matplotlib", "rich", "cryptography"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lapwing import errors
-from lapwing.cli.exit_codes import EXIT_CODES, exit_code
+from lapwing.cli.program import EXIT_CODES, exit_code
 from tests.cli.running import Program
 
 RAISED = [

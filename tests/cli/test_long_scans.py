@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import lapwing as lw
+from lapwing.cli.commands.decode_command import WatchedScan
 from lapwing.cli.console import Output
-from lapwing.cli.reading.watched_scan import WatchedScan
 from lapwing.decoders.logs.exhaustive_scan import ExhaustiveScan
 from lapwing.protocol.randomizer import channel_for
 

@@ -13,7 +13,7 @@ import lapwing as lw
 from lapwing.randomizers import PrefixHashing, RandomizedResponse
 from lapwing.service.decoding import Kept, carried_out
 from lapwing.service.decoding_orders import Key, Material, Order
-from lapwing.service.openapi_schemas import schemas
+from lapwing.service.openapi import schemas
 from tests.cli.running import Program
 
 COLLECTOR = {"survey", "name", "epoch", "segment", "answers", "warnings"}

@@ -15,8 +15,8 @@ from pyarrow import parquet
 
 import lapwing as lw
 from lapwing.cli.console import Output
+from lapwing.cli.reading.column_options import summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
-from lapwing.cli.reading.raw_counts import summary_of
 from lapwing.engines.arrow.arrow_values import values_of
 from lapwing.errors import DomainError
 from tests.cli.running import Program

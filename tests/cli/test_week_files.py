@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import lapwing as lw
-from lapwing.cli.reading.week_files import read_weeks
+from lapwing.cli.reading.stored_answers import read_weeks
 
 
 def test_a_missing_date_is_a_gap_and_is_said(tmp_path: Path) -> None:

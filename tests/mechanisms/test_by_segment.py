@@ -11,8 +11,8 @@ from scipy import stats
 
 import lapwing as lw
 from lapwing.cli.console import Output
+from lapwing.cli.reading.column_options import summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
-from lapwing.cli.reading.raw_counts import summary_of
 from lapwing.decoders.releases.label_shares import MANY, segment_shares
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.mechanisms.label_counts import CountStrategy

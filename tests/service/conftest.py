@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lapwing.service.storage.sql_store import SqlStore
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
+from lapwing.service.storage.sql_store import Store
 from tests.service.postgres_server import PostgresServer
 
 KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.service)]
@@ -21,7 +21,7 @@ def postgres_server() -> Iterator[PostgresServer]:
     server.remove()
 
 
-Opening = Callable[[], SqlStore]
+Opening = Callable[[], Store]
 
 
 @pytest.fixture(params=KINDS)
@@ -29,7 +29,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
     """Opens one and the same empty database, of either kind."""
     if request.param == "sqlite":
         return lambda: SqliteStore(tmp_path / "collector.db")
-    from lapwing.service.storage.postgres_store import PostgresStore
+    from lapwing.service.storage.opening import PostgresStore
 
     server: PostgresServer = request.getfixturevalue("postgres_server")
     address = server.new_database()
@@ -37,7 +37,7 @@ def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
 
 
 @pytest.fixture
-def store(opening: Opening) -> Iterator[SqlStore]:
+def store(opening: Opening) -> Iterator[Store]:
     store = opening()
     yield store
     store.close()

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.storage.store import Upload, Verdict
 from lapwing.service.storage.writer import Writer
 from tests.service.uploading import COUNTED, batch

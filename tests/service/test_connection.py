@@ -9,8 +9,8 @@ import pytest
 import uvicorn
 from uvicorn.server import ServerState
 
-from lapwing.service import connection
-from lapwing.service.connection import Connection
+from lapwing.service import serving
+from lapwing.service.serving import Connection
 
 
 async def answer(scope: Any, receive: Any, send: Any) -> None:
@@ -44,7 +44,7 @@ async def exchange(*pieces: bytes, pause: float = 0.0) -> bytes:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEADER_SECONDS", 2.0)
+    monkeypatch.setattr(serving, "HEADER_SECONDS", 2.0)
 
 
 @pytest.mark.usefixtures("impatient")

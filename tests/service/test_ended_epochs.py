@@ -9,7 +9,7 @@ import pytest
 
 from lapwing.documents import canonical
 from lapwing.errors import ArgumentError
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.storage.store import Outcome, StoredEpoch, StoredSurvey, Verdict
 from tests.service.conftest import Opening
 from tests.service.uploading import LABELS, SEGMENTED, publish, upload

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lapwing.errors import ArgumentError
-from lapwing.service.epoch_clock import DAY, ORDER, kept_until, state_at, to_text, to_timestamp
 from lapwing.service.storage.store import StoredEpoch
+from lapwing.service.survey_life import DAY, ORDER, kept_until, state_at, to_text, to_timestamp
 from tests.service.one_collector import NOON, batch_of, labels_survey, problem, site
 
 PLAN = StoredEpoch("e", opens=100, closes=200, grace_seconds=50)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
 from tests.service.storing_process import LINE
 from tests.service.uploading import COUNTED, counts, publish
 

@@ -15,7 +15,7 @@ from schemathesis import GenerationMode
 from starlette.routing import Route
 
 from lapwing.protocol.messages.batch import MEDIA_TYPE
-from lapwing.service import admin_routes, analyst_routes, device_routes, operation_routes
+from lapwing.service import admin_routes, analyst_routes, app, device_routes
 from lapwing.service.openapi import openapi_document
 from lapwing.service.problem_answers import DeskProblem
 from tests.service.one_collector import (
@@ -44,7 +44,7 @@ def described() -> set[tuple[str, str]]:
 
 
 def routed() -> set[tuple[str, str]]:
-    modules = (admin_routes, analyst_routes, device_routes, operation_routes)
+    modules = (admin_routes, analyst_routes, app, device_routes)
     routes: list[Route] = [route for module in modules for route in module.routes()]
     found = {
         (route.path, method) for route in routes for method in (route.methods or ()) - {"HEAD"}

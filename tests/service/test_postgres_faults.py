@@ -12,12 +12,10 @@ from pathlib import Path
 import pytest
 
 from lapwing.errors import ArgumentError, FormatError, StoreError
-from lapwing.service.storage.driver import Transaction
-from lapwing.service.storage.intake import Place
-from lapwing.service.storage.migration_runner import FOLDER
-from lapwing.service.storage.opening import open_store
+from lapwing.service.storage.driver import FOLDER, Transaction
+from lapwing.service.storage.opening import PostgresStore, open_store
 from lapwing.service.storage.postgres_driver import PostgresTransaction
-from lapwing.service.storage.postgres_store import PostgresStore
+from lapwing.service.storage.sql_store import Place
 from lapwing.service.storage.store import Upload, Verdict
 from tests.service.postgres_server import PostgresServer
 from tests.service.uploading import COUNTED, LABELS, counts, fold, publish, upload

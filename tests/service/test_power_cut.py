@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from lapwing.errors import LapwingError
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
 from tests.service.storing_process import LINE
 from tests.service.uploading import COUNTED, counts, publish
 

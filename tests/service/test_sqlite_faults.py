@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from lapwing.errors import ArgumentError, FormatError, StoreError, StoreFullError
-from lapwing.service.storage.migration_runner import FOLDER, migrations
-from lapwing.service.storage.opening import open_store
-from lapwing.service.storage.sql_store import SqlStore
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.driver import FOLDER, migrations
+from lapwing.service.storage.opening import SqliteStore, open_store
+from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import Upload, Verdict
 from tests.service.uploading import COUNTED, LABELS, counts, fold, publish, upload
 
@@ -36,7 +35,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
-def writer(store: SqlStore) -> sqlite3.Connection:
+def writer(store: Store) -> sqlite3.Connection:
     found = store._driver._writer  # type: ignore[attr-defined]
     assert isinstance(found, sqlite3.Connection)
     return found
@@ -64,7 +63,7 @@ def test_a_second_collector_is_refused_in_one_process_and_in_another(database: P
     store = SqliteStore(database)
     with pytest.raises(StoreError, match=r"another collector holds collector\.db"):
         SqliteStore(database)
-    program = "import sys; from lapwing.service.storage.sqlite_store import SqliteStore; "
+    program = "import sys; from lapwing.service.storage.opening import SqliteStore; "
     program += "SqliteStore(sys.argv[1])"
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     done = subprocess.run(
@@ -180,7 +179,7 @@ def test_a_database_that_becomes_read_only_refuses_and_recovers(database: Path) 
 def test_a_read_only_folder_is_refused_when_it_is_opened(database: Path) -> None:
     # Root is stopped by no permission, so it asks as somebody else, after all is imported.
     program = "import fcntl, os, sys; from pathlib import Path; "
-    program += "from lapwing.service.storage.sqlite_store import SqliteStore; "
+    program += "from lapwing.service.storage.opening import SqliteStore; "
     program += "os.geteuid() or os.setuid(65534); SqliteStore(Path(sys.argv[1]))"
     database.with_name("collector.db.lock").unlink()
     database.parent.chmod(0o500)
@@ -246,7 +245,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from lapwing.service.storage import sqlite_driver
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
 seen = 0
 def watched(statement):
     global seen

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.service.storage.sql_store import SqlStore
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
+from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import EpochState, Refused, StoredEpoch, UploadTokens, Verdict
 from tests.service.uploading import HASHED, SEGMENTED, codes, counts, fold, publish, upload
 
@@ -20,13 +20,13 @@ FP = SEGMENTED.fingerprint
 
 
 @pytest.fixture
-def target(tmp_path: Path) -> Iterator[SqlStore]:
+def target(tmp_path: Path) -> Iterator[Store]:
     store = SqliteStore(tmp_path / "target.db")
     yield store
     store.close()
 
 
-def filled(store: SqlStore) -> list[Any]:
+def filled(store: Store) -> list[Any]:
     """Fill a store with everything that a survey can have; return its uploads."""
     publish(store, SEGMENTED, upload="tokens")
     store.add_upload_tokens(FP, [bytes([number] * 32) for number in range(4)])
@@ -44,7 +44,7 @@ def filled(store: SqlStore) -> list[Any]:
     return uploads
 
 
-def test_a_state_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> None:
+def test_a_state_is_the_same_elsewhere(store: Store, target: Store) -> None:
     uploads = filled(store)
     written = b"".join(store.export(FP))
     # However it is cut into pieces.
@@ -71,7 +71,7 @@ def test_a_state_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> Non
 
 @pytest.mark.parametrize("state", ["open", "grace"])
 def test_what_comes_again_elsewhere_is_counted_once(
-    store: SqlStore, target: SqlStore, state: EpochState
+    store: Store, target: Store, state: EpochState
 ) -> None:
     publish(store, SEGMENTED)
     sent = upload([3], SEGMENTED)
@@ -82,7 +82,7 @@ def test_what_comes_again_elsewhere_is_counted_once(
     assert counts(target, SEGMENTED) == counts(store, SEGMENTED)
 
 
-def test_names_of_deleted_epochs_go_along(store: SqlStore, target: SqlStore) -> None:
+def test_names_of_deleted_epochs_go_along(store: Store, target: Store) -> None:
     publish(store, SEGMENTED)
     assert not any(b'"ended"' in line for line in store.export(FP))
     store.put_epoch(FP, StoredEpoch("w2"))
@@ -104,7 +104,7 @@ def test_names_of_deleted_epochs_go_along(store: SqlStore, target: SqlStore) -> 
         target.put_epoch(FP, StoredEpoch("w1"))
 
 
-def test_a_log_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> None:
+def test_a_log_is_the_same_elsewhere(store: Store, target: Store) -> None:
     publish(store, HASHED)
     for _ in range(3):
         store.store([upload([5, 6], HASHED)])
@@ -114,7 +114,7 @@ def test_a_log_is_the_same_elsewhere(store: SqlStore, target: SqlStore) -> None:
     assert codes(target, HASHED) == codes(store, HASHED) == [5, 5, 5, 6, 6, 6, 7]
 
 
-def test_what_comes_while_it_is_written_is_not_in_it(store: SqlStore, target: SqlStore) -> None:
+def test_what_comes_while_it_is_written_is_not_in_it(store: Store, target: Store) -> None:
     publish(store, SEGMENTED)
     store.store([upload([1], SEGMENTED)])
     chunks = store.export(FP)
@@ -131,7 +131,7 @@ def sealed(lines: list[Any]) -> list[bytes]:
     return [*written, json.dumps({"end": end}).encode() + b"\n"]
 
 
-def test_a_damaged_file_changes_nothing(tmp_path: Path, target: SqlStore) -> None:
+def test_a_damaged_file_changes_nothing(tmp_path: Path, target: Store) -> None:
     source = SqliteStore(tmp_path / "source.db")
     filled(source)
     lines = list(source.export(FP))

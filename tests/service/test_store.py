@@ -16,7 +16,7 @@ from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.protocol.messages.tally import CountTally
-from lapwing.service.storage.sql_store import SqlStore
+from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import (
     AccessToken,
     Outcome,
@@ -53,7 +53,7 @@ def nonzero(found: list[int]) -> dict[int, int]:
     return {code: number for code, number in enumerate(found) if number}
 
 
-def test_reports_are_counted_once(store: SqlStore) -> None:
+def test_reports_are_counted_once(store: Store) -> None:
     publish(store)
     first, second = upload([1, 2, 2]), upload([63])
     assert verdicts(store.store([first, second])) == [Verdict.STORED, Verdict.STORED]
@@ -62,7 +62,7 @@ def test_reports_are_counted_once(store: SqlStore) -> None:
     assert store.totals(FP) == [Total("w1", "other", 4)]
 
 
-def test_an_id_with_other_bytes_is_refused(store: SqlStore) -> None:
+def test_an_id_with_other_bytes_is_refused(store: Store) -> None:
     publish(store)
     first = upload([1])
     store.store([first])
@@ -71,7 +71,7 @@ def test_an_id_with_other_bytes_is_refused(store: SqlStore) -> None:
     assert nonzero(counts(store)) == {1: 1}
 
 
-def test_a_group_behaves_as_its_uploads_one_after_another(store: SqlStore) -> None:
+def test_a_group_behaves_as_its_uploads_one_after_another(store: Store) -> None:
     publish(store)
     first = upload([5])
     wrong = upload([200, 5], id=first.id)
@@ -86,7 +86,7 @@ def test_a_group_behaves_as_its_uploads_one_after_another(store: SqlStore) -> No
     assert nonzero(counts(store)) == {5: 1, 7: 1}
 
 
-def test_one_id_in_two_epochs_is_two_batches(store: SqlStore) -> None:
+def test_one_id_in_two_epochs_is_two_batches(store: Store) -> None:
     publish(store)
     store.put_epoch(FP, StoredEpoch("w2"))
     store.set_epoch_state(FP, "w2", "open")
@@ -96,7 +96,7 @@ def test_one_id_in_two_epochs_is_two_batches(store: SqlStore) -> None:
     assert nonzero(counts(store)) == nonzero(counts(store, epoch="w2")) == {5: 1}
 
 
-def test_wrong_reports_are_named_and_the_others_counted(store: SqlStore) -> None:
+def test_wrong_reports_are_named_and_the_others_counted(store: Store) -> None:
     publish(store)
     mixed = [64 if place in (3, 700) else place % 64 for place in range(1000)]
     good, bad = upload([1, 2]), upload(mixed)
@@ -109,7 +109,7 @@ def test_wrong_reports_are_named_and_the_others_counted(store: SqlStore) -> None
     assert verdicts(store.store([upload([9], id=bad.id)])) == [Verdict.STORED]
 
 
-def test_a_batch_of_wrong_reports_only_names_a_hundred(store: SqlStore) -> None:
+def test_a_batch_of_wrong_reports_only_names_a_hundred(store: Store) -> None:
     publish(store)
     (outcome,) = store.store([upload([255] * 65_536)])
     assert [place for place, _ in outcome.refused] == list(range(100))
@@ -117,7 +117,7 @@ def test_a_batch_of_wrong_reports_only_names_a_hundred(store: SqlStore) -> None:
     assert [place for place, _ in outcome.refused] == [65_535]
 
 
-def test_reports_of_another_width_are_refused(store: SqlStore) -> None:
+def test_reports_of_another_width_are_refused(store: Store) -> None:
     publish(store)
     wide = Upload(FP, "w1", new_id(), Batch(FP, 0, b"\0\0\0\0", 2))
     outcomes = store.store([upload([1]), wide])
@@ -125,7 +125,7 @@ def test_reports_of_another_width_are_refused(store: SqlStore) -> None:
     assert outcomes[1].refused == ((0, "every report must have 1 bytes, these have 2"),)
 
 
-def test_epochs_only_go_forward(store: SqlStore) -> None:
+def test_epochs_only_go_forward(store: Store) -> None:
     publish(store)
     store.put_epoch(FP, StoredEpoch("w2", opens=100, closes=200, grace_seconds=60))
     assert verdicts(store.store([upload([1], epoch="w2")])) == [Verdict.NOT_OPEN]
@@ -152,20 +152,20 @@ def test_epochs_only_go_forward(store: SqlStore) -> None:
     ]
 
 
-def test_times_may_change_until_it_closes_and_the_state_stays(store: SqlStore) -> None:
+def test_times_may_change_until_it_closes_and_the_state_stays(store: Store) -> None:
     publish(store)
     assert not store.put_epoch(FP, StoredEpoch("w1", "planned", opens=5, closes=9))
     assert store.epochs(FP) == [StoredEpoch("w1", "open", opens=5, closes=9)]
 
 
 @pytest.mark.parametrize("name", ["", "W1", "-a", "a b", "a" * 65, "ü", "a/b"])
-def test_names_of_epochs_are_checked(store: SqlStore, name: str) -> None:
+def test_names_of_epochs_are_checked(store: Store, name: str) -> None:
     publish(store)
     with pytest.raises(ArgumentError, match="name of an epoch"):
         store.put_epoch(FP, StoredEpoch(name))
 
 
-def test_a_draft_is_unknown_and_a_retired_survey_closed(store: SqlStore) -> None:
+def test_a_draft_is_unknown_and_a_retired_survey_closed(store: Store) -> None:
     document = canonical(LABELS.to_document())
     wanted = StoredSurvey(FP, document, minimum=5, upload="tokens", retention_days=30)
     assert store.add_survey(wanted)
@@ -179,7 +179,7 @@ def test_a_draft_is_unknown_and_a_retired_survey_closed(store: SqlStore) -> None
         store.set_survey_state(FP, "published")
 
 
-def test_a_survey_is_what_its_fingerprint_says(store: SqlStore) -> None:
+def test_a_survey_is_what_its_fingerprint_says(store: Store) -> None:
     with pytest.raises(FormatError, match="another fingerprint"):
         store.add_survey(StoredSurvey(FP, canonical(LARGE.to_document())))
     with pytest.raises(FormatError, match="survey"):
@@ -187,7 +187,7 @@ def test_a_survey_is_what_its_fingerprint_says(store: SqlStore) -> None:
     assert store.surveys() == []
 
 
-def test_what_is_not_there_is_said(store: SqlStore) -> None:
+def test_what_is_not_there_is_said(store: Store) -> None:
     for ask in (
         lambda: store.epochs(FP),
         lambda: store.totals(FP),
@@ -209,7 +209,7 @@ def test_what_is_not_there_is_said(store: SqlStore) -> None:
             ask()
 
 
-def test_segments_have_tallies_of_their_own(store: SqlStore) -> None:
+def test_segments_have_tallies_of_their_own(store: Store) -> None:
     publish(store, SEGMENTED)
     sent = [
         upload([299], SEGMENTED),
@@ -230,7 +230,7 @@ def test_segments_have_tallies_of_their_own(store: SqlStore) -> None:
         store.tally(SEGMENTED.fingerprint, "w1", segment="IT")
 
 
-def test_logs_keep_every_report(store: SqlStore) -> None:
+def test_logs_keep_every_report(store: Store) -> None:
     publish(store, HASHED)
     reports = HASHED.randomize([7] * 500, rng=seeded(3))
     parts = [reports[start : start + 50] for start in range(0, 500, 50)]
@@ -244,9 +244,9 @@ def test_logs_keep_every_report(store: SqlStore) -> None:
 
 
 def test_a_log_goes_on_in_another_row_when_one_is_full(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lapwing.service.storage.folding.RUN_BYTES", 40)
+    monkeypatch.setattr("lapwing.service.storage.counting.RUN_BYTES", 40)
     publish(store, HASHED)
     for code in range(30):
         store.store([upload([code], HASHED)])
@@ -262,10 +262,10 @@ def test_a_log_goes_on_in_another_row_when_one_is_full(
 
 
 def test_what_one_fold_cannot_take_waits_for_the_next(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lapwing.service.storage.folding.MOST_ROWS", 4)
-    monkeypatch.setattr("lapwing.service.storage.folding.MOST_BYTES", 6)
+    monkeypatch.setattr("lapwing.service.storage.counting.MOST_ROWS", 4)
+    monkeypatch.setattr("lapwing.service.storage.counting.MOST_BYTES", 6)
     publish(store)
     for code in range(10):
         store.store([upload([code, code, code])])
@@ -278,9 +278,9 @@ def test_what_one_fold_cannot_take_waits_for_the_next(
 
 
 def test_enough_is_folded_without_being_asked_for(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lapwing.service.storage.pending.MOST_ROWS", 5)
+    monkeypatch.setattr("lapwing.service.storage.sql_store.MOST_ROWS", 5)
     publish(store)
     for code in range(5):
         assert not store.fold() and table_sizes(store)["deltas"] == code
@@ -289,7 +289,7 @@ def test_enough_is_folded_without_being_asked_for(
     assert counts(store)[:6] == [1] * 5 + [0]
 
 
-def test_an_empty_epoch_has_an_empty_tally(store: SqlStore) -> None:
+def test_an_empty_epoch_has_an_empty_tally(store: Store) -> None:
     publish(store)
     publish(store, HASHED)
     assert store.tally(FP, "w1").total == store.tally(HASHED.fingerprint, "w1").total == 0
@@ -297,7 +297,7 @@ def test_an_empty_epoch_has_an_empty_tally(store: SqlStore) -> None:
     assert store.tally(FP, "w1").survey == FP
 
 
-def test_folding_changes_no_answer(store: SqlStore) -> None:
+def test_folding_changes_no_answer(store: Store) -> None:
     publish(store, LARGE)
     rng = np.random.default_rng(1)
     truth = np.zeros(65_536, dtype=np.int64)
@@ -316,7 +316,7 @@ def test_folding_changes_no_answer(store: SqlStore) -> None:
     assert store.check() == []
 
 
-def test_counts_shorter_than_records_are_what_is_stored(store: SqlStore) -> None:
+def test_counts_shorter_than_records_are_what_is_stored(store: Store) -> None:
     publish(store)
     store.store([upload([place % 64 for place in range(6400)])])
     with store._driver.reading() as transaction:
@@ -325,7 +325,7 @@ def test_counts_shorter_than_records_are_what_is_stored(store: SqlStore) -> None
     assert set(counts(store)) == {100}
 
 
-def test_an_upload_token_is_good_for_one_batch(store: SqlStore) -> None:
+def test_an_upload_token_is_good_for_one_batch(store: Store) -> None:
     publish(store, upload="tokens")
     mine, yours = b"m" * 32, b"y" * 32
     store.add_upload_tokens(FP, [mine, yours])
@@ -353,7 +353,7 @@ def test_an_upload_token_is_good_for_one_batch(store: SqlStore) -> None:
     assert verdicts(store.store([upload([2], token=mine)])) == [Verdict.TOKEN_USED]
 
 
-def test_access_tokens_are_kept_by_their_hashes(store: SqlStore) -> None:
+def test_access_tokens_are_kept_by_their_hashes(store: Store) -> None:
     tokens = [AccessToken(b"a" * 32, "admin", "first"), AccessToken(b"b" * 32, "analyst", "ann")]
     for token in tokens:
         store.add_access_token(token)
@@ -362,14 +362,14 @@ def test_access_tokens_are_kept_by_their_hashes(store: SqlStore) -> None:
     assert store.access_tokens() == tokens[1:]
 
 
-def test_refused_uploads_are_counted_by_reason(store: SqlStore) -> None:
+def test_refused_uploads_are_counted_by_reason(store: Store) -> None:
     publish(store)
     store.add_refused(FP, [Refused("w1", "busy", 2), Refused("", "unknown-epoch", 1)])
     store.add_refused(FP, [Refused("w1", "busy", 3)])
     assert store.refused(FP) == [Refused("", "unknown-epoch", 1), Refused("w1", "busy", 5)]
 
 
-def test_a_deleted_epoch_leaves_nothing(store: SqlStore) -> None:
+def test_a_deleted_epoch_leaves_nothing(store: Store) -> None:
     publish(store)
     first = upload([1])
     store.store([first])
@@ -381,7 +381,7 @@ def test_a_deleted_epoch_leaves_nothing(store: SqlStore) -> None:
     assert verdicts(store.store([first])) == [Verdict.UNKNOWN_EPOCH]
 
 
-def test_a_deleted_survey_leaves_nothing(store: SqlStore) -> None:
+def test_a_deleted_survey_leaves_nothing(store: Store) -> None:
     publish(store, upload="tokens")
     store.add_upload_tokens(FP, [b"m" * 32])
     store.store([upload([1], token=b"m" * 32)])
@@ -395,7 +395,7 @@ def test_a_deleted_survey_leaves_nothing(store: SqlStore) -> None:
     assert verdicts(store.store([upload([1], epoch="w2")])) == [Verdict.STORED]
 
 
-def table_sizes(store: SqlStore) -> dict[str, int]:
+def table_sizes(store: Store) -> dict[str, int]:
     with store._driver.reading() as transaction:
         return {
             table: int(transaction.rows(f"SELECT COUNT(*) FROM {table}")[0][0])
@@ -404,7 +404,7 @@ def table_sizes(store: SqlStore) -> dict[str, int]:
 
 
 def test_a_long_list_of_batches_is_dropped_in_stretches(
-    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lapwing.service.storage.survey_rows._DROPPED_ROWS", 10)
     publish(store)
@@ -417,7 +417,7 @@ def test_a_long_list_of_batches_is_dropped_in_stretches(
     assert nonzero(counts(store)) == {1: 35}
 
 
-def test_it_is_there_when_opened_again(opening: Callable[[], SqlStore]) -> None:
+def test_it_is_there_when_opened_again(opening: Callable[[], Store]) -> None:
     store = opening()
     publish(store)
     first = upload([1])
@@ -434,7 +434,7 @@ def test_it_is_there_when_opened_again(opening: Callable[[], SqlStore]) -> None:
     again.close()
 
 
-def test_threads_share_a_store(store: SqlStore) -> None:
+def test_threads_share_a_store(store: Store) -> None:
     publish(store)
     wrong: list[BaseException] = []
 
@@ -462,7 +462,7 @@ def test_verdicts_are_words_of_problems() -> None:
     assert words <= {problem.value for problem in Problem}
 
 
-def test_a_tally_of_the_store_is_decoded_as_any(store: SqlStore) -> None:
+def test_a_tally_of_the_store_is_decoded_as_any(store: Store) -> None:
     survey = lw.Survey("wave", lw.SquareWave(lw.Interval(0, 1, bins=16), 2))
     publish(store, survey)
     reports = survey.randomize([0.3] * 3000, rng=seeded(2))

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from lapwing.errors import ArgumentError, NotStoredError
-from lapwing.service.storage.sql_store import SqlStore
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
+from lapwing.service.storage.sql_store import Store
 from lapwing.service.storage.store import StoredEpoch, Upload, Verdict
 from tests.service.postgres_server import PostgresServer
 from tests.service.uploading import COUNTED, HASHED, batch, codes, counts, fold, new_id, publish
@@ -31,7 +31,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     survey: Any = COUNTED
 
-    def open(self) -> SqlStore:
+    def open(self) -> Store:
         raise NotImplementedError
 
     @initialize()
@@ -206,7 +206,7 @@ def test_sqlite_counts_once_whatever_comes(survey: Any) -> None:
                 super().__init__()
                 self.path = Path(tempfile.mkdtemp(dir=folder)) / "collector.db"
 
-            def open(self) -> SqlStore:
+            def open(self) -> Store:
                 return SqliteStore(self.path)
 
         run(Machine)
@@ -217,7 +217,7 @@ def test_sqlite_counts_once_whatever_comes(survey: Any) -> None:
 def test_postgresql_counts_once_whatever_comes(
     survey: Any, postgres_server: PostgresServer
 ) -> None:
-    from lapwing.service.storage.postgres_store import PostgresStore
+    from lapwing.service.storage.opening import PostgresStore
 
     chosen = survey
 
@@ -228,7 +228,7 @@ def test_postgresql_counts_once_whatever_comes(
             super().__init__()
             self.address = postgres_server.new_database()
 
-        def open(self) -> SqlStore:
+        def open(self) -> Store:
             return PostgresStore(self.address)
 
     run(Machine, examples=8)
@@ -247,7 +247,7 @@ def test_sqlite_counts_once_in_long_runs(survey: Any) -> None:
                 super().__init__()
                 self.path = Path(tempfile.mkdtemp(dir=folder)) / "collector.db"
 
-            def open(self) -> SqlStore:
+            def open(self) -> Store:
                 return SqliteStore(self.path)
 
         run(Machine, examples=150, steps=60, anew=True)
@@ -289,7 +289,7 @@ def test_the_machine_finds_a_store_that_counts_wrongly(broken: type[SqliteStore]
                 super().__init__()
                 self.path = Path(tempfile.mkdtemp(dir=folder)) / "collector.db"
 
-            def open(self) -> SqlStore:
+            def open(self) -> Store:
                 return broken(self.path)
 
         with pytest.raises((AssertionError, pytest.fail.Exception)):

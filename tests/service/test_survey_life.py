@@ -11,9 +11,9 @@ import pytest
 
 from lapwing.service.catalog import Catalog
 from lapwing.service.collector import TICKS_APART, Collector
-from lapwing.service.epoch_clock import DAY, to_text
 from lapwing.service.logs import Log
 from lapwing.service.settings import Settings
+from lapwing.service.survey_life import DAY, to_text
 from lapwing.survey.survey import Survey
 from tests.service.one_collector import (
     NOON,

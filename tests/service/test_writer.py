@@ -11,7 +11,7 @@ import pytest
 
 from lapwing.errors import StoreBusyError, StoreError, StoreFullError
 from lapwing.service.storage import writer as writer_module
-from lapwing.service.storage.sqlite_store import SqliteStore
+from lapwing.service.storage.opening import SqliteStore
 from lapwing.service.storage.store import Outcome, Upload, Verdict
 from lapwing.service.storage.writer import FEWEST_TOGETHER, LARGEST_GROUP, Writer
 from tests.service.uploading import counts, publish, upload

@@ -12,7 +12,8 @@ from lapwing.documents import canonical
 from lapwing.protocol.messages.batch import Batch
 from lapwing.protocol.messages.reports import Reports, pack_codes
 from lapwing.protocol.messages.tally import CountTally, TallyLog
-from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey, Upload
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import StoredEpoch, StoredSurvey, Upload
 
 LABELS = lw.Survey("labels", lw.RandomizedResponse(lw.Categories(64), 1))
 LARGE = lw.Survey("large", lw.RandomizedResponse(lw.Categories(65_536), 1))

@@ -11,24 +11,175 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from lapwing.cli.command_list import COMMANDS, CommandList
 from lapwing.cli.console import ClosedPipeError, complain, write_json, write_stdout
-from lapwing.cli.exit_codes import (
-    CLOSED_PIPE,
-    EXIT_CODES,
-    INTERRUPTED,
-    TERMINATED,
-    UNEXPECTED,
-    USAGE,
-    exit_code,
-)
-from lapwing.cli.moved_names import MOVED_COMMANDS, moved_option
 from lapwing.documents import nearest
-from lapwing.errors import LapwingError, LapwingWarning
+from lapwing.errors import (
+    ArgumentError,
+    DomainError,
+    EngineError,
+    FormatError,
+    LapwingError,
+    LapwingWarning,
+    MismatchError,
+    MissingExtraError,
+    NotStoredError,
+    PrivacyError,
+    ReportError,
+    StoreError,
+    TallyError,
+    UnsupportedChannelError,
+)
+
+UNEXPECTED = 1
+USAGE = 2
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+TERMINATED = 143
+
+
+class ExitCode(NamedTuple):
+    """A code, what a script may conclude from it, and the errors that end in it."""
+
+    code: int
+    meaning: str
+    errors: tuple[type[BaseException], ...] = ()
+
+
+EXIT_CODES = (
+    ExitCode(0, "done"),
+    ExitCode(UNEXPECTED, "unexpected: a defect of lapwing"),
+    ExitCode(
+        USAGE,
+        "wrong usage: an unknown command or option, an argument out of its range",
+        (ArgumentError, UnsupportedChannelError, NotStoredError),
+    ),
+    ExitCode(
+        3,
+        "bad data: a value, a report or a tally that is not legal",
+        (DomainError, ReportError, TallyError),
+    ),
+    ExitCode(
+        4,
+        "a file is damaged, foreign, or belongs to another survey",
+        (FormatError, MismatchError),
+    ),
+    ExitCode(
+        5,
+        "refused, because a promise of privacy would not hold, or is none (an epsilon of 0)",
+        (PrivacyError,),
+    ),
+    ExitCode(6, "an optional package is not installed", (MissingExtraError,)),
+    ExitCode(
+        7,
+        "the system: a file, database or cluster is absent, not allowed or does not fit; memory "
+        "ran out",
+        (OSError, MemoryError, StoreError, EngineError),
+    ),
+    ExitCode(INTERRUPTED, "stopped by Ctrl-C", (KeyboardInterrupt,)),
+    ExitCode(CLOSED_PIPE, "whoever read the output went away"),
+    ExitCode(TERMINATED, "stopped by SIGTERM"),
+)
+
+
+def exit_code(error: BaseException) -> int:
+    """Return the code in which an error ends; 1 for those that nobody expects."""
+    # MissingExtraError is an ImportError and OSError is no LapwingError, so no two rows overlap.
+    for row in EXIT_CODES:
+        if isinstance(error, row.errors):
+            return row.code
+    return UNEXPECTED
+
+
+_USES = {
+    "adapt": "lapwing new --after SURVEY RESULT",
+    "backup": "lapwing collector backup",
+    "difference": "lapwing compare FIRST SECOND",
+    "distances": "lapwing compare RESULT --truth FILE",
+    "export": "lapwing collector export FINGERPRINT",
+    "extend": "lapwing release --next-round RELEASE DATA ...",
+    "import": "lapwing collector import FILE",
+    "quantile": "lapwing answer RESULT --quantile P",
+    "summarize": "lapwing count DATA",
+    "watch": "lapwing series --watch FILE SURVEY TALLY",
+}
+
+
+def _moved(name: str, use: str) -> str:
+    words = use.split()
+    new = " ".join(words[: 3 if words[1] == "collector" else 2])
+    return f"lapwing {name} is now {new}; use: {use}"
+
+
+MOVED_COMMANDS = MappingProxyType({name: _moved(name, use) for name, use in _USES.items()})
+"""What is said to somebody who types the old name of a command."""
+
+_DOMAIN = "--domain FILE, a survey or a file of: lapwing new --domain-only {} ... -o FILE"
+
+_OF_A_DOMAIN = (
+    *("--low", "--high", "--bounds", "--bins", "--unit", "--circular", "--scale", "--atom"),
+    *("--edges", "--closed", "--integers", "--categories", "--categories-file", "--other"),
+    *("--outside", "--missing"),
+)
+
+_EVERYWHERE = {
+    "--neighbours": "--neighbors",
+    "--engine": "Python for a cluster: lapwing.engines.spark or lapwing.engines.beam",
+    "--truth-result": "--truth",
+    "--statement": "--output",
+    "--minimum": "--segment-minimum",
+    "--state": "--resume, which keeps what is done in OUTPUT.progress",
+    "--counts": "--count-column: lapwing simulate SURVEY TABLE --count-column NAME",
+    "--value-column": "--column",
+    "--bounds": "--low and --high",
+    "--segments": "--segment of: lapwing new --domain-only",
+    "--series": "lapwing series SURVEY TALLY ...",
+    "--names": "lapwing series --names",
+    "--so-far": "lapwing series --so-far",
+    "--together": "lapwing decode SURVEY TALLY SURVEY TALLY, without it",
+    "--simplex": "lapwing decode without it",
+    "--no-simplex": "--signed",
+    "--projection": "lapwing decode without it, or --signed",
+    "--smoothed": "--set smoothed=true",
+    "--no-smoothed": "--set smoothed=false",
+    "--weighted": "--set weighted=true",
+    "--no-weighted": "--set weighted=false",
+    "--band": "--set band=true",
+    "--no-band": "--set band=false",
+    "--roughness": "--set roughness=NUMBER",
+    "--tolerance": "--set tolerance=NUMBER",
+    "--limit": "--set limit=N",
+    "--width": "--set width=NUMBER",
+    "--grid": "--set grid=N",
+}
+
+
+def moved_option(command: str, option: str) -> str | None:
+    """Return what is said to somebody who types the old name of an option; None of another one.
+
+    Parameters
+    ----------
+    command : str
+        Which does not know the option.
+    option : str
+        As typed.
+
+    Examples
+    --------
+    >>> moved_option("release", "--neighbours")
+    'lapwing release has no --neighbours; use --neighbors'
+    """
+    if option in _OF_A_DOMAIN and command in ("recommend", "release", "count"):
+        low = "--low and --high" if option == "--bounds" else option
+        return f"{option} belongs to a domain; use {_DOMAIN.format(low)}"
+    use = _EVERYWHERE.get(option)
+    return None if use is None else f"lapwing {command} has no {option}; use {use}"
+
 
 # What typer raises on wrong usage. Its class has moved between versions (click, then typer's own
 # copy); that BadParameter is one of its kind has not.

@@ -12,11 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from lapwing.client.collector_address import EPOCH, CollectorAddress, check_fingerprint
+from lapwing.client.collector_address import EPOCH, CollectorAddress, Sent, check_fingerprint, send
 from lapwing.client.device_file import DeviceFile
-from lapwing.client.outbox import Outbox, OutgoingBatch, State, insert, of_pile
-from lapwing.client.patience import Patience
-from lapwing.client.sending import Sent, send
+from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, State, insert, of_pile
 from lapwing.documents import parse
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
 from lapwing.privacy.exact_numbers import ExactNumber, exact_epsilon
@@ -255,7 +253,7 @@ class Device:
         return Answer(batch, epoch, "waiting", cost)
 
     def send(self, collector: CollectorAddress | str, *, patience: Patience | None = None) -> Sent:
-        """Send what waits for a collector; see :func:`lapwing.client.sending.send`.
+        """Send what waits for a collector; see :func:`lapwing.client.collector_address.send`.
 
         Parameters
         ----------

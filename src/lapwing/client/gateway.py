@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from lapwing.client.collector_address import CollectorAddress
+from lapwing.client.collector_address import CollectorAddress, Sent, send
 from lapwing.client.device import check_epoch, segment_number
 from lapwing.client.device_file import DeviceFile
-from lapwing.client.outbox import Outbox, OutgoingBatch, insert, of_pile
-from lapwing.client.patience import Patience
-from lapwing.client.sending import Sent, send
+from lapwing.client.outbox import Outbox, OutgoingBatch, Patience, insert, of_pile
 from lapwing.errors import ArgumentError, FormatError, MismatchError
 from lapwing.protocol.messages.batch import MOST_BYTES, MOST_REPORTS, Batch
 from lapwing.protocol.messages.reports import Reports
@@ -133,7 +131,7 @@ class Gateway:
         return [batch for batch, _ in found]
 
     def send(self, collector: CollectorAddress | str, *, patience: Patience | None = None) -> Sent:
-        """Send what waits; see :func:`lapwing.client.sending.send`."""
+        """Send what waits; see :func:`lapwing.client.collector_address.send`."""
         return send(Outbox(self.file), collector, patience or Patience())
 
 

@@ -8,7 +8,6 @@ from starlette.routing import Route
 
 from lapwing.documents import shown
 from lapwing.service.device_routes import allow_other_pages, show_survey
-from lapwing.service.epoch_clock import epoch_document
 from lapwing.service.problem_answers import DeskProblem, ProblemError
 from lapwing.service.requests import (
     at,
@@ -20,7 +19,7 @@ from lapwing.service.requests import (
 )
 from lapwing.service.security import ROLE_PREFIX, hash_of, new_token
 from lapwing.service.storage.store import AccessToken
-from lapwing.service.survey_life import check_keys
+from lapwing.service.survey_life import check_keys, epoch_document
 
 LONGEST_LABEL = 100
 

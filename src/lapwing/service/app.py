@@ -10,13 +10,15 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute
+from starlette.routing import BaseRoute, Route
 
-from lapwing.service import admin_routes, analyst_routes, device_routes, operation_routes
+from lapwing.service import admin_routes, analyst_routes, counters, device_routes
 from lapwing.service.collector import Collector
+from lapwing.service.openapi import openapi_document
 from lapwing.service.pages import page_routes
 from lapwing.service.problem_answers import DeskProblem, ProblemError
 from lapwing.service.receiving import Receive, Scope, Send
+from lapwing.service.requests import NOT_KEPT, at, collector_of, json_answer, require_analyst
 from lapwing.service.upload_path import address_of
 
 _UPLOADED = {"PUT", "POST"}
@@ -82,7 +84,7 @@ def _framed(collector: Collector, pages: Sequence[BaseRoute]) -> Starlette:
 
     app = Starlette(
         routes=[
-            *operation_routes.routes(),
+            *routes(),
             *device_routes.routes(),
             *admin_routes.routes(),
             *analyst_routes.routes(),
@@ -134,3 +136,34 @@ async def _framework_problem(request: Request, error: Exception) -> Response:
 
 async def _defect(request: Request, error: Exception) -> Response:
     return _answer(ProblemError(DeskProblem.DEFECT, "please report it; nothing was changed by it"))
+
+
+def routes() -> list[Route]:
+    """Return the routes."""
+    return [
+        at("/healthz", {"GET": show_health}),
+        at("/metrics", {"GET": show_counters}),
+        at("/openapi.json", {"GET": show_openapi}),
+    ]
+
+
+async def show_health(request: Request) -> Response:
+    """Return 200 while reports can be stored, 503 while they cannot."""
+    collector = collector_of(request)
+    if collector.ready:
+        return json_answer({"status": "ready"})
+    return json_answer({"status": "store in trouble"}, status=503)
+
+
+async def show_counters(request: Request) -> Response:
+    """Return the counters for Prometheus, to a role: with one survey they tell its reports."""
+    collector = collector_of(request)
+    if not collector.settings.open_counters:
+        require_analyst(request)
+    text = collector.counters.text()
+    return Response(text, headers=NOT_KEPT, media_type=counters.MEDIA_TYPE)
+
+
+async def show_openapi(request: Request) -> Response:
+    """Return the description of all of this."""
+    return json_answer(openapi_document(), headers={"access-control-allow-origin": "*"})

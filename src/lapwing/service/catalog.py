@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from threading import Lock
 
-from lapwing.service.storage.store import Store, StoredEpoch, StoredSurvey
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import StoredEpoch, StoredSurvey
 from lapwing.survey.survey import Survey
 
 EVERYBODY_ELSE = "other"

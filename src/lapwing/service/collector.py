@@ -16,15 +16,14 @@ from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import ProblemError, problem_of
 from lapwing.service.receiving import Receiving
-from lapwing.service.refusals import Refusals
 from lapwing.service.results import Results
-from lapwing.service.second_look import SecondLook
 from lapwing.service.security import Role, Roles, check_token, hash_of
 from lapwing.service.settings import Secrets, Settings
-from lapwing.service.storage.store import AccessToken, Store
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import AccessToken
 from lapwing.service.storage.writer import Writer
 from lapwing.service.survey_life import SurveyLife
-from lapwing.service.upload_path import UploadPath
+from lapwing.service.upload_path import Refusals, SecondLook, UploadPath
 
 Found = TypeVar("Found")
 

@@ -8,9 +8,9 @@ from starlette.routing import Route
 
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import KeptSurvey
-from lapwing.service.epoch_clock import epoch_document
 from lapwing.service.problem_answers import ProblemError
 from lapwing.service.requests import at, check_query, collector_of, json_answer
+from lapwing.service.survey_life import epoch_document
 
 CROSS_ORIGIN = {"access-control-allow-origin": "*"}
 

@@ -35,7 +35,7 @@ from lapwing.service.decoding_process import DecodingFailedError, DecodingProces
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.settings import Settings
 from lapwing.service.shown_counts import shown_segments
-from lapwing.service.storage.store import Store
+from lapwing.service.storage.sql_store import Store
 
 Found = TypeVar("Found")
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from lapwing.service.catalog import Catalog, KeptSurvey
 from lapwing.service.collector import Collector
-from lapwing.service.epoch_clock import epoch_document
 from lapwing.service.shown_counts import count_document, shown_segments
 from lapwing.service.storage.store import StoredEpoch, UploadTokens
+from lapwing.service.survey_life import epoch_document
 
 
 def survey_rows(catalog: Catalog) -> list[dict[str, Any]]:

@@ -1,20 +1,20 @@
 """The way of an upload, from its first byte to its answer.
 
-It is written by hand, because every report walks it, and stands before the framework,
-which would take as much time as all the rest. What became of a batch is answered after it is on
-disk.
+It is written by hand and comes before the framework, which would take as much time as all the
+rest. A batch is answered after it is on disk. Refused uploads are counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from functools import partial
 from typing import NamedTuple
 
-from lapwing.errors import BatchError, StoreError
+from lapwing.errors import BatchError, NotStoredError, StoreError
 from lapwing.protocol.messages.batch import JSON_MEDIA_TYPE, MEDIA_TYPE, Batch
 from lapwing.protocol.messages.problems import Problem
 from lapwing.service.catalog import Catalog, KeptSurvey
@@ -22,11 +22,101 @@ from lapwing.service.counters import Counters
 from lapwing.service.logs import Log
 from lapwing.service.problem_answers import DeskProblem, ProblemError, problem_of
 from lapwing.service.receiving import ClientGoneError, Receive, Receiving, Scope, Send
-from lapwing.service.refusals import Refusals
-from lapwing.service.second_look import SecondLook
 from lapwing.service.security import UPLOAD_PREFIX, bearer, hash_of
-from lapwing.service.storage.store import Outcome, Upload, Verdict
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import Outcome, Refused, Upload, Verdict
 from lapwing.service.storage.writer import Writer
+
+LOOKS_APART = 0.5
+"""Seconds between two looks, however many ask: made-up names must not keep the database busy."""
+
+
+class SecondLook:
+    """Reads what the store holds, once for all who wait for it.
+
+    Parameters
+    ----------
+    load : callable
+        Reads it.
+    """
+
+    def __init__(self, load: Callable[[], Awaitable[None]]) -> None:
+        self._load = load
+        self._next: asyncio.Task[None] | None = None
+        self._begun = -LOOKS_APART
+
+    async def taken(self) -> None:
+        """Return after a look that began when this was called, or later.
+
+        Raises
+        ------
+        ProblemError
+            When the store cannot be asked now.
+        """
+        if self._next is None:
+            self._next = asyncio.create_task(self._look())
+            self._next.add_done_callback(_seen)
+        # One who goes away does not end it for the others.
+        await asyncio.shield(self._next)
+
+    async def _look(self) -> None:
+        clock = asyncio.get_running_loop().time
+        try:
+            await asyncio.sleep(max(0.0, self._begun + LOOKS_APART - clock()))
+        finally:
+            self._next = None  # who comes from now on needs a later one
+        self._begun = clock()
+        await self._load()
+
+
+def _seen(task: asyncio.Task[None]) -> None:
+    """Look at trouble that nobody waits for any more; whoever asks next has it again."""
+    if not task.cancelled():
+        task.exception()
+
+
+class Refusals:
+    """Counts in memory until they are stored.
+
+    A crash loses the last few seconds of them, which no result depends on; writing each at once
+    would let whoever sends nonsense keep the disk busy.
+    """
+
+    def __init__(self) -> None:
+        self._counted: Counter[tuple[str, str, str]] = Counter()
+
+    def add(self, survey: str, epoch: str, reason: str) -> None:
+        """Count one.
+
+        Parameters
+        ----------
+        survey : str
+            One that exists.
+        epoch : str
+            One that exists, or "".
+        reason : str
+            The word of a problem.
+        """
+        self._counted[survey, epoch, reason] += 1
+
+    def store(self, store: Store) -> None:
+        """Store them, and begin anew; what cannot be stored now is kept."""
+        counted, self._counted = self._counted, Counter()
+        by_survey: dict[str, list[Refused]] = {}
+        for (survey, epoch, reason), number in counted.items():
+            by_survey.setdefault(survey, []).append(Refused(epoch, reason, number))
+        while by_survey:
+            survey, rows = by_survey.popitem()
+            try:
+                store.add_refused(survey, rows)
+            except NotStoredError:
+                continue  # the survey, or its epoch, was deleted meanwhile
+            except BaseException:
+                by_survey[survey] = rows
+                for name, kept in by_survey.items():
+                    self._counted.update({(name, r.epoch, r.reason): r.number for r in kept})
+                raise
+
 
 OPEN_TO_ALL = (b"access-control-allow-origin", b"*")
 """A survey may be answered from any page; nothing of a visitor is sent along (no credentials)."""

@@ -18,7 +18,7 @@ from lapwing.engines import arrow
 from lapwing.engines import beam as engine
 from lapwing.engines.arrow import table_reader
 from lapwing.engines.arrow.report_tables import write_reports
-from lapwing.engines.beam import beam_files, piece_outcomes
+from lapwing.engines.beam import beam_files
 from lapwing.errors import (
     ArgumentError,
     DomainError,
@@ -340,13 +340,13 @@ def test_workers_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         write_reports(stream, survey, [made(survey)], ending=".lwr")
     options = ["--runner=FnApiRunner", f"--temp_location={shared}"]
     found: list[str] = []
-    read = piece_outcomes._read
+    read = beam_files._read
 
     def watched(place: str) -> Any:
         found.append(place)
         return read(place)
 
-    monkeypatch.setattr(piece_outcomes, "_read", watched)
+    monkeypatch.setattr(beam_files, "_read", watched)
     assert engine.tally(path, survey, options=options).total == PEOPLE
     assert found[0].startswith(str(shared)) and not list(shared.iterdir())
 

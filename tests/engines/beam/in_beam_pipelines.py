@@ -22,8 +22,8 @@ from lapwing.documents import canonical
 from lapwing.engines import arrow
 from lapwing.engines.arrow.report_tables import write_reports
 from lapwing.engines.beam import CountReports, CountValues, RandomizeValues
-from lapwing.engines.beam.piece_outcomes import AddOutcomes, Failure, Outcome
-from lapwing.engines.beam.randomize_transform import _Randomizing
+from lapwing.engines.beam.beam_files import AddOutcomes, Failure, Outcome
+from lapwing.engines.beam.combine_functions import _Randomizing
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
 from lapwing.protocol.messages.reports import Reports
 from tests.engines.page import example

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lapwing.engines.spark.joined_labels import with_joined_labels
+from lapwing.engines.spark.worker_jobs import with_joined_labels
 
 
 def _joined(columns: dict[str, pa.Array]) -> list[str | None]:

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from lapwing.engines.spark import parquet_footers
-from lapwing.engines.spark.parquet_footers import footers
+from lapwing.engines.spark import spark_rows
+from lapwing.engines.spark.spark_rows import footers
 from lapwing.errors import FormatError
 
 
@@ -21,7 +21,7 @@ def test_of_files_of_this_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         said = wide.replace_schema_metadata({"whose": name, "long": "x" * columns * 100})
         parquet.write_table(said, tmp_path / name)
     paths = [tmp_path / "a b%.parquet", tmp_path / "wide.parquet"]
-    assert paths[1].stat().st_size > 2 * parquet_footers._TAIL
+    assert paths[1].stat().st_size > 2 * spark_rows._TAIL
     named = [path.as_uri() for path in paths]
     assert [found["whose"] for found in footers(None, named)] == [path.name for path in paths]
     assert [found["whose"] for found in footers(None, named[::-1])] == [

@@ -48,8 +48,8 @@ pytestmark = [
 pytest.importorskip("pyspark", reason="PySpark is not here: pip install 'lapwing[test]'")
 
 from lapwing.engines import spark as engine  # noqa: E402
-from lapwing.engines.spark import parquet_footers, tagged_work  # noqa: E402
-from lapwing.engines.spark.tagged_work import TaggedWork  # noqa: E402
+from lapwing.engines.spark import spark_rows, spark_values  # noqa: E402
+from lapwing.engines.spark.spark_values import TaggedWork  # noqa: E402
 
 PEOPLE = 403
 CASES = [case.values[0] for case in _one_of_each()]
@@ -241,11 +241,11 @@ def test_what_is_wrong_is_said_before_a_job_starts(
     theirs = session.read.parquet(str(tmp_path / "ours.parquet"))
     uri = (tmp_path / "ours.parquet").as_uri()
     conf = session._jsparkSession.sessionState().newHadoopConf()
-    here = parquet_footers._tail_of_local(uri)
-    assert parquet_footers._tail_of_remote(session._jvm, conf, uri) == here
-    monkeypatch.setattr(parquet_footers, "_TAIL", 64)  # less than any footer
-    short = parquet_footers._tail_of_remote(session._jvm, conf, uri)
-    assert len(short) < len(here) and parquet_footers._words(short, uri)["lapwing.survey"]
+    here = spark_rows._tail_of_local(uri)
+    assert spark_rows._tail_of_remote(session._jvm, conf, uri) == here
+    monkeypatch.setattr(spark_rows, "_TAIL", 64)  # less than any footer
+    short = spark_rows._tail_of_remote(session._jvm, conf, uri)
+    assert len(short) < len(here) and spark_rows._words(short, uri)["lapwing.survey"]
     assert engine.tally(theirs, survey).total == 20
     then = len(jobs())
     with pytest.raises(MismatchError, match=r"ours\.parquet holds reports of survey"):
@@ -341,10 +341,10 @@ def test_work_that_is_left_is_stopped(session: Any, tmp_path: Path) -> None:
             time.sleep(0.01)
         # The task has begun before the driver hears of it.
         until = time.monotonic() + 60
-        while not tagged_work._at_work(tracker, work._tag) and time.monotonic() < until:
+        while not spark_values._at_work(tracker, work._tag) and time.monotonic() < until:
             time.sleep(0.01)
-        assert tagged_work._at_work(tracker, work._tag)
-        assert not tagged_work._at_work(tracker, "of nobody")
+        assert spark_values._at_work(tracker, work._tag)
+        assert not spark_values._at_work(tracker, "of nobody")
         raise KeyboardInterrupt
     assert work.ended()
     thread.join()

@@ -13,7 +13,7 @@ import pytest
 import lapwing
 from lapwing import Categories, Interval, RandomizedResponse, SquareWave, Survey, seeded
 from lapwing.engines import arrow
-from lapwing.engines.spark import worker_entry, worker_jobs
+from lapwing.engines.spark import job_errors, worker_jobs
 from lapwing.engines.spark.partial_counts import added
 from lapwing.errors import ArgumentError, ReportError
 from lapwing.protocol.messages.reports import Reports
@@ -47,7 +47,7 @@ def _given(**more: Any) -> dict[str, Any]:
 
 
 def _task(batches: Iterator[Any], given: dict[str, Any], job: str = "count_reports") -> list[Any]:
-    return list(worker_entry.task(lapwing.__version__, job, given)(batches))
+    return list(job_errors.task(lapwing.__version__, job, given)(batches))
 
 
 @pytest.mark.parametrize("rows", [1, 7, 33, 499, 500])
@@ -69,7 +69,7 @@ def test_bad_rows_have_their_number(rows: int) -> None:
     table, kept = _table(bad=(123, 124, 499))
     with pytest.raises(RuntimeError) as caught:
         _task(iter(table.to_batches(max_chunksize=rows)), _given())
-    said = json.loads(str(caught.value).partition(worker_entry.MARK)[2])
+    said = json.loads(str(caught.value).partition(job_errors.MARK)[2])
     assert said["kind"] == ReportError.__name__ and said["position"] == 123
     assert "partition -1: " in said["message"] and "row 124 " in said["message"]
     for by in ([], ["place"]):
@@ -89,7 +89,7 @@ def test_another_version_ends_the_task_before_it_reads() -> None:
         raise AssertionError("a batch was read")
         yield
 
-    task = worker_entry.task("0.0.1", "count_reports", _given())
+    task = job_errors.task("0.0.1", "count_reports", _given())
     with pytest.raises(RuntimeError, match=r"the driver has 0\.0\.1"):
         list(task(unread()))
 

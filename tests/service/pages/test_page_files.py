@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import lapwing as lw
-from lapwing.service.pages.page_files import FOLDER, client_folder, page_files
+from lapwing.service.pages.page_routes import FOLDER, client_folder, page_files
 from tests.service.one_collector import site
 
 

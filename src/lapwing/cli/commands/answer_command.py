@@ -12,8 +12,7 @@ from lapwing.cli.console import Output
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import read_distribution_or_list, require_no_segments
-from lapwing.cli.showing.answer import terminal_table
-from lapwing.cli.showing.table_file import TableOptions
+from lapwing.cli.showing.answer import TableOptions, terminal_table
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain

@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lapwing.cli.console import Output, facts
-from lapwing.cli.outputs import check_output, writing
+from lapwing.cli.console import Output, check_output, facts, writing
 from lapwing.cli.reading.collector_store import StoreOptions
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.errors import ArgumentError

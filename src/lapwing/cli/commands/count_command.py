@@ -7,13 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output, facts
-from lapwing.cli.outputs import check_output
-from lapwing.cli.reading.distinct_files import check_distinct
+from lapwing.cli.console import Output, check_distinct, check_output, facts
+from lapwing.cli.reading.column_options import is_summary, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions
-from lapwing.cli.reading.engine_options import LongJobOptions
-from lapwing.cli.reading.options import AllowEqual, ColumnName, Force, OutputFile
-from lapwing.cli.reading.raw_counts import is_summary, summary_of
+from lapwing.cli.reading.options import AllowEqual, ColumnName, Force, LongJobOptions, OutputFile
 from lapwing.cli.wording import domain_text
 from lapwing.engines.arrow.dataset_tables import every_file
 from lapwing.engines.arrow.saved_progress import finished

@@ -8,9 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output, facts
-from lapwing.cli.outputs import check_output, tally_text, write_text
-from lapwing.cli.reading.distinct_files import check_distinct
+from lapwing.cli.console import Output, check_distinct, check_output, facts, tally_text, write_text
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile
 from lapwing.cli.reading.stored import read_tally
 from lapwing.documents import read

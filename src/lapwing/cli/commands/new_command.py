@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lapwing.cli.console import Output, facts
+from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.domain_options import DomainOptions, domain_document_text
-from lapwing.cli.reading.knobs import make_with_knobs
-from lapwing.cli.reading.like_options import LikeOptions
-from lapwing.cli.reading.options import Force, OutputFile, Settings
+from lapwing.cli.reading.like_options import LikeOptions, parts_table, parts_text, usual
+from lapwing.cli.reading.options import Force, OutputFile, Settings, make_with_knobs
 from lapwing.cli.reading.stored import read_survey
-from lapwing.cli.showing.asked_parts import parts_table, parts_text, usual
 from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import nearest
 from lapwing.errors import ArgumentError

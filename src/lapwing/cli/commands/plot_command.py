@@ -7,8 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output, facts
-from lapwing.cli.outputs import ENDINGS, check_ending, check_output, write_figure
+from lapwing.cli.console import ENDINGS, Output, check_ending, check_output, facts, write_figure
 from lapwing.cli.reading.options import Force, Level, OutputFile, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import is_series, read_distribution_or_list, read_series
 from lapwing.cli.reading.truth import TruthOptions

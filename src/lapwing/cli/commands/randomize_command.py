@@ -8,12 +8,10 @@ from typing import Annotated
 
 import typer
 
-from lapwing.cli.console import Output, facts
+from lapwing.cli.console import Output, check_ending, check_output, facts, writing
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_ending, check_output, writing
 from lapwing.cli.reading.column_options import ColumnOptions
-from lapwing.cli.reading.engine_options import WorkOptions
-from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
+from lapwing.cli.reading.options import Force, OutputFile, SurveyFile, WorkOptions
 from lapwing.cli.reading.stored import read_survey
 from lapwing.engines.arrow.column_values import ColumnValues
 from lapwing.engines.arrow.dataset_tables import every_file

@@ -13,10 +13,9 @@ import typer
 from lapwing.cli.console import Output, facts, grid
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.domain_options import DomainFile
-from lapwing.cli.reading.like_options import LikeOptions
+from lapwing.cli.reading.like_options import LikeOptions, parts_table, parts_text
 from lapwing.cli.reading.options import Force
-from lapwing.cli.showing.asked_parts import parts_table, parts_text
-from lapwing.cli.showing.table_file import TableOptions
+from lapwing.cli.showing.answer import TableOptions
 from lapwing.cli.wording import domain_text
 from lapwing.errors import ArgumentError
 from lapwing.planning.chosen_bins import recommended_bins

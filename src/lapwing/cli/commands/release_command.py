@@ -8,21 +8,103 @@ from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output
+from lapwing.cli.console import Output, check_output, facts, grid, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_output, write_text
+from lapwing.cli.reading.column_options import is_summary, summary_of
 from lapwing.cli.reading.domain_options import CuratorDomainOptions, decimal_of, texts_of
-from lapwing.cli.reading.options import ColumnName, Force, OutputUnlessTried
-from lapwing.cli.reading.raw_counts import is_summary, summary_of
-from lapwing.cli.reading.release_options import MechanismOptions, PaymentOptions, PromiseOptions
-from lapwing.cli.showing.dry_run import show_expected_error
-from lapwing.cli.showing.next_round import publish_round
-from lapwing.cli.showing.release_answer import published_answer
+from lapwing.cli.reading.options import (
+    ColumnName,
+    Force,
+    OutputUnlessTried,
+    Settings,
+    make_with_knobs,
+    pick,
+    relation_of,
+)
+from lapwing.cli.reading.stored_answers import read_stored_release
+from lapwing.cli.showing.answer import ShownAnswer, shown_answer
 from lapwing.errors import ArgumentError
+from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
+from lapwing.planning.error_prediction import expected_error
+from lapwing.planning.reference_columns import KINDS
+from lapwing.planning.registry import MECHANISMS
 from lapwing.planning.release_defaults import release_bins
+from lapwing.privacy.exact_numbers import exact_delta
+from lapwing.privacy.ledger import Ledger, LedgerFile
+from lapwing.privacy.promise import Promise
+from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.segmented import NO_SEGMENT, Segmented
 from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.protocol.release import Mechanism, Release
 from lapwing.results.answer_documents import AnswerRequest
-from lapwing.survey.publication import Publication, planned_release
+from lapwing.results.answer_text import count_text, percent
+from lapwing.survey.publication import PlannedRelease, Publication, decode_release, planned_release
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromiseOptions:
+    """The options of a promise."""
+
+    neighbors: str | None = option(
+        "What is protected: replace-one (the number of rows is public) or "
+        "add-or-remove-one. An epsilon means nothing without it, so there is no default.",
+        "RELATION",
+    )
+    epsilon: str | None = option("In (0, 24].", "NUMBER")
+    delta: str = option("In [0, 1); 0 is pure epsilon.", "NUMBER", default="0")
+    mu: str | None = option("Gaussian differential privacy instead.", "NUMBER")
+    rho: str | None = option("Zero-concentrated instead.", "NUMBER")
+
+    def promise(self) -> Promise:
+        """Return the promise that the options mean."""
+        numbers: dict[str, Any] = {"epsilon": self.epsilon, "mu": self.mu, "rho": self.rho}
+        given = [name for name, number in numbers.items() if number is not None]
+        if len(given) != 1:
+            raise ArgumentError(
+                f"give one of --epsilon, --mu and --rho, got {' and '.join(given) or 'none'}"
+            )
+        if self.neighbors is None:
+            raise ArgumentError("missing option '--neighbors': replace-one or add-or-remove-one")
+        neighbors = relation_of(self.neighbors)
+        return Promise(neighbors, delta=exact_delta(self.delta), **numbers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MechanismOptions:
+    """The options of a mechanism."""
+
+    mechanism: str | None = option(
+        f"One of: {', '.join(MECHANISMS)}. Default: the best for the promise.", "NAME"
+    )
+    settings: Settings = None
+
+    def made(self) -> Mechanism | None:
+        """Return the mechanism that is named; None for that which suits the promise."""
+        if self.mechanism is None:
+            if self.settings:
+                raise ArgumentError("--set is for a mechanism that is named with --mechanism")
+            return None
+        made = pick(MECHANISMS, self.mechanism, what="--mechanism")
+        found: Mechanism = make_with_knobs(made, settings=self.settings or ())
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaymentOptions:
+    """The options of a payment."""
+
+    ledger: Path | None = option(
+        "Pays before the noise is drawn (lapwing ledger); an unfinished release stays paid.", "FILE"
+    )
+    name: str | None = option("Of the entry; default: the output's name.", "TEXT")
+
+    def checked(self, name: str, planned: PlannedRelease) -> LedgerFile | None:
+        """Return the ledger, if one is named; BudgetError unless it can pay."""
+        if self.ledger is None:
+            return None
+        file = Ledger.open(self.ledger)
+        file.read().spend(name, planned.guarantee, loss=planned.loss)
+        return file
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,3 +244,160 @@ def _show(out: Output, published: Publication, output: Path, ledger: Path | None
     request = AnswerRequest(curve=out.as_json)
     answer = published_answer(published, output.name, request, rest=rest)
     out.show(answer.document | document, *answer.tables)
+
+
+def show_expected_error(
+    out: Output, domain: Domain, planned: PlannedRelease, users: int, *, note: str
+) -> None:
+    """Print the expected errors of a release that is not made, and how its bins were chosen."""
+    if not domain.ordered:
+        _show_labels(out, domain, planned, users)
+        return
+    promise, mechanism, guarantee = planned.promise, planned.mechanism, planned.guarantee
+    found = expected_error(
+        domain,
+        users,
+        neighbors=promise.neighbors,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        mu=promise.mu,
+        rho=promise.rho,
+        mechanism=mechanism,
+    )
+    document: dict[str, Any] = {
+        "command": "release",
+        "dry_run": True,
+        "guarantee": guarantee.to_document(),
+        "expected_error": found.to_document(),
+    }
+    rows = {
+        "mechanism": mechanism.name,
+        "people": count_text(users),
+        "privacy guarantee": str(guarantee),
+    }
+    rows["noise in a share"] = (
+        "not known before: it depends on what is asked"
+        if found.deviation is None
+        else f"{found.deviation:.3g} (root mean square), at most {found.largest_deviation:.3g}"
+    )
+    if note:
+        document["note"] = rows["bins"] = note
+    rows["released"] = "nothing: this was a dry run"
+    parts = {
+        "noise alone": found.noise,
+        "sampling alone": found.sampling,
+        "noise and sampling, before smoothing": found.together,
+    }
+    parts |= {f"the answer, {kind} column": found["kolmogorov_smirnov"].of(kind) for kind in KINDS}
+    body = [[name, "-" if value is None else f"{value:.3g}"] for name, value in parts.items()]
+    title = "Expected largest error of the CDF at the edges of the bins"
+    out.show(document, grid(title, ["part", "share"], body), facts(rows))
+
+
+def _show_labels(out: Output, domain: Domain, planned: PlannedRelease, users: int) -> None:
+    promise, guarantee = planned.promise, planned.guarantee
+    found = expected_error(
+        domain,
+        users,
+        neighbors=promise.neighbors,
+        epsilon=promise.epsilon,
+        delta=promise.delta,
+        mu=promise.mu,
+        rho=promise.rho,
+        mechanism=planned.mechanism,
+    )
+    document = {
+        "command": "release",
+        "dry_run": True,
+        "guarantee": guarantee.to_document(),
+        "expected_error": found.to_document(),
+    }
+    rows = {
+        "mechanism": planned.mechanism.name,
+        "people": count_text(users),
+        "privacy guarantee": str(guarantee),
+        "one share, at 95 %": f"within {percent(found.margin or 0.0)} of that of the people",
+        "all shares at once": f"within {percent(found.simultaneous_margin or 0.0)}",
+        "released": "nothing: this was a dry run",
+    }
+    out.show(document, facts(rows))
+
+
+def publish_round(
+    before: Path, rounds: list[Path], output: Path, ledger: Path, out: Output, *, force: bool
+) -> None:
+    """Publish the round after a release in rounds, and show all of them.
+
+    Parameters
+    ----------
+    before : Path
+        The release of the rounds so far, which stays as it is.
+    rounds : list of Path
+        The exact counts of all rounds in order, the new one last.
+    output : Path
+    ledger : Path
+        The ledger that paid for the first round.
+    out : Output
+    force : bool
+        Whether an output that is there may be replaced.
+    """
+    check_output(output, inputs=[before, *rounds, ledger], force=force)
+    made = read_stored_release(before)
+    running = made.mechanism
+    if not isinstance(running, RunningPrefixSums):
+        raise ArgumentError(
+            f"only a release by running-prefix-sums has rounds, {before.name} is by "
+            f"{running.name}; merge releases of other mechanisms: lapwing merge"
+        )
+    if len(rounds) != len(made.parts) + 1:
+        raise ArgumentError(
+            f"{before.name} has {len(made.parts)} round(s), so name {len(made.parts) + 1} "
+            f"exact counts: of those, in order, and of the new one; got {len(rounds)}"
+        )
+    for path in rounds:
+        if not is_summary(path):
+            raise ArgumentError(
+                f"{path.name} must hold exact counts, which later rounds need; make them first: "
+                "lapwing count"
+            )
+    *earlier, newest = [ExactCounts.load(path) for path in rounds]
+    after = running.following(made, earlier, newest, ledger=ledger)
+    write_text(output, after.to_json())
+    _show_rounds(out, after, output, most=running.rounds)
+
+
+def _show_rounds(out: Output, after: Release, output: Path, *, most: int) -> None:
+    drawn = len(after.parts)
+    document = {"command": "release", "round": drawn, "rounds": most, "output": str(output)}
+    rest = {"round": f"{drawn} of {most}", "written": str(output)}
+    request = AnswerRequest(curve=out.as_json)
+    answer = shown_answer(decode_release(after), output.name, request, rest=rest)
+    out.show(answer.document | document, *answer.tables)
+
+
+def release_answer(path: Path, request: AnswerRequest) -> ShownAnswer:
+    """Return what the release in a file says."""
+    release = read_stored_release(path)
+    published = Publication(release)
+    rest = {"mechanism": release.mechanism.name}
+    return published_answer(published, path.name, request, rest=rest)
+
+
+def published_answer(
+    published: Publication, name: str, request: AnswerRequest, *, rest: dict[str, str]
+) -> ShownAnswer:
+    """Return what a release says: a table for each segment, where it has some."""
+    release = published.release
+    whole = shown_answer(published.distribution, name, request, rest=rest)
+    document = {"mechanism": release.mechanism.to_document(), **whole.document}
+    if not isinstance(release.domain, Segmented):
+        return ShownAnswer(document, whole.tables, whole.rows)
+    document["segments"], tables, rows = [], [], []
+    for segment, result in published.by_segment().items():
+        label = NO_SEGMENT if segment is None else str(segment)
+        title = f"{name}, {label}, about {count_text(result.reports)} people"
+        answer = shown_answer(result, title, request)
+        document["segments"].append({"segment": segment, **answer.document})
+        tables.append(answer.tables[0])
+        rows += [{"segment": label, **row} for row in answer.rows]
+    return ShownAnswer(document, [*tables, *whole.tables[1:]], rows)

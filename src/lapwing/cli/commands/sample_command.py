@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from lapwing.cli.console import Output, facts
-from lapwing.cli.outputs import check_ending, check_output, writing
+from lapwing.cli.console import Output, check_ending, check_output, facts, writing
 from lapwing.cli.reading.options import Force, OutputFile
 from lapwing.cli.reading.stored_answers import read_result
 from lapwing.errors import ArgumentError

@@ -8,14 +8,11 @@ from typing import Annotated
 
 import typer
 
-from lapwing.cli.console import Output, facts
+from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_output, write_text
 from lapwing.cli.reading.options import Force, Level, check_level
-from lapwing.cli.reading.stored_answers import read_watch
-from lapwing.cli.reading.week_files import read_weeks
-from lapwing.cli.showing.answer import shown_answer
-from lapwing.cli.showing.table_file import TableOptions
+from lapwing.cli.reading.stored_answers import read_watch, read_weeks
+from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.survey.series_decoding import decode_series

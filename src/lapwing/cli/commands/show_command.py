@@ -11,7 +11,7 @@ import typer
 from lapwing.cli.console import Output, facts
 from lapwing.cli.reading.options import Force, Level, check_level
 from lapwing.cli.reading.stored import read_survey, read_tally
-from lapwing.cli.showing.table_file import TableOptions
+from lapwing.cli.showing.answer import TableOptions
 from lapwing.cli.wording import OPEN_BINS, described, domain_text
 from lapwing.documents import read, read_as
 from lapwing.errors import ArgumentError, FormatError
@@ -97,7 +97,7 @@ def _tally(path: Path, level: float) -> Said:
 
 
 def _release(path: Path, level: float) -> Said:
-    from lapwing.cli.showing.release_answer import release_answer
+    from lapwing.cli.commands.release_command import release_answer
 
     return release_answer(path, AnswerRequest(level=level))
 

@@ -11,11 +11,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from lapwing.cli.console import Output, facts
+from lapwing.cli.console import Output, check_output, facts, tally_text, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_output, tally_text, write_text
-from lapwing.cli.reading.column_options import ColumnOptions
-from lapwing.cli.reading.count_table import population
+from lapwing.cli.reading.column_options import ColumnOptions, population
 from lapwing.cli.reading.domain_options import decimal_of, texts_of
 from lapwing.cli.reading.options import Force, OutputFile, SurveyFile
 from lapwing.cli.reading.stored import read_survey

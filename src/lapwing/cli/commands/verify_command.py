@@ -9,9 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lapwing.cli.console import Output, facts, grid
+from lapwing.cli.console import Output, check_ending, check_output, facts, grid, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.outputs import check_ending, check_output, write_text
 from lapwing.cli.reading.options import Force, SurveyFile
 from lapwing.cli.reading.stored import read_survey
 from lapwing.cli.wording import decimal_text, described, power_text

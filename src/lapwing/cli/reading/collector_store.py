@@ -13,7 +13,7 @@ from lapwing.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from lapwing.service.settings import Secrets, Settings
-    from lapwing.service.storage.store import Store
+    from lapwing.service.storage.sql_store import Store
 
 
 @dataclass(frozen=True, kw_only=True)

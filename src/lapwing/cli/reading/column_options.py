@@ -1,16 +1,30 @@
-"""How commands are told which column of a table holds the values, and how they are read."""
+"""The column of a table that holds people's values, and what is counted in it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from lapwing.cli.reading.domain_options import TextsName, decimal_of, texts_of
+import numpy as np
+from numpy.typing import NDArray
+
+from lapwing.cli.console import Output
+from lapwing.cli.reading.domain_options import CuratorDomainOptions, TextsName, decimal_of, texts_of
 from lapwing.cli.reading.options import ColumnName, DecimalName, NoHeader
-from lapwing.engines.arrow.column_values import ColumnValues
+from lapwing.engines.arrow.arrow_values import values_of
+from lapwing.engines.arrow.column_values import ColumnValues, at_rows, decimal_mark
 from lapwing.engines.arrow.dataset_tables import tables_of
-from lapwing.engines.arrow.value_jobs import Reading
+from lapwing.engines.arrow.inputs import STDIN
+from lapwing.engines.arrow.table_reader import Table
+from lapwing.engines.arrow.value_jobs import Reading, summarize
+from lapwing.errors import ArgumentError, DomainError
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.domains.integers import Integers
+from lapwing.protocol.domains.text_values import Texts
+from lapwing.protocol.messages.exact_counts import MAGIC, ExactCounts
+from lapwing.protocol.messages.tally import LARGEST_COUNT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,3 +74,131 @@ class ColumnOptions:
             header=read.header,
             decimal=read.decimal,
         )
+
+
+def is_summary(path: Path) -> bool:
+    """Return whether a file is a summary, by its first bytes."""
+    if path == STDIN:  # read once, and a table
+        return False
+    with path.open("rb") as stream:
+        return stream.read(len(MAGIC)) == MAGIC
+
+
+def summary_of(
+    path: Path | Sequence[Path],
+    column: str | None,
+    domain: Domain,
+    out: Output,
+    *,
+    asked: CuratorDomainOptions,
+    threads: int = 1,
+    progress: Path | None = None,
+) -> ExactCounts:
+    """Return the counts of a column; ArgumentError and DomainError name the file and column.
+
+    `asked` says how its texts are read, whether it has a header, and the column of segments.
+
+    Both are about the tables, their columns and types: no row is refused.
+    """
+    reading = Reading(
+        texts=texts_of(asked.texts, domain),
+        header=not asked.no_header,
+        decimal=decimal_of(asked.decimal, domain),
+    )
+    paths = [path] if isinstance(path, Path) else list(path)
+    with out.listening(), out.progress("count", None) as advance:
+        return summarize(
+            paths,
+            domain,
+            column=column,
+            by=asked.by,
+            threads=threads,
+            reading=reading,
+            progress=progress,
+            advance=advance,
+        )
+
+
+def population(
+    table: Table,
+    domain: Domain,
+    *,
+    columns: tuple[str | None, str],
+    texts: Texts = "iso",
+) -> NDArray[np.int64]:
+    """Return how many people hold each symbol: int64 [domain.size].
+
+    Parameters
+    ----------
+    table : Table
+        Rows with one value add.
+    domain : Domain
+    columns : tuple of str
+        Of the values, None for the only one beside the counts; and of the counts.
+    texts : {"iso", "days", "seconds"}
+        How texts of dates and times are read.
+
+    Raises
+    ------
+    ArgumentError
+        When a column is not there.
+    DomainError
+        With the row of the first value or count that is not legal; when there is nobody, or
+        more people than a tally holds.
+    """
+    value_column, count_column = _columns(table, columns)
+    mark = decimal_mark(table, domain, texts)
+    total = np.zeros(domain.size, dtype=np.int64)
+    first, everybody = 0, 0.0
+    for batch in table.batches([value_column, count_column]):
+        with at_rows(table.shown, first):
+            values = values_of(
+                batch.column(0),
+                domain,
+                column=value_column,
+                typed=table.typed,
+                texts=texts,
+                decimal=mark,
+            )
+            people = _counts(batch.column(1), column=count_column, typed=table.typed)
+            everybody += float(people.sum(dtype=np.float64))  # whole numbers would overflow
+            if everybody > LARGEST_COUNT:
+                raise DomainError(f"the counts must add up to at most {LARGEST_COUNT}, they do not")
+            np.add.at(total, domain.index(values), people)
+        first += batch.num_rows
+    if total.sum() == 0:
+        raise DomainError(f"{table.shown} must hold at least one person, it holds none")
+    return total
+
+
+def _columns(table: Table, columns: tuple[str | None, str]) -> tuple[str, str]:
+    """Return the names of the two columns; that of the values may be the only one beside counts."""
+    value_column, count_column = columns
+    count_column = table.column(count_column, option="--count-column")
+    if value_column is None:
+        others = [name for name in table.names if name != count_column]
+        if not others:
+            raise ArgumentError(f"{table.shown} has no column of values beside {count_column!r}")
+        if len(others) != 1:
+            raise ArgumentError(
+                f"--column must name one of the columns of {table.shown}: {', '.join(others)}"
+            )
+        value_column = others[0]
+    value_column = table.column(value_column, option="--column", beside=count_column)
+    if value_column == count_column:
+        raise ArgumentError("--column and --count-column must be two columns, got one")
+    return value_column, count_column
+
+
+def _counts(array: Any, *, column: str, typed: bool) -> NDArray[np.int64]:
+    # Counts are read as values of a domain of whole numbers: one reader, one kind of message.
+    numbers = values_of(array, Integers(0, 1), column=column, typed=typed).astype(np.float64)
+    legal = (numbers >= 0) & (numbers <= LARGEST_COUNT) & (numbers == np.floor(numbers))
+    if not legal.all():
+        position = int(np.argmin(legal))
+        raise DomainError(
+            f"every count must be a whole number from 0 to {LARGEST_COUNT}, the one at position "
+            f"{position} is not",
+            position=position,
+        )
+    return numbers.astype(np.int64)

@@ -1,18 +1,17 @@
-"""How commands are told of a public column like the one that will be asked for."""
+"""``--like``: a public column to plan for, and the mixture components that suit it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.cli.console import Output
+from lapwing.cli.console import Output, grid
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.column_options import ColumnOptions
-from lapwing.cli.reading.count_table import population
+from lapwing.cli.reading.column_options import ColumnOptions, population
 from lapwing.cli.reading.domain_options import decimal_of, texts_of
 from lapwing.cli.wording import domain_text
 from lapwing.engines.arrow.table_reader import open_table
@@ -20,7 +19,13 @@ from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import Vector
 from lapwing.planning.label_errors import LABEL_LIMIT
 from lapwing.protocol.domains.domain import Domain
+from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
+from lapwing.results.answer_text import percent
 from lapwing.results.distribution import Distribution
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
 
 FEW = 30
 """Values for each bin below which a table is warned of: of a smooth column of 64 and 256 bins the
@@ -143,3 +148,23 @@ def _on(result: Distribution, domain: Domain, *, name: str) -> Vector:
 def _bins_of(domain: Domain) -> dict[str, Any]:
     document: dict[str, Any] = domain.to_document()
     return {key: value for key, value in document.items() if key not in _TREATMENT}
+
+
+def usual(randomizer: MultiscaleWave) -> bool:
+    """Return whether the parts are those of everybody who names none."""
+    return randomizer == MultiscaleWave(randomizer.domain, randomizer.epsilon)
+
+
+def parts_text(randomizer: MultiscaleWave, *, chosen_by: str) -> str:
+    """Return where the parts are from."""
+    if usual(randomizer):
+        return "the usual ones: no others would gain 3 %"
+    return f"chosen by {chosen_by}"
+
+
+def parts_table(randomizer: MultiscaleWave) -> Table:
+    """Return the table of the parts: a row for each."""
+    rows = [
+        [kind, f"{size:g}", percent(share)] for kind, size, share in randomizer.components or ()
+    ]
+    return grid("who is asked what", ["part", "width or cells", "people"], rows)

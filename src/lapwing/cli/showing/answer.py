@@ -1,14 +1,18 @@
-"""An answer as a command shows it: the JSON document, the tables, and the rows of --csv."""
+"""An answer as a command shows it: a JSON document, tables, and the rows of ``--csv``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lapwing.cli.console import facts, grid
+from lapwing.cli.console import check_ending, check_output, facts, grid, write_text
+from lapwing.cli.option_groups import option
+from lapwing.errors import ArgumentError
 from lapwing.results.answer_documents import Answer, AnswerRequest
 from lapwing.results.answer_text import TextTable, csv_rows, facts_of, tables_of
-from lapwing.results.answers import answer_of
+from lapwing.results.answers import answer_of, csv_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -55,3 +59,37 @@ def shown_answer(
 def terminal_table(table: TextTable) -> Table:
     """Return a table of texts for a terminal."""
     return grid(table.title, table.headers, table.rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions:
+    """The option of a table that is written, too."""
+
+    table: Path | None = option(
+        "Write the table to a file, too, with all its numbers.", "FILE", flags="--csv"
+    )
+
+    def check(self, *, inputs: Sequence[Path], force: bool, output: Path | None = None) -> None:
+        """Raise before any work is done, when it cannot or must not be written.
+
+        Parameters
+        ----------
+        inputs : sequence of Path
+            Files that the command reads.
+        force : bool
+            Whether a file that is there may be replaced.
+        output : Path, optional
+            What else the command writes.
+        """
+        if self.table is None:
+            return
+        check_ending(self.table, (".csv",), what="the table")
+        check_output(self.table, inputs=inputs, force=force)
+        if output is not None and output.resolve() == self.table.resolve():
+            raise ArgumentError("--csv must name another file than --output")
+
+    def write(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Write rows, if asked to; their keys are the names of the columns, None an empty cell."""
+        if self.table is None:
+            return
+        write_text(self.table, csv_of(rows))

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from lapwing.engines.arrow.read_errors import pyarrow_or_error
+from lapwing.engines.arrow.inputs import pyarrow_or_error
 from lapwing.engines.arrow.table_reader import BATCH_ROWS, TABLES, Table, held_table, open_table
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.text_values import Decimal

@@ -20,22 +20,21 @@ import csv
 import io
 import re
 import sys
+from binascii import unhexlify
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
+from string import hexdigits
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.engines.arrow.arrow_values import labels_of
-from lapwing.engines.arrow.standard_input import STDIN, shown
+from lapwing.engines.arrow.inputs import STDIN, pyarrow_or_error, reading, shown
 from lapwing.engines.arrow.table_reader import Table
 from lapwing.errors import (
     ArgumentError,
     FormatError,
     MismatchError,
-    MissingExtraError,
     ReportError,
     TornFileError,
 )
@@ -49,18 +48,12 @@ ENDINGS = (".lwr", *LABELED_ENDINGS)
 Labeled = tuple[Reports, list[str | None]]
 VERSION = "1"
 
-_READ_HERE = (".parquet", ".csv")
-"""Tables that are read without the reader of all tables; its own files are among them."""
-
 KEYS = ("lapwing.format", "lapwing.version", "lapwing.survey", "lapwing.randomizer")
 """What a table of reports says beside its columns."""
 _HEADER = re.compile(r"# lapwing-reports (\S+) survey=([0-9a-f]{64}) randomizer=([0-9a-f]{64})")
 _DIGITS = np.frombuffer(
     "".join(f"{byte:02x}" for byte in range(256)).encode(), dtype=np.uint8
 ).reshape(256, 2)
-_NIBBLES = np.full(256, 255, dtype=np.uint8)
-_NIBBLES[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16)
-_NIBBLES[np.frombuffer(b"ABCDEF", dtype=np.uint8)] = np.arange(10, 16)
 
 
 # Writing.
@@ -128,7 +121,7 @@ def report_schema(survey: Survey, *, by: str | None) -> Any:
     by : str or None
         The name of the column of labels; None for no such column.
     """
-    pa, _ = _arrow()
+    pa = pyarrow_or_error()
     if by == "report":
         raise ArgumentError("the column of labels must not be named 'report'; rename it")
     fields = [pa.field("report", pa.binary(survey.randomizer.report_width), nullable=False)]
@@ -141,7 +134,7 @@ def report_batch(
     reports: Reports, survey: Survey, *, labels: list[str | None] | None, by: str | None
 ) -> Any:
     """Return reports, and the label of each where there are any, as a pyarrow.RecordBatch."""
-    pa, _ = _arrow()
+    pa = pyarrow_or_error()
     schema = report_schema(survey, by=by)
     data = pa.py_buffer(np.ascontiguousarray(reports.data))
     kind = schema.field("report").type
@@ -163,12 +156,14 @@ def report_words(survey: Survey) -> dict[str, str]:
 
 
 def _parquet_writer(stream: IO[bytes], schema: Any) -> Any:
-    _, parquet = _arrow()
+    pyarrow_or_error()
+    from pyarrow import parquet
+
     return parquet.ParquetWriter(stream, schema, use_dictionary=False, write_page_checksum=True)
 
 
 def _arrow_writer(stream: IO[bytes], schema: Any) -> Any:
-    pa, _ = _arrow()
+    pa = pyarrow_or_error()
     return pa.ipc.new_file(stream, schema)
 
 
@@ -210,7 +205,7 @@ def _quoted(label: str) -> str:
 
 
 def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
-    """Yield the reports of a file in batches.
+    """Yield the reports of a compact file or a CSV in batches; neither needs pyarrow.
 
     Parameters
     ----------
@@ -230,41 +225,13 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
     ReportError
         At a report of a wrong length.
     """
-    ending = path.suffix.lower()
     if path == STDIN:
         yield from _read_compact(sys.stdin.buffer, path, survey)
-    elif ending in _READ_HERE:
-        read = _read_parquet if ending == ".parquet" else _read_csv
-        for batch, _ in read(path, survey, None):
-            yield batch
+    elif path.suffix.lower() == ".csv":
+        yield from _read_csv(path, survey)
     else:
         with path.open("rb") as stream:
             yield from _read_compact(stream, path, survey)
-
-
-def read_labeled_reports(path: Path, survey: Survey, *, by: str) -> Iterator[Labeled]:
-    """Yield the reports of a table in batches, with the labels beside them.
-
-    Parameters
-    ----------
-    path : Path
-        A .parquet or .csv with a column of labels.
-    survey : Survey
-    by : str
-        The name of that column.
-
-    Raises
-    ------
-    ArgumentError
-        When the file is of another kind, or has no such column; else as :func:`read_reports`.
-    """
-    ending = path.suffix.lower()
-    if path == STDIN or ending not in _READ_HERE:
-        raise ArgumentError(
-            f"--by needs reports in a table that has labels, .parquet or .csv, {shown(path)} is "
-            "none; write it with: lapwing randomize --by"
-        )
-    yield from (_read_parquet if ending == ".parquet" else _read_csv)(path, survey, by)
 
 
 def _check(path: Path, survey: Survey, *, of_survey: str, of_randomizer: str) -> None:
@@ -370,10 +337,12 @@ def words_of_csv(line: bytes, path: Path) -> tuple[str, str]:
 
 def words_of_table(path: Path) -> tuple[str, str, int]:
     """Return the fingerprints in a Parquet or Arrow file, and its rows; no report is read."""
-    pa, parquet = _arrow()
+    pa = pyarrow_or_error()
+    from pyarrow import parquet
+
     with path.open("rb") as stream:
         is_parquet = stream.read(4) == b"PAR1"
-    with _damage(path):
+    with reading(path):
         if is_parquet:
             schema, number = parquet.read_schema(path), parquet.read_metadata(path).num_rows
         else:
@@ -412,76 +381,28 @@ def _check_columns(path: Path, names: list[str], by: str | None) -> None:
         raise ArgumentError(f"{path.name} has no column {by!r} beside the reports; it has {found}")
 
 
-def _read_parquet(path: Path, survey: Survey, by: str | None) -> Iterator[Labeled]:
-    with path.open("rb"):
-        pass
-    pa, parquet = _arrow()
-    width = survey.randomizer.report_width
-    with _damage(path):
-        file = parquet.ParquetFile(
-            str(path), pre_buffer=False, buffer_size=2**20, page_checksum_verification=True
-        )
-        metadata = {
-            key.decode(errors="replace"): value.decode(errors="replace")
-            for key, value in (file.schema_arrow.metadata or {}).items()
-        }
-        known, version, of_survey, of_randomizer = (metadata.get(key, "") for key in KEYS)
-        _check_columns(path, file.schema_arrow.names if known == "lapwing-reports" else [], by)
-        _check_version(path, version)
-        _check(path, survey, of_survey=of_survey, of_randomizer=of_randomizer)
-        if file.schema_arrow.field("report").type != pa.binary(width):
-            raise FormatError(f"{path.name} must hold reports of {width} bytes, it does not")
-        columns = ["report"] if by is None else ["report", by]
-        for batch in file.iter_batches(report_file.reports_per_block(width), columns=columns):
-            column = batch.column(0)
-            if column.null_count:
-                raise ReportError(f"{path.name} must hold no empty reports, it does")
-            if len(column):
-                start = column.offset * width
-                data = np.frombuffer(column.buffers()[1], dtype=np.uint8)
-                data = data[start : start + len(column) * width].reshape(len(column), width)
-                labels = [] if by is None else labels_of(batch.column(1), column=by)
-                yield Reports(data, of_randomizer), labels
-
-
-def _read_csv(path: Path, survey: Survey, by: str | None) -> Iterator[Labeled]:
+def _read_csv(path: Path, survey: Survey) -> Iterator[Reports]:
     with path.open("rb") as stream:
-        names = _csv_head(stream, path, survey, by)
+        names = _csv_head(stream, path, survey, None)
         digits = 2 * survey.randomizer.report_width
         row = 0
         size = report_file.reports_per_block(digits // 2) * (digits + 1)
         while lines := stream.readlines(size):
-            labels: list[str | None] = []
             if len(names) > 1:
                 # Labels may hold commas, reports do not.
-                parts = [line.rstrip(b"\r\n").partition(b",") for line in lines]
-                lines = [report for report, _, _ in parts]
-                if by is not None:
-                    labels = _labels_in(path, [label for _, _, label in parts])
+                lines = [line.rstrip(b"\r\n").partition(b",")[0] for line in lines]
             data = _bytes_of(lines, digits, path=path, row=row)
             row += len(lines)
-            yield Reports(data, survey.randomizer.fingerprint), labels
-
-
-def _labels_in(path: Path, fields: list[bytes]) -> list[str | None]:
-    try:
-        texts = [field.decode() for field in fields]
-    except UnicodeDecodeError:
-        raise FormatError(f"{path.name} must be UTF-8 text, it is not; convert it") from None
-    return [next(csv.reader([text]), [""])[0] if '"' in text else text for text in texts]
+            yield Reports(data, survey.randomizer.fingerprint)
 
 
 def _bytes_of(lines: list[bytes], digits: int, *, path: Path, row: int) -> NDArray[np.uint8]:
     lines = [line.rstrip(b"\r\n") for line in lines]
     for position, line in enumerate(lines):
-        if len(line) != digits:
+        if len(line) != digits or line.strip(hexdigits.encode()):
             raise _wrong_report(path, row + position, digits)
-    text = np.frombuffer(b"".join(lines), dtype=np.uint8).reshape(len(lines), digits)
-    nibbles = _NIBBLES[text]
-    if nibbles.max() > 15:
-        raise _wrong_report(path, row + int(np.argmax(nibbles.max(axis=1) > 15)), digits)
-    data: NDArray[np.uint8] = 16 * nibbles[:, ::2] + nibbles[:, 1::2]
-    return data
+    data = np.frombuffer(unhexlify(b"".join(lines)), dtype=np.uint8)
+    return data.reshape(len(lines), digits // 2)
 
 
 def _wrong_report(path: Path, row: int, digits: int) -> ReportError:
@@ -498,24 +419,3 @@ def _check_version(path: Path, version: str) -> None:
             f"{path.name} holds reports in version {version[:20]} of the format, this software "
             f"reads {VERSION}; update lapwing"
         )
-
-
-def _arrow() -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise MissingExtraError("pyarrow", extra="data") from None
-    return pyarrow, parquet
-
-
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    """Turn Arrow's errors into one of ours."""
-    pa, _ = _arrow()
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        raise FormatError(f"{path.name} cannot be read as Parquet: it is damaged or torn") from None

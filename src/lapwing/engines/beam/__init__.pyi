@@ -3,4 +3,4 @@ from .beam_files import summarize as summarize
 from .beam_files import tally as tally
 from .combine_functions import CountReports as CountReports
 from .combine_functions import CountValues as CountValues
-from .randomize_transform import RandomizeValues as RandomizeValues
+from .combine_functions import RandomizeValues as RandomizeValues

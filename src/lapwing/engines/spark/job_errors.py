@@ -1,4 +1,9 @@
-"""What went wrong on an executor, as one of our errors: a sentence, and not Java's stack."""
+"""The start of a task on an executor, and its errors as sentences instead of Java's stack.
+
+A task says so when lapwing is missing on its executor, or has another version. The function that
+Spark sends is nested in another, so it is sent as code, not as a name to import. Its first lines
+need nothing but Python.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +11,65 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
 
 import lapwing.errors
-from lapwing.engines.spark import worker_entry
-from lapwing.engines.spark.parquet_footers import file_name
-from lapwing.engines.spark.spark_rows import SparkRows, quoted
+from lapwing.engines.spark.spark_rows import SparkRows, file_name, quoted
 from lapwing.errors import EngineError, LapwingError
+
+Batches = Iterator[Any]
+
+MARK = "lapwing-error:"
+"""Before what a task says of its end: one line of JSON, which the driver finds in Spark's words."""
+
+
+def task(version: str, job: str, given: dict[str, Any]) -> Callable[[Batches], Batches]:
+    """Return the function of a partition.
+
+    Parameters
+    ----------
+    version : str
+        Of lapwing on the driver.
+    job : str
+        A function of `lapwing.engines.spark.worker_jobs`.
+    given : mapping
+        What it needs, as JSON.
+    """
+    mark = MARK  # what is read in the function is sent with it
+
+    def run(batches: Batches) -> Batches:
+        import json
+        from importlib import import_module
+
+        def fail(**said: Any) -> RuntimeError:
+            return RuntimeError(mark + json.dumps(said))
+
+        try:
+            # A folder of that name without the package in it has no version.
+            found = getattr(import_module("lapwing"), "__version__", "")
+        except ImportError:
+            found = ""
+        if found != version:
+            has = f"lapwing {found}" if found else "no lapwing"
+            raise fail(kind="EngineError", message=f"have {has}, the driver has {version}")
+        from lapwing.engines.spark import worker_jobs
+        from lapwing.errors import LapwingError, MissingExtraError
+
+        try:
+            yield from getattr(worker_jobs, job)(given, batches)
+        except MissingExtraError as error:
+            raise fail(kind="EngineError", message=f"have no {error.package}") from None
+        except LapwingError as error:
+            raise fail(
+                kind=type(error).__name__,
+                message=str(error),
+                position=getattr(error, "position", None),
+                partition=worker_jobs.partition(),
+            ) from None
+
+    return run
+
 
 Result = TypeVar("Result")
 
@@ -37,7 +93,7 @@ def mapped(df: Any, job: str, given: dict[str, Any], schema: str) -> Any:
         Of what it yields.
     """
     with quietly():
-        return df.mapInArrow(worker_entry.task(VERSION, job, given), schema)
+        return df.mapInArrow(task(VERSION, job, given), schema)
 
 
 def quietly() -> warnings.catch_warnings:
@@ -73,9 +129,9 @@ def answered(rows: SparkRows, columns: list[str], work: Callable[[], Result]) ->
 
 def _raise(error: Exception, rows: SparkRows, columns: list[str]) -> NoReturn:
     words = f"{error} {getattr(error, '_stackTrace', None) or ''}"
-    place = words.find(worker_entry.MARK)
+    place = words.find(MARK)
     if place >= 0:
-        said, _ = json.JSONDecoder().raw_decode(words, place + len(worker_entry.MARK))
+        said, _ = json.JSONDecoder().raw_decode(words, place + len(MARK))
         raise _of_task(said, rows, columns) from None
     missing = re.search(r"No module named '([\w.]+)'", words)
     if missing is not None:

@@ -1,27 +1,165 @@
-"""Values in a data frame of Spark: randomized into reports, or counted for a curator."""
+"""A data frame of Spark: reports counted, values randomized into reports or counted.
+
+Spark does a task again that failed, and may run it twice at once; each attempt draws its own
+randomness, so two attempts give two reports of one value, and who sees both learns more than the
+survey promises. So nobody sees an attempt: all are written into a folder that only its owner may
+enter. Spark's own commit keeps one attempt of each partition there and deletes the others. Then
+that folder takes the name of the output, in one step of the file system.
+
+A task that comes late, of a job that failed or of a copy that Spark no longer needs, would make the
+closed folder anew if it were gone, open to others. So it is deleted when no such task is at work;
+where one does not end, the folder stays, closed. So does that of a job that is killed: nobody can
+tell it from that of a job that is at work elsewhere, which must lose nothing.
+
+A job that is killed before the last step leaves nothing that others may see; after it the output
+is there, and no job writes to a folder that is there.
+"""
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import secrets
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.engines.arrow.column_values import ColumnValues
-from lapwing.engines.arrow.report_tables import report_words
+from lapwing.engines.arrow.report_count import ReportCount, check_report_type
+from lapwing.engines.arrow.report_tables import check_report_table, report_words
 from lapwing.engines.arrow.value_jobs import segments_beside
+from lapwing.engines.spark.java_side import file_errors, required_jvm
 from lapwing.engines.spark.job_errors import answered, mapped
-from lapwing.engines.spark.partial_counts import WIDE
+from lapwing.engines.spark.partial_counts import COLUMNS, WIDE, added, nothing_of
 from lapwing.engines.spark.spark_rows import SparkRows, quoted
-from lapwing.engines.spark.spark_tally import merging_tasks
-from lapwing.engines.spark.staged_output import write_once
-from lapwing.engines.spark.worker_jobs import sum_of
-from lapwing.errors import ArgumentError, DomainError
+from lapwing.engines.spark.worker_jobs import check_number, sum_of
+from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingWarning
+from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.domains.segmented import Segmented
 from lapwing.protocol.domains.text_values import Texts
 from lapwing.protocol.messages.exact_counts import ExactCounts
+from lapwing.protocol.messages.group_tallies import MOST_GROUPS
+from lapwing.protocol.messages.tally import CountTally
 from lapwing.survey.survey import Survey
+
+MERGING_TASKS = 8
+"""Most tasks that add up the counts of all others, where those are large."""
+
+
+def tally(
+    df: Any,
+    survey: Survey,
+    *,
+    column: str | None = None,
+    by: str | Sequence[str] | None = None,
+    skip_bad: bool = False,
+    most_groups: int = MOST_GROUPS,
+) -> ReportCount:
+    """Return the exact tally of the reports in a data frame.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    survey : Survey
+        Whose reports they are.
+    column : str, optional
+        The column of reports; default "report". What this package wrote says whose reports they
+        are; of others nobody can tell.
+    by : str or sequence of str, optional
+        Columns of public labels: a tally for each label. Of several columns the label is that of a
+        partitioned folder: "country=PT/year=2026".
+    skip_bad : bool
+        Whether rows that hold no report that can have been sent are counted apart, not refused.
+    most_groups : int
+        In 1..1000: labels from which on the job is refused.
+
+    Returns
+    -------
+    ReportCount
+        With ``.tally``, ``.by_group()`` and ``.refused``: the same to the last byte as of any other
+        engine, however the rows are divided, and whichever tasks failed and were done again.
+
+    Raises
+    ------
+    ReportError
+        With file and row (or partition and row) of one that holds no such report. Nothing is
+        returned.
+    MismatchError, ArgumentError, FormatError
+        Before the job starts: reports of another survey, a missing column or one of another type.
+    EngineError
+        When executors have no lapwing or another version of it, or Spark failed.
+
+    Notes
+    -----
+    Each task sends one tally for each label. Where tallies are large (above 64 KiB, or by label)
+    at most eight tasks add them up before the driver does, so that what the driver receives does
+    not grow with the number of partitions. A log is received whole, which
+    ``spark.driver.maxResultSize`` limits.
+    """
+    rows = SparkRows.of(df)
+    labels = [by] if isinstance(by, str) else list(by or ())
+    check_whole("most_groups", most_groups, low=1, high=MOST_GROUPS, error=ArgumentError)
+    found = _report_column(rows, survey, column)
+    _check_labels(rows, labels, found)
+    columns = [found, *labels]
+    given = {
+        "survey": survey.to_json(),
+        "column": found,
+        "by": labels,
+        "skip_bad": skip_bad,
+        "typed": rows.table.typed,
+        "most_groups": most_groups,
+    }
+    counts = mapped(rows.select(columns), "count_reports", given, COLUMNS)
+    nothing = nothing_of(survey)
+    if isinstance(nothing, CountTally) and (labels or _bytes(nothing) > WIDE):
+        counts = counts.repartition(merging_tasks(counts), quoted("task"))
+        counts = mapped(counts, "add_counts", given, COLUMNS)
+    table = answered(rows, columns, counts.toArrow)
+    total = ReportCount({}, bool(labels)) + added(table.to_batches(), survey)
+    check_number(total, most_groups)
+    return total
+
+
+def merging_tasks(df: Any) -> int:
+    """Return how many tasks add up what others counted: few, or as few as Spark is set to."""
+    return min(MERGING_TASKS, int(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+
+
+def _bytes(tally: CountTally) -> int:
+    return sum(np.asarray(counts).nbytes for counts in tally.blocks)
+
+
+def _report_column(rows: SparkRows, survey: Survey, column: str | None) -> str:
+    """Return the column of reports: all that says whose they are says this survey's."""
+    words = rows.words(column or "report")
+    ours = [check_report_table(path, said, survey) for path, said in words]
+    stored = [our for (path, _), our in zip(words, ours, strict=True) if path != rows.table.path]
+    if column is None and rows.from_files and not (all(stored) if stored else any(ours)):
+        check_report_table(rows.table.path, {}, survey, required=True)
+    found = rows.table.column(column or "report")
+    if rows.table.typed:
+        kind = rows.table.empty(found).type
+        check_report_type(kind, width=survey.randomizer.report_width, column=found)
+    return found
+
+
+def _check_labels(rows: SparkRows, labels: list[str], column: str) -> None:
+    for name in labels:
+        if rows.table.column(name, option="--by", beside=column) == column:
+            raise ArgumentError("--by must name another column than that of the reports")
+        if rows.table.typed:
+            labels_of(rows.table.empty(name), column=name)
+    if len(set(labels)) < len(labels):
+        raise ArgumentError("--by must name each column once")
+
 
 PARTIAL = "task int, content binary"
 """The schema of a partition's counts."""
@@ -72,7 +210,7 @@ def randomize(
     -------
     The randomness is drawn on each executor from a keystream that its own operating system keys;
     processes that are forked draw keys of their own. Every attempt of a task draws anew, and of all
-    attempts one is ever seen: see :mod:`lapwing.engines.spark.staged_output`, and the test with
+    attempts one is ever seen: see :mod:`lapwing.engines.spark.spark_values`, and the test with
     tasks that fail after they have written. A key from the driver that fixes the randomness of each
     row would do less: the rows of a task that is done again may come in another order, and then one
     key's randomness stands in the reports of two people.
@@ -165,3 +303,199 @@ def summarize(
     table = answered(rows, columns, counts.toArrow)
     total = sum_of(iter(table.to_batches()))
     return ExactCounts(curated, np.zeros(curated.size, dtype=np.int64) if total is None else total)
+
+
+_OWNER_ONLY = 0o700
+
+
+def write_once(
+    frame: Any, output: str, *, check: Callable[[Any], None], write: Callable[[Any, str], None]
+) -> Any:
+    """Write a data frame as Parquet, and return it as it was read from there.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        It is worked out once.
+    output : str
+        A folder that is not there, as Spark names it.
+    check : callable
+        Given the rows that were written, before anybody else sees them; what it raises is the end.
+    write : callable
+        Given Spark's writer and the name of a folder.
+
+    Raises
+    ------
+    ArgumentError
+        When something is there already.
+    OSError
+        When the folder that it is to stand in is not there, or nothing may be written there.
+    EngineError
+        When the file system cannot do it.
+    """
+    from py4j.protocol import Py4JError
+
+    session = frame.sparkSession
+    jvm = required_jvm(session)
+    with file_errors(output):
+        place = _Place.of(jvm, session, output)
+        place.check_absent()
+        staging = place.private_folder()
+    work = TaggedWork(session)
+    try:
+        attempt = staging.suffix("/reports")
+        # Version 2 lets the files of a task stand where they stay before all others are done.
+        writer = frame.write.option("mapreduce.fileoutputcommitter.algorithm.version", "1")
+        with work:
+            write(writer, attempt.toString())
+        check(session.read.parquet(attempt.toString()))
+        place.take(attempt)
+    finally:
+        # Where Java is gone it cannot be deleted, and stays closed.
+        with suppress(Py4JError, OSError):
+            if work.ended():
+                place.files.delete(staging, True)
+    return session.read.parquet(place.path.toString())
+
+
+class _Place:
+    """A name in a file system of Hadoop.
+
+    Parameters
+    ----------
+    jvm : py4j.java_gateway.JVMView
+    conf : org.apache.hadoop.conf.Configuration
+    path : org.apache.hadoop.fs.Path
+        Absolute, with its file system.
+    """
+
+    def __init__(self, jvm: Any, conf: Any, path: Any) -> None:
+        self.jvm, self.conf = jvm, conf
+        self.files = path.getFileSystem(conf)
+        self.path = self.files.makeQualified(path)
+
+    @classmethod
+    def of(cls, jvm: Any, session: Any, output: str) -> _Place:
+        conf = session._jsparkSession.sessionState().newHadoopConf()
+        return cls(jvm, conf, jvm.org.apache.hadoop.fs.Path(output))
+
+    def check_absent(self) -> None:
+        """Raise ArgumentError when there is something of that name."""
+        if self.files.exists(self.path):
+            raise ArgumentError(
+                f"the output {self.path.getName()} is there already, so the values may have been "
+                "randomized before; use those reports, or choose another folder if they are of "
+                "other people"
+            )
+
+    @property
+    def _start(self) -> str:
+        """How the names of its private folders start; Spark's readers pass such names over."""
+        return f".{self.path.getName()}.lapwing-"
+
+    def private_folder(self) -> Any:
+        """Return a new folder beside the output that only its owner may enter.
+
+        Those that are there stay: another job may be at work in them.
+        """
+        parent = self.path.getParent()
+        if not self.files.exists(parent):
+            number = errno.ENOENT
+            raise FileNotFoundError(number, os.strerror(number), parent.toUri().getPath())
+        left = [one.getPath().getName() for one in self.files.listStatus(parent)]
+        left = sorted(name for name in left if name.startswith(self._start))
+        if left:
+            warnings.warn(
+                f"beside {self.path.getName()} is {left[0]}, of a job that was killed or is still "
+                "at work; if none is, delete it: it holds reports that nobody else may see",
+                LapwingWarning,
+                stacklevel=2,
+            )
+        folder = self.jvm.org.apache.hadoop.fs.Path(parent, self._start + secrets.token_hex(8))
+        mode = self.jvm.org.apache.hadoop.fs.permission.FsPermission(format(_OWNER_ONLY, "o"))
+        # Empty yet when it is closed to others: the system's mask may have left it open.
+        if not self.files.mkdirs(folder, mode):
+            raise EngineError(f"a folder beside {self.path.getName()} could not be made")
+        self.files.setPermission(folder, mode)
+        return folder
+
+    def take(self, attempt: Any) -> None:
+        """Give the output its name, in one step; ArgumentError where somebody else was first."""
+        from py4j.protocol import Py4JJavaError
+
+        hadoop = self.jvm.org.apache.hadoop.fs
+        context = hadoop.FileContext.getFileContext(self.path.toUri(), self.conf)
+        try:
+            context.rename(attempt, self.path, _no_options(self.jvm))
+        except Py4JJavaError as error:
+            if "FileAlreadyExists" in str(error.java_exception.getClass().getName()):
+                self.check_absent()
+            raise EngineError(
+                f"the folder of reports could not be given the name {self.path.getName()}, and was "
+                "deleted"
+            ) from error
+
+
+def _no_options(jvm: Any) -> Any:
+    """Return no options of a renaming: with none, nothing that is there is replaced."""
+    kind = jvm.java.lang.Class.forName("org.apache.hadoop.fs.Options$Rename")
+    return jvm.java.lang.reflect.Array.newInstance(kind, 0)
+
+
+_PATIENCE = 60.0
+"""Seconds in which the tasks of a job that is over must end."""
+
+
+class TaggedWork:
+    """Jobs that carry a tag of their own.
+
+    Parameters
+    ----------
+    session : pyspark.sql.SparkSession
+        A classic one.
+    """
+
+    def __init__(self, session: Any) -> None:
+        self._context = session.sparkContext
+        self._tag = f"lapwing-{secrets.token_hex(8)}"
+
+    def __enter__(self) -> None:
+        self._context.addJobTag(self._tag)
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        from py4j.protocol import Py4JError
+
+        with suppress(Py4JError, OSError):  # Java may be gone
+            self._context.removeJobTag(self._tag)
+            if kind is not None:
+                self._context.cancelJobsWithTag(self._tag)
+
+    def ended(self) -> bool:
+        """Return whether none of their tasks is at work, after some patience.
+
+        A job is over before its last tasks are: when it failed or was stopped, and when one of two
+        attempts was enough.
+        """
+        java = self._context._jsc.sc()
+        end = time.monotonic() + _PATIENCE
+        # What is known of tasks comes through a queue, which is behind what just happened.
+        java.listenerBus().waitUntilEmpty(int(1000 * _PATIENCE))
+        tracker = java.statusTracker()
+        while at_work := _at_work(tracker, self._tag):
+            if time.monotonic() > end:
+                break
+            time.sleep(0.05)
+        return not at_work
+
+
+def _at_work(tracker: Any, tag: str) -> bool:
+    """Return whether a task of some job of a tag is at work."""
+    for number in tracker.getJobIdsForTag(tag):
+        job = tracker.getJobInfo(number)
+        if job.isEmpty():
+            continue
+        for stage in job.get().stageIds():
+            info = tracker.getStageInfo(stage)
+            if info.isDefined() and info.get().numActiveTasks():
+                return True
+    return False

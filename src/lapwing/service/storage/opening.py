@@ -1,12 +1,74 @@
-"""Which store an address means."""
+"""The stores of SQLite and PostgreSQL, and which of them an address means."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from lapwing.errors import ArgumentError
-from lapwing.service.storage.sqlite_store import SqliteStore
-from lapwing.service.storage.store import Store
+from lapwing.service.storage.driver import FOLDER
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.sqlite_driver import SqliteDriver
+
+
+class SqliteStore(Store):
+    """A :class:`Store` in a file; one process writes it.
+
+    Parameters
+    ----------
+    path : Path or str
+        Made when it is not there. Beside it stand ``-wal`` and ``-shm``, which belong to it, and
+        ``.lock``.
+    reading : bool
+        Whether it is only read, beside the collector that may hold it.
+    migrations : Path
+        Folder of the migrations.
+
+    Raises
+    ------
+    StoreError
+        When another collector holds the file, or it cannot be opened.
+    FormatError
+        When it is another program's file, damaged, or of an unknown version.
+    """
+
+    def __init__(
+        self, path: Path | str, *, reading: bool = False, migrations: Path = FOLDER
+    ) -> None:
+        driver = SqliteDriver(Path(path), reading=reading, folder=migrations)
+        try:
+            super().__init__(driver)
+        except BaseException:
+            driver.close()
+            raise
+
+
+class PostgresStore(Store):
+    """A :class:`Store` in a PostgreSQL database, which several collectors may share.
+
+    Parameters
+    ----------
+    address : str
+        ``postgresql://user@host/name``; a password stands in PGPASSWORD or a password file.
+    migrations : Path
+        Folder of the migrations.
+
+    Raises
+    ------
+    StoreError
+        When it cannot be reached, or does not keep what it has acknowledged.
+    FormatError
+        When its tables are of an unknown version.
+    """
+
+    def __init__(self, address: str, *, migrations: Path = FOLDER) -> None:
+        from lapwing.service.storage.postgres_driver import PostgresDriver  # needs asyncpg
+
+        driver = PostgresDriver(address, folder=migrations)
+        try:
+            super().__init__(driver)
+        except BaseException:
+            driver.close()
+            raise
 
 
 def open_store(address: str, *, reading: bool = False) -> Store:
@@ -32,8 +94,6 @@ def open_store(address: str, *, reading: bool = False) -> Store:
     if scheme == "sqlite" and rest[1:]:
         return SqliteStore(Path(rest[1:]), reading=reading)
     if scheme in ("postgresql", "postgres"):
-        from lapwing.service.storage.postgres_store import PostgresStore
-
         return PostgresStore(address)
     raise ArgumentError(
         "the database must be a path, sqlite:///path or postgresql://user@host/name"

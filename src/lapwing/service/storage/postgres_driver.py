@@ -17,8 +17,7 @@ from typing import Any, TypeVar
 
 from lapwing.errors import ArgumentError, MissingExtraError, StoreError, StoreFullError
 from lapwing.linear.memoized import memoized
-from lapwing.service.storage.driver import ConflictError, Value
-from lapwing.service.storage.migration_runner import FOLDER, migrate, migrations
+from lapwing.service.storage.driver import FOLDER, ConflictError, Value, migrate, migrations
 
 try:
     import asyncpg

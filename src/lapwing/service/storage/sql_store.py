@@ -1,25 +1,30 @@
-"""The store over any SQL database: what SQLite and PostgreSQL have in common, which is all."""
+"""The store of a collector: surveys, epochs, tallies, and which batches they hold.
+
+It is the same for SQLite and PostgreSQL. A batch is counted when its epoch takes reports, its id is
+new, its token good and each of its reports possible. Whether the id is known is asked before the
+token: a device that repeats a stored batch hears that it is stored, though the token is used up.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from lapwing.errors import (
     ArgumentError,
     FormatError,
     LapwingError,
     NotStoredError,
+    ReportError,
     StoreError,
 )
+from lapwing.protocol.messages.batch import NO_SEGMENT
 from lapwing.protocol.messages.tally import Tally
-from lapwing.service.storage.counting import Counting, Row
+from lapwing.service.storage.counting import Counting, Row, fold_group
 from lapwing.service.storage.driver import ConflictError, Driver, Transaction
-from lapwing.service.storage.folding import fold_group
-from lapwing.service.storage.intake import Delta, Intake, Place
-from lapwing.service.storage.pending import Pending
 from lapwing.service.storage.state_file import exported, imported
 from lapwing.service.storage.store import (
     AccessToken,
@@ -48,6 +53,221 @@ from lapwing.service.storage.survey_rows import (
     insert_survey,
 )
 
+MOST_BYTES = 256 * 2**10
+MOST_ROWS = 4096
+
+Key = tuple[int, int]
+"""Epoch and segment."""
+
+
+class Pending:
+    """Rows and bytes that were added since the last fold, by epoch and segment."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._waiting: dict[Key, tuple[int, int, int]] = {}
+        self._due: set[Key] = set()
+
+    def add(self, key: Key, size: int, *, rows: int = 1, heavy: int = 0) -> None:
+        """Note rows of so many bytes together.
+
+        `heavy` is the size of what folding rewrites: it comes less often where that is large.
+        """
+        with self._lock:
+            old_rows, old_size, _ = self._waiting.get(key, (0, 0, 0))
+            now = (old_rows + rows, old_size + size, heavy)
+            self._waiting[key] = now
+            if now[0] >= MOST_ROWS or now[1] >= max(MOST_BYTES, 2 * heavy):
+                self._due.add(key)
+
+    def take(self, *, everything: bool) -> Key | None:
+        """Return a group to fold, and forget it; None when none is due."""
+        with self._lock:
+            chosen = self._due or (self._waiting if everything else None)
+            if not chosen:
+                return None
+            key = next(iter(chosen))
+            self._due.discard(key)
+            self._waiting.pop(key, None)
+            return key
+
+    def give_back(self, key: Key) -> None:
+        """Note that a group could not be folded and waits still."""
+        with self._lock:
+            self._waiting.setdefault(key, (1, 0, 0))
+
+
+DIGEST_BYTES = 16
+"""Of the SHA-256 of a batch that are kept. Who finds two batches that share them, by 2^64 hashes,
+has one of the two counted, as with any two batches of one id."""
+
+_STORED = Outcome(Verdict.STORED)
+
+
+class Place(NamedTuple):
+    """An epoch as an upload meets it."""
+
+    survey: int
+    epoch: int
+    fingerprint: str
+    survey_state: str
+    upload: str
+    epoch_state: str
+
+
+class Delta(NamedTuple):
+    """A row that a transaction adds, and the group that it belongs to."""
+
+    epoch: int
+    segment: int
+    row: Row
+    heavy: int
+    """Bytes that folding the group writes anew."""
+
+
+def refusal(place: Place) -> Verdict | None:
+    """Return why a place takes no reports now; None when it does."""
+    if place.survey_state == "draft":
+        return Verdict.UNKNOWN_SURVEY
+    if place.epoch_state == "closed" or place.survey_state == "retired":
+        return Verdict.CLOSED
+    return Verdict.NOT_OPEN if place.epoch_state == "planned" else None
+
+
+class Intake:
+    """The uploads of one transaction.
+
+    Parameters
+    ----------
+    uploads : sequence of Upload
+    places : mapping
+        Where they go, by fingerprint and name of the epoch: a Place, or why there is none.
+    known : callable
+        Returns the digests of those ids that an epoch has.
+    token : callable
+        Returns whether a token of a survey is used, None when it has none such.
+    counting : callable
+        Returns the Counting of a fingerprint.
+    """
+
+    def __init__(
+        self,
+        uploads: Sequence[Upload],
+        places: Mapping[tuple[str, str], Place | Verdict],
+        *,
+        known: Callable[[int, list[bytes]], dict[bytes, bytes]],
+        token: Callable[[int, bytes], bool | None],
+        counting: Callable[[str], Counting],
+    ) -> None:
+        self.outcomes: list[Outcome] = [_STORED] * len(uploads)
+        self.ledger: list[tuple[int, bytes, bytes]] = []
+        """Epoch, id and digest of every new batch."""
+        self.deltas: list[Delta] = []
+        self.tokens: list[tuple[int, bytes]] = []
+        """Survey and digest of the tokens that are used up."""
+        self._uploads = uploads
+        self._token = token
+        groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+        for index, upload in enumerate(uploads):
+            groups[upload.survey, upload.epoch].append(index)
+        for key, indices in groups.items():
+            place = places[key]
+            verdict = place if isinstance(place, Verdict) else refusal(place)
+            if verdict is not None:
+                for index in indices:
+                    self.outcomes[index] = Outcome(verdict)
+            elif isinstance(place, Place):
+                have = known(place.epoch, [uploads[index].id for index in indices])
+                counted = counting(place.fingerprint)
+                for wave in self._waves(indices, one_by_one=place.upload == "tokens"):
+                    self._take(wave, place, have, counted)
+
+    def _waves(self, indices: list[int], *, one_by_one: bool) -> list[list[int]]:
+        """Return uploads in parts, each to be judged when those before it have been counted.
+
+        An id stands in a part once: whether its second upload repeats the first depends on what
+        became of that. So it is with tokens.
+        """
+        if one_by_one:
+            return [[index] for index in indices]
+        if len({self._uploads[index].id for index in indices}) == len(indices):
+            return [indices]
+        waves: list[list[int]] = []
+        times: dict[bytes, int] = defaultdict(int)
+        for index in indices:
+            came = times[self._uploads[index].id]
+            times[self._uploads[index].id] += 1
+            if came == len(waves):
+                waves.append([])
+            waves[came].append(index)
+        return waves
+
+    def _take(
+        self, indices: list[int], place: Place, have: dict[bytes, bytes], counting: Counting
+    ) -> None:
+        """Judge some uploads of one place, and count those that are new."""
+        segments: dict[int, list[int]] = defaultdict(list)
+        known = len(counting.segments)
+        for index in indices:
+            verdict = self._judged(self._uploads[index], have, place)
+            if verdict is None:
+                segment = self._uploads[index].batch.segment
+                segments[segment if segment <= known else NO_SEGMENT].append(index)
+            else:
+                self.outcomes[index] = Outcome(verdict)
+        for segment, members in segments.items():
+            for index in self._counted(members, segment, place, counting):
+                upload = self._uploads[index]
+                digest = upload.batch.digest[:DIGEST_BYTES]
+                have[upload.id] = digest
+                self.ledger.append((place.epoch, upload.id, digest))
+                if place.upload == "tokens" and upload.token is not None:
+                    self.tokens.append((place.survey, upload.token))
+
+    def _judged(self, upload: Upload, have: dict[bytes, bytes], place: Place) -> Verdict | None:
+        """Return what is known about an upload without a look at its reports."""
+        digest = have.get(upload.id)
+        if digest is not None:
+            same = digest == upload.batch.digest[:DIGEST_BYTES]
+            return Verdict.ALREADY if same else Verdict.CHANGED
+        if place.upload == "tokens":
+            if upload.token is None:
+                return Verdict.TOKEN_NEEDED
+            if (place.survey, upload.token) in self.tokens:
+                return Verdict.TOKEN_USED
+            used = self._token(place.survey, upload.token)
+            if used is not False:
+                return Verdict.TOKEN_NEEDED if used is None else Verdict.TOKEN_USED
+        return None
+
+    def _counted(
+        self, members: list[int], segment: int, place: Place, counting: Counting
+    ) -> list[int]:
+        """Count the reports of one segment; return the uploads that were."""
+        batches = [self._uploads[index].batch for index in members]
+        records = b"".join([batch.records for batch in batches])
+        try:
+            if any(batch.width != counting.width for batch in batches):
+                raise ReportError("every report must have the width of its survey")
+            tally = counting.tally(records)
+        except ReportError:
+            # One of them at least is wrong: each by itself, once.
+            good = []
+            for index, batch in zip(members, batches, strict=True):
+                refused = counting.refused(batch.records, batch.reports)
+                if refused:
+                    self.outcomes[index] = Outcome(Verdict.REFUSED, refused)
+                else:
+                    good.append(index)
+            members = good
+            records = b"".join([self._uploads[index].batch.records for index in members])
+            tally = counting.tally(records)
+        if members:
+            row = counting.row(tally, records)
+            self.deltas.append(Delta(place.epoch, segment, row, counting.counts_bytes))
+        return members
+
+
 _KEPT = 64
 """Surveys that are kept ready to count."""
 _ATTEMPTS = 5
@@ -62,13 +282,20 @@ _USED = "UPDATE upload_tokens SET used = 1 WHERE survey = ?1 AND digest = ?2 AND
 _TOKEN = "SELECT used FROM upload_tokens WHERE survey = ?1 AND digest = ?2"
 
 
-class SqlStore:
-    """A :class:`Store` in the tables of a database.
+class Store:
+    """Surveys, epochs, tallies and batches, in the tables of a database.
 
     Parameters
     ----------
     driver : Driver
         An open database whose tables are of the newest version.
+
+    Notes
+    -----
+    Every method may be called from any thread. Writing waits for its turn; what a method has done
+    is on disk when it returns. A survey or epoch that is not there raises NotStoredError, a disk
+    that is full StoreFullError, any other trouble of the database StoreError: nothing of the call
+    is then stored, or (when the connection broke while it was being stored) all of it.
     """
 
     def __init__(self, driver: Driver) -> None:
@@ -98,7 +325,13 @@ class SqlStore:
         return [StoredSurvey(row[0], bytes(row[1]), *row[2:]) for row in found]
 
     def add_survey(self, survey: StoredSurvey) -> bool:
-        """Keep a survey; see :class:`Store`."""
+        """Keep a survey; return False, and change nothing, when it is there already.
+
+        Raises
+        ------
+        FormatError
+            When the document is no survey, or another one than the fingerprint says.
+        """
         counting = Counting(survey.document)
         if counting.survey.fingerprint != survey.fingerprint:
             raise FormatError("the survey's document has another fingerprint than was said")
@@ -107,14 +340,17 @@ class SqlStore:
             return insert_survey(transaction, survey) is not None
 
     def set_survey_state(self, survey: str, state: SurveyState) -> None:
-        """Publish or retire a survey; see :class:`Store`."""
+        """Publish or retire a survey; ArgumentError when it would go back."""
         with self._driver.writing() as transaction:
             key, now = self._survey(transaction, survey, self._driver.alone)
             check_forward(now, state, get_args(SurveyState), "a survey")
             transaction.run("UPDATE surveys SET state = ?1 WHERE key = ?2", state, key)
 
     def delete_survey(self, survey: str) -> None:
-        """Forget a survey and all that was collected for it."""
+        """Forget a survey and all that was collected for it.
+
+        The names of its epochs are not given again, also when the survey comes back.
+        """
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
             epochs = transaction.rows("SELECT key, name FROM epochs WHERE survey = ?1", key)
@@ -138,12 +374,19 @@ class SqlStore:
             return [StoredEpoch(*row) for row in rows]
 
     def epoch_number(self, survey: str, epoch: str) -> int:
-        """Return a number that no other epoch has or will have; see :class:`Store`."""
+        """Return a number that no other epoch has or will have.
+
+        One that was deleted and imported again has another.
+        """
         with self._driver.reading() as transaction:
             return self._place(transaction, survey, epoch).epoch
 
     def put_epoch(self, survey: str, epoch: StoredEpoch) -> bool:
-        """Keep an epoch, or change its times; see :class:`Store`."""
+        """Keep an epoch, or change its times; return whether it is new.
+
+        The state of one that exists is left alone. ArgumentError when the name is not legal or
+        was that of an epoch that was deleted, or the epoch is closed.
+        """
         check_epoch(epoch)
         with self._driver.writing() as transaction:
             key, _ = self._survey(transaction, survey, self._driver.alone)
@@ -173,7 +416,10 @@ class SqlStore:
             return False
 
     def set_epoch_state(self, survey: str, epoch: str, state: EpochState) -> None:
-        """Open or close an epoch; see :class:`Store`."""
+        """Open or close an epoch; ArgumentError when it would go back.
+
+        Closing is for ever: with the right to report goes the list of the batches that came.
+        """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
             check_forward(place.epoch_state, state, get_args(EpochState), "an epoch")
@@ -184,7 +430,10 @@ class SqlStore:
         self._dropping = True
 
     def delete_epoch(self, survey: str, epoch: str) -> None:
-        """Forget an epoch and all that was collected in it."""
+        """Forget an epoch and all that was collected in it.
+
+        Its name is not given again: what was sent to it would be counted a second time.
+        """
         with self._driver.writing() as transaction:
             place = self._place(transaction, survey, epoch, self._driver.alone)
             transaction.run(
@@ -197,7 +446,10 @@ class SqlStore:
     # Reports
 
     def store(self, uploads: Sequence[Upload]) -> list[Outcome]:
-        """Store batches in one transaction, and return what became of each."""
+        """Store batches in one transaction, and return what became of each.
+
+        What is reported as stored is on disk, counted once.
+        """
         for _ in range(_ATTEMPTS):
             try:
                 return self._store(uploads)
@@ -234,7 +486,13 @@ class SqlStore:
             self._pending.add((epoch, segment), len(row.body), heavy=heavy)
 
     def tally(self, survey: str, epoch: str, *, segment: str | None = None) -> Tally:
-        """Return the tally of an epoch, or of one of its segments; see :class:`Store`."""
+        """Return the tally of an epoch, or of one of its segments ("other": of none).
+
+        Raises
+        ------
+        ArgumentError
+            When the survey has no such segment.
+        """
         with self._driver.reading() as transaction:
             place = self._place(transaction, survey, epoch)
             counting = self._counting(transaction, survey)
@@ -252,7 +510,7 @@ class SqlStore:
         return counting.total(rows)
 
     def totals(self, survey: str) -> list[Total]:
-        """Return how many reports there are, by epoch and segment."""
+        """Return how many reports there are, by epoch and segment; those without any are absent."""
         with self._driver.reading() as transaction:
             key, _ = self._survey(transaction, survey)
             counting = self._counting(transaction, survey)
@@ -332,7 +590,11 @@ class SqlStore:
     # What happens behind
 
     def fold(self, *, everything: bool = False) -> bool:
-        """Count what waits to be counted, some at a time; see :class:`Store`."""
+        """Count what waits to be counted, and drop what is no longer needed, some at a time.
+
+        Return whether there may be more to do; call it again then. Answers are the same before
+        and after. Without `everything` it is done when enough waits, and costs nothing before.
+        """
         key = self._pending.take(everything=everything)
         if key is not None:
             try:
@@ -363,12 +625,20 @@ class SqlStore:
         return False
 
     def export(self, survey: str) -> Iterator[bytes]:
-        """Yield a survey and all that was collected for it; see :class:`Store`."""
+        """Yield a survey, its epochs, tallies and batch list as of this moment, as a file."""
         with self._driver.reading() as transaction:
             yield from exported(transaction, survey, self._counting(transaction, survey))
 
     def import_(self, chunks: Iterable[bytes]) -> str:
-        """Keep what :meth:`export` yielded, all or nothing; see :class:`Store`."""
+        """Keep what :meth:`export` yielded, all or nothing; return the survey's fingerprint.
+
+        Raises
+        ------
+        FormatError
+            When the file is not an export, of an unknown version or damaged.
+        ArgumentError
+            When the survey is there already.
+        """
         with self._driver.writing() as transaction:
             survey = imported(transaction, chunks)
         self._look()

@@ -17,9 +17,8 @@ from typing import Any
 from lapwing.documents import canonical, parse, require, require_format
 from lapwing.errors import ArgumentError, FormatError, LapwingError, StoreError
 from lapwing.privacy.exact_numbers import check_whole
-from lapwing.service.storage.counting import COUNTS, Counting, Row
+from lapwing.service.storage.counting import COUNTS, UPSERT, Counting, Row
 from lapwing.service.storage.driver import Transaction
-from lapwing.service.storage.folding import UPSERT
 from lapwing.service.storage.store import StoredEpoch, StoredSurvey
 from lapwing.service.storage.survey_rows import (
     EPOCH_COLUMNS,

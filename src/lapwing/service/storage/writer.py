@@ -9,7 +9,8 @@ from time import perf_counter
 from typing import NamedTuple
 
 from lapwing.errors import StoreBusyError, StoreError
-from lapwing.service.storage.store import Outcome, Store, Upload
+from lapwing.service.storage.sql_store import Store
+from lapwing.service.storage.store import Outcome, Upload
 
 MOST_WAITING = 4096
 """Uploads that may wait, or be stored, at once."""
