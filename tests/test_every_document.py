@@ -27,7 +27,8 @@ from lapwing.documents import parse, read
 from lapwing.errors import FormatError
 from lapwing.privacy.privacy_loss import PrivacyLoss
 from lapwing.protocol import ExactCounts
-from lapwing.protocol.messages.report_file import read_blocks, read_header, write
+from lapwing.protocol.messages.group_tallies import GroupTallies
+from lapwing.protocol.messages.reports import read_blocks, read_header, write_blocks
 from lapwing.protocol.messages.tally import Tally, TallyLog
 from lapwing.protocol.release import Release
 from lapwing.randomizers.categorical.rappor_memory import Memory
@@ -90,6 +91,7 @@ Reader = tuple[Callable[[Any], Any], Callable[[Any], Any]]
 READERS: dict[str, Reader] = {
     "survey.json": (Survey.from_document, _ask_survey),
     "tally.json": (Tally.from_document, lambda tally: tally + tally),
+    "group-tallies.json": (GroupTallies.from_document, lambda groups: groups + groups),
     "distribution.json": (Distribution.from_document, _ask_result),
     "heavy-hitters.json": (HeavyHitters.from_document, _ask_result),
     "ledger.json": (Ledger.from_document, _ask_ledger),
@@ -198,7 +200,7 @@ def check_report_file(data: bytes) -> bool:
     except LapwingError:
         return False
     again = io.BytesIO()
-    write(again, header, blocks)
+    write_blocks(again, header, blocks)
     assert again.getvalue() == data
     return True
 

@@ -22,7 +22,8 @@ from lapwing.planning.registry import MECHANISMS, RANDOMIZERS
 from lapwing.planning.release_defaults import release_decoder
 from lapwing.protocol import ExactCounts
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.messages.report_file import read_blocks, read_header
+from lapwing.protocol.messages.group_tallies import GroupTallies
+from lapwing.protocol.messages.reports import read_header
 from lapwing.protocol.messages.tally import Tally
 from lapwing.protocol.release import Release
 from lapwing.survey.publication import decode_release
@@ -39,6 +40,7 @@ SUMMARIES = [folder for folder in CASES if (folder / "summary.bin").exists()]
 SERIES = [folder for folder in CASES if (folder / "series.json").exists()]
 WATCHES = [folder for folder in CASES if (folder / "watch.json").exists()]
 LISTS = [folder for folder in CASES if folder.name == "heavy-hitters"]
+GROUPS = [folder for folder in CASES if (folder / "group-tallies.json").exists()]
 
 
 def case_id(folder: Path) -> str:
@@ -55,7 +57,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
 
 def test_nothing_is_missing() -> None:
     assert {"v1"} == {path.name for path in STORED.glob("v*")}
-    assert LEDGERS and SUMMARIES and LISTS and WATCHES
+    assert LEDGERS and SUMMARIES and LISTS and WATCHES and GROUPS
     versions = {facts_of(folder)["apart"] is None for folder in SERIES}
     assert versions == {True, False}, "of version 1, which does not know what weeks share, and 2"
     mechanisms = {facts_of(folder)["mechanism"] for folder in RELEASES}
@@ -75,6 +77,7 @@ def test_nothing_is_missing() -> None:
             (LISTS, "heavy-hitters.json"),
             (SERIES, "series.json"),
             (WATCHES, "watch.json"),
+            (GROUPS, "group-tallies.json"),
         ):
             if folder in folders:
                 expected = {name, "facts.json"}
@@ -95,18 +98,15 @@ def test_the_survey(folder: Path) -> None:
 @each_survey
 def test_the_reports_and_their_tally(folder: Path) -> None:
     survey, facts = Survey.load(folder / "survey.json"), facts_of(folder)
-    path = folder / "reports.lwr"
-    with path.open("rb") as stream:
-        header = read_header(stream, name=path.name)
-        blocks = list(read_blocks(stream, header, path=path))
-    assert header.survey == facts["fingerprint"] and header.width == facts["report_width"]
-    data = np.vstack([block.data for block in blocks])
+    reports = Reports.load(folder / "reports.lwr")
+    assert reports.survey == facts["fingerprint"]
+    data = reports.data
     assert data.shape == (facts["reports"], facts["report_width"])
     assert hashlib.sha256(data.tobytes()).hexdigest() == facts["report_bytes"]
     tally = Tally.from_document(read(folder / "tally.json"))
     assert [counts.tolist() for counts in counted(survey, tally).blocks] == facts["counts"]
     assert tally.total == facts["reports"] and tally.survey == facts["fingerprint"]
-    assert survey.tally(Reports(data, header.randomizer)) == tally
+    assert survey.tally(reports) == tally
     survey.check(tally)
 
 
@@ -194,6 +194,7 @@ LOADERS = {
     "distribution.json": Distribution.from_document,
     "ledger.json": Ledger.from_document,
     "heavy-hitters.json": HeavyHitters.from_document,
+    "group-tallies.json": GroupTallies.from_document,
 }
 
 
@@ -245,6 +246,14 @@ def test_the_series(folder: Path) -> None:
         assert apart.low == pytest.approx(np.array(facts["apart"]), abs=1e-6)
     again = Series.from_json(series.to_json())
     assert again.weeks == series.weeks and again.changes == series.changes
+
+
+@pytest.mark.parametrize("folder", GROUPS, ids=case_id)
+def test_the_tallies_of_segments(folder: Path) -> None:
+    groups, facts = GroupTallies.load(folder / "group-tallies.json"), facts_of(folder)
+    counts = {name: [block.tolist() for block in tally.blocks] for name, tally in groups.items()}
+    assert counts == facts["counts"] and list(counts)[-1] == groups.rest_name
+    assert {tally.survey for tally in groups.values()} == {facts["survey"]}
 
 
 @pytest.mark.parametrize("folder", WATCHES, ids=case_id)

@@ -14,9 +14,9 @@ import pytest
 
 import lapwing as lw
 from lapwing.documents import Stored
-from lapwing.engines.arrow.report_tables import write_reports
+from lapwing.engines.arrow.report_tables import write_labeled_reports, write_reports
 from lapwing.engines.arrow.saved_progress import SavedProgress, identity
-from lapwing.errors import FormatError
+from lapwing.errors import ArgumentError, FormatError, MismatchError, ReportError, TornFileError
 from lapwing.protocol import ExactCounts
 from lapwing.stored_files import CLASSES, JobProgress, ReportFile
 from lapwing.survey import Publication
@@ -39,6 +39,12 @@ DOCUMENTS: dict[str, Callable[[], Any]] = {
     "survey": lambda: SURVEY,
     "count tally": lambda: TALLY,
     "tally log": lambda: LOG,
+    "tallies of segments": lambda: SURVEY.tally(REPORTS, by=["owl", "wren"] * 100, minimum=1),
+    "tallies of segments and the rest": lambda: HASHED.tally(
+        HASHED.randomize(["owl"] * 9, rng=lw.seeded(5)),
+        by=[1, 1, 1, 1, 1, 2, None, 3, 3],
+        minimum=5,
+    ),
     "distribution": lambda: RESULT,
     "signed estimate": lambda: SURVEY.decode(TALLY, decoder=lw.LeastSquares(signed=True)).signed,
     "distribution with its signed estimate": lambda: SURVEY.decode(
@@ -95,14 +101,69 @@ def test_exact_counts_stay_secret(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["r.lwr", "r.parquet", "r.arrow", "r.csv"])
-def test_reports_are_described_and_not_read(name: str, tmp_path: Path) -> None:
+def test_reports_are_loaded_and_described_without_being_read(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     with path.open("wb") as stream:
         write_reports(stream, SURVEY, iter([REPORTS] * 30), ending=path.suffix)
-    described = lw.load(path)
     randomizer = SURVEY.randomizer.fingerprint
     number = None if name == "r.csv" else 30 * len(REPORTS)
-    assert described == ReportFile(path, SURVEY.fingerprint, randomizer, number)
+    assert ReportFile.of(path) == ReportFile(path, SURVEY.fingerprint, randomizer, number)
+    again = lw.load(path)
+    assert type(again) is lw.Reports and again.survey == SURVEY.fingerprint
+    assert again.fingerprint == randomizer
+    assert np.array_equal(again.data, np.vstack([REPORTS.data] * 30))
+    assert SURVEY.tally(again).reports == tuple(30 * number for number in TALLY.reports)
+
+
+@pytest.mark.parametrize("name", ["r.parquet", "r.arrow", "r.csv"])
+def test_labeled_reports_are_loaded_without_their_labels(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    labels: list[str | None] = ['a,"b"', None, "wren", ""] * 50
+    with path.open("wb") as stream:
+        parts = iter([(REPORTS, labels)])
+        write_labeled_reports(stream, SURVEY, parts, ending=path.suffix, by="bird")
+    assert lw.load(path) == REPORTS
+
+
+def test_saved_reports_are_the_file_that_the_command_line_writes(tmp_path: Path) -> None:
+    path = tmp_path / "r.lwr"
+    many = lw.Reports(np.vstack([REPORTS.data] * 30), REPORTS.fingerprint, SURVEY.fingerprint)
+    many.save(str(path))
+    with (tmp_path / "by-command.lwr").open("wb") as stream:
+        write_reports(stream, SURVEY, iter([many]), ending=".lwr")
+    assert path.read_bytes() == (tmp_path / "by-command.lwr").read_bytes()
+    for again in (lw.load(path), lw.Reports.load(path), lw.Reports.load(str(path))):
+        assert again == many and again.survey == many.survey
+    many[5:9].save(path)
+    assert lw.load(path) == many[5:9] and lw.load(path).survey == SURVEY.fingerprint
+    many[:0].save(path)
+    assert len(lw.load(path)) == 0 and lw.load(path).width == many.width
+
+
+def test_reports_that_no_survey_asked_for_are_stored(tmp_path: Path) -> None:
+    """Their randomizer says enough to tally them; a survey that asked for them is told apart."""
+    path = tmp_path / "r.lwr"
+    alone = SURVEY.randomizer.randomize([1.0, 2.0], rng=lw.seeded(1))
+    alone.save(path)
+    assert lw.load(path).survey is None and ReportFile.of(path).survey is None
+    assert SURVEY.tally(lw.load(path)).total == 2
+    another = lw.Survey("another", SURVEY.randomizer)
+    with pytest.raises(MismatchError, match="asked for these reports"):
+        another.tally(REPORTS)
+    assert another.tally(lw.load(path)).survey == another.fingerprint
+
+
+def test_reports_that_have_no_file_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match=r"end in \.lwr"):
+        REPORTS.save(tmp_path / "r.parquet")
+    for wrong in (
+        lw.Reports(REPORTS.data.copy(), "another"),
+        lw.Reports(REPORTS.data.copy(), REPORTS.fingerprint, "wait"),
+        lw.Reports(np.zeros((3, 0), dtype=np.uint8), REPORTS.fingerprint),
+    ):
+        with pytest.raises(ReportError, match="64 hex digits"):
+            wrong.save(tmp_path / "r.lwr")
+    assert not list(tmp_path.iterdir())
 
 
 def test_progress_is_described(tmp_path: Path) -> None:
@@ -167,10 +228,30 @@ def test_a_device_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_torn_file_of_reports_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "r.lwr"
-    with path.open("wb") as stream:
-        write_reports(stream, SURVEY, iter([REPORTS]), ending=path.suffix)
+    REPORTS.save(path)
     path.write_bytes(path.read_bytes()[:-1])
-    assert "torn or damaged after 0 reports" in refused(path)
+    assert "block 1 of r.lwr is torn" in refused(path)
+    with pytest.raises(TornFileError):
+        lw.Reports.load(path)
+    with pytest.raises(FormatError, match="torn or damaged after 0 reports"):
+        ReportFile.of(path)
+
+
+def test_a_newer_foreign_or_empty_file_of_reports_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.lwr"
+    REPORTS.save(path)
+    whole = bytearray(path.read_bytes())
+    for place, reason in ((8, "update lapwing"), (20, "is damaged"), (90, "is damaged")):
+        damaged = whole.copy()
+        damaged[place] ^= 2
+        path.write_bytes(damaged)
+        assert "r.lwr" in refused(path) and reason in refused(path)
+    for content, reason in ((b"", "is empty"), (b"{}", "must be a report file")):
+        path.write_bytes(content)
+        with pytest.raises(FormatError, match=reason):
+            lw.Reports.load(path)
+    with pytest.raises(FormatError, match="no file"):
+        lw.Reports.load(tmp_path / "absent.lwr")
 
 
 def test_no_document_imports_anything(tmp_path: Path) -> None:

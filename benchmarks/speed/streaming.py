@@ -17,7 +17,7 @@ import numpy as np
 import lapwing as lw
 from benchmarks.markdown import figure, seconds, table
 from benchmarks.timing import memory_beyond
-from lapwing.protocol.messages import report_file
+from lapwing.protocol.messages.reports import Header, write_blocks
 
 TITLE = "Streaming 100 million reports"
 FULL: dict[str, Any] = {"reports": 100_000_000, "bins": 1024}
@@ -30,11 +30,12 @@ _BATCH = 1_000_000
 
 _LIBRARY = """
 from pathlib import Path
+from lapwing.protocol.messages.reports import read_blocks, read_header
 survey = lw.Survey.load({survey!r})
 path, total = Path({reports!r}), 0
 with path.open("rb") as stream:
-    header = report_file.read_header(stream, name=path.name)
-    for batch in report_file.read_blocks(stream, header, path=path):
+    header = read_header(stream, name=path.name)
+    for batch in read_blocks(stream, header, path=path):
         total = total + survey.tally(batch)
 assert total.total == {number}
 """
@@ -61,7 +62,7 @@ def measure(*, reports: int, bins: int) -> dict[str, Any]:
         found: dict[str, Any] = {
             "megabytes": size / 1e6,
             "library": memory_beyond(
-                "import lapwing as lw\nfrom lapwing.protocol.messages import report_file",
+                "import lapwing as lw",
                 _LIBRARY.format(number=reports, **names),
             ),
             "command": None,
@@ -90,17 +91,17 @@ def command_exists(name: str) -> bool:
 def _write_reports(survey: lw.Survey, path: Path, number: int) -> int:
     values = np.random.default_rng(1).beta(5, 2, min(number, _BATCH))
     batch = survey.randomize(values, rng=lw.seeded(1))
-    header = report_file.Header(batch.width, survey.fingerprint, survey.randomizer.fingerprint)
+    header = Header(batch.width, survey.fingerprint, survey.randomizer.fingerprint)
     with path.open("wb") as stream:
         whole, rest = divmod(number, len(batch))
         parts = (batch[: len(batch) if turn < whole else rest] for turn in range(whole + 1))
-        report_file.write(stream, header, (part for part in parts if len(part)))
+        write_blocks(stream, header, (part for part in parts if len(part)))
     return path.stat().st_size
 
 
 def section(measured: dict[str, Any], settings: dict[str, Any]) -> str:
     """Return the table and what it says."""
-    rows = [("library: `report_file.read_blocks` and `tally`", measured["library"])]
+    rows = [("library: `read_blocks` and `tally`", measured["library"])]
     if measured["command"]:
         rows.append(("command: `lapwing tally`", measured["command"]))
     lines = [

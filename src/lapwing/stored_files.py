@@ -28,12 +28,14 @@ from lapwing.documents import (
     require_format,
 )
 from lapwing.errors import FormatError, LapwingError
+from lapwing.protocol.messages.reports import Reports, read_header, reports_per_block
 
 __all__ = ["CollectorExport", "JobProgress", "ReportFile", "load"]
 
 CLASSES = {
     "lapwing-survey": "lapwing.survey.survey:Survey",
     "lapwing-tally": "lapwing.protocol.messages.tally:Tally",
+    "lapwing-group-tallies": "lapwing.protocol.messages.group_tallies:GroupTallies",
     "lapwing-release": "lapwing.protocol.release:Release",
     "lapwing-distribution": "lapwing.results.distribution:Distribution",
     "lapwing-signed-estimate": "lapwing.results.signed_estimate:SignedEstimate",
@@ -59,16 +61,31 @@ class ReportFile:
     Parameters
     ----------
     path : Path
-    survey, randomizer : str
-        Fingerprints, 64 hex digits.
+    survey : str or None
+        Fingerprint, 64 hex digits; None where no survey asked for them.
+    randomizer : str
+        Fingerprint.
     reports : int, optional
         How many it holds; None where only reading all of them tells.
     """
 
     path: Path
-    survey: str
+    survey: str | None
     randomizer: str
     reports: int | None
+
+    @classmethod
+    def of(cls, path: Path) -> ReportFile:
+        """Return what a file of reports says about them; FormatError when it is none."""
+        with opening(path), path.open("rb") as stream:
+            first = stream.readline(300)
+        if first.startswith(b"LWREPORT"):
+            return _compact_reports(path)
+        from lapwing.engines.arrow.report_tables import words_of_csv, words_of_table
+
+        if first.startswith(b"#"):
+            return cls(path, *words_of_csv(first, path), None)
+        return cls(path, *words_of_table(path))
 
 
 @dataclass(frozen=True)
@@ -118,10 +135,10 @@ def load(path: Path | str) -> Any:
     Returns
     -------
     object
-        A Survey, Tally, Release, Distribution, HeavyHitters, Series, Difference, Watch,
-        SignedEstimate, Ledger (a snapshot: paying needs :meth:`Ledger.open`) or ExactCounts. Of
-        reports a :class:`ReportFile`, of an unfinished job a :class:`JobProgress`, and of a
-        collector's export a :class:`CollectorExport`.
+        A Survey, Reports, Tally, GroupTallies, Release, Distribution, HeavyHitters, Series,
+        Difference, Watch, SignedEstimate, Ledger (a snapshot: paying needs :meth:`Ledger.open`)
+        or ExactCounts. Of an unfinished job a :class:`JobProgress`, and of a collector's export a
+        :class:`CollectorExport`. Reports in a table come without the labels beside them.
 
     Raises
     ------
@@ -183,8 +200,6 @@ def _exact_counts(path: Path) -> Any:
 
 def _compact_reports(path: Path) -> ReportFile:
     """Return the header of a compact file, and its number of reports from block to block."""
-    from lapwing.protocol.messages.report_file import read_header, reports_per_block
-
     size = path.stat().st_size
     with path.open("rb") as stream:
         header = read_header(stream, name=path.name)
@@ -202,17 +217,10 @@ def _compact_reports(path: Path) -> ReportFile:
     return ReportFile(path, header.survey, header.randomizer, total)
 
 
-def _csv_reports(path: Path) -> ReportFile:
-    from lapwing.engines.arrow.report_tables import words_of_csv
+def _report_table(path: Path) -> Any:
+    from lapwing.engines.arrow.report_tables import load_report_table
 
-    with path.open("rb") as stream:
-        return ReportFile(path, *words_of_csv(stream.readline(300), path), None)
-
-
-def _arrow_table(path: Path) -> ReportFile:
-    from lapwing.engines.arrow.report_tables import words_of_table
-
-    return ReportFile(path, *words_of_table(path))
+    return load_report_table(path)
 
 
 def _progress(path: Path) -> JobProgress:
@@ -238,10 +246,10 @@ def _memory(path: Path) -> Any:
 
 _MARKS: dict[bytes, Callable[[Path], Any]] = {
     b"LAPWING-SECRET\n": _exact_counts,
-    b"LWREPORT": _compact_reports,
-    b"# lapwing-reports": _csv_reports,
-    b"PAR1": _arrow_table,
-    b"ARROW1": _arrow_table,
+    b"LWREPORT": Reports.load,
+    b"# lapwing-reports": _report_table,
+    b"PAR1": _report_table,
+    b"ARROW1": _report_table,
     b"LAPWING-PROGRESS\n": _progress,
     b"SQLite format 3": _device,
     b"LWMEMORY": _memory,

@@ -1,5 +1,6 @@
-"""Sums of reports: counted, or stored as they came."""
+"""Sums of reports: counted, or stored as they came, or by segment."""
 
+from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.tally import CountTally, Tally, TallyLog
 
-__all__ = ["CountTally", "Tally", "TallyLog"]
+__all__ = ["CountTally", "GroupTallies", "Tally", "TallyLog"]

@@ -15,7 +15,7 @@ import pytest
 
 from lapwing import Interval, Reports, SquareWave, Survey
 from lapwing.cli import main
-from lapwing.protocol.messages.report_file import Header, write
+from lapwing.protocol.messages.reports import Header, write_blocks
 from tests.cli.running import Program, environment, listing, the_survey, write_ages
 
 SECRET = "31337.5"
@@ -68,7 +68,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
     impossible = np.full((3, 1), 255, dtype=np.uint8)
     with (folder / "impossible.lwr").open("wb") as stream:
         header = Header(1, survey.fingerprint, survey.randomizer.fingerprint)
-        write(stream, header, [Reports(impossible, survey.randomizer.fingerprint)])
+        write_blocks(stream, header, [Reports(impossible, survey.randomizer.fingerprint)])
     (folder / "folder").mkdir()
     for name in ("out.json", "out.lwr", "out.png"):
         (folder / name).write_bytes(b"what was there before")
@@ -231,7 +231,7 @@ def test_salvage_counts_what_is_intact_and_says_so(
     reports = survey.randomize(np.arange(90) % 100)
     header = Header(1, survey.fingerprint, survey.randomizer.fingerprint)
     with (tmp_path / "r.lwr").open("wb") as stream:
-        write(stream, header, [reports[:30], reports[30:60], reports[60:]])
+        write_blocks(stream, header, [reports[:30], reports[30:60], reports[60:]])
     (tmp_path / "r.lwr").write_bytes((tmp_path / "r.lwr").read_bytes()[:-1])
     run = done("tally", "survey.json", "r.lwr", "--salvage", "-o", "tally.json")
     assert (

@@ -66,22 +66,19 @@ def test_labels_stand_beside_their_reports(
     done("tally", "survey.json", reports, "-o", "all.json")
     options = ("--by", "region", "--segment-minimum", 100, "-o", "tally.json", "--json")
     document = done("tally", "survey.json", reports, *options).document
-    assert [(row["group"], row["reports"], row["output"]) for row in document["groups"]] == [
-        ("north", 500, "tally-north.json"),
-        ("south", 300, "tally-south.json"),
-        ("other", 100, "tally-other.json"),
+    assert [(row["group"], row["reports"]) for row in document["groups"]] == [
+        ("north", 500),
+        ("south", 300),
+        ("other", 100),
     ]
     assert document["labels"] == 4 and document["reports"] == 900
-    tallies = [
-        lw.tallies.CountTally.from_document(json.loads(Path(row["output"]).read_text()))
-        for row in document["groups"]
-    ]
-    assert sum(tallies) == lw.tallies.CountTally.from_document(
-        json.loads(Path("all.json").read_text())
-    )
+    assert document["output"] == "tally.json"
+    tallies = lw.tallies.GroupTallies.load("tally.json")
+    assert list(tallies) == ["north", "south", "other"]
+    assert sum(tallies.values()) == lw.Tally.load("all.json")  # type: ignore[arg-type]
     data = np.frombuffer(b"".join(table["report"].to_pylist()), np.uint8).reshape(900, -1)
     data = data[[label == "north" for label in found]]
-    assert tallies[0] == survey.tally(lw.Reports(data, survey.randomizer.fingerprint))
+    assert tallies["north"] == survey.tally(lw.Reports(data, survey.randomizer.fingerprint))
 
 
 def test_a_small_rest_is_kept_and_said(done: Program, survey: lw.Survey, people: pa.Table) -> None:
@@ -99,31 +96,41 @@ def test_a_small_rest_is_kept_and_said(done: Program, survey: lw.Survey, people:
         "t.json",
     )
     assert "'other' has 100 reports, fewer than 200" in run.err
-    assert Path("t-other.json").exists()
+    assert list(lw.load("t.json")) == ["north", "south", "other"]
 
 
-def test_labels_become_safe_names_of_files(
-    done: Program, survey: lw.Survey, people: pa.Table
+def test_one_segment_is_decoded_and_all_are_merged(
+    lapwing: Program, done: Program, survey: lw.Survey, people: pa.Table
 ) -> None:
     made = ("randomize", "survey.json", "people.csv", "-c", "age", "--by", "region")
     done(*made, "-o", "reports.csv")
     options = ("--by", "region", "--segment-minimum", 50, "-o", "tally.json", "--json")
     document = done("tally", "survey.json", "reports.csv", *options).document
-    names = {row["group"]: row["output"] for row in document["groups"]}
-    assert names[ODD] == "tally-Île_de_.json" and Path(names[ODD]).exists()
+    assert ODD in {row["group"] for row in document["groups"]}
+    tallies = lw.load("tally.json")
+    for name in ("north", ODD, "other"):
+        done("decode", "survey.json", "tally.json", "--segment", name, "-o", "r.json", "--force")
+        assert lw.load("r.json").mass.tolist() == survey.decode(tallies[name]).mass.tolist()
+    Path("again.json").write_bytes(Path("tally.json").read_bytes())
+    done("merge", "tally.json", "again.json", "--allow-equal", "-o", "twice.json")
+    assert lw.load("twice.json") == tallies + tallies
+    weeks = ("series", "survey.json", "tally.json", "twice.json", "--names", "a,b")
+    document = done(*weeks, "--segment", "north", "--json").document
+    assert [week["week"] for week in document["weeks"]] == ["a", "b"]
+    assert "north" in done("show", "tally.json").out
 
-
-def test_two_groups_of_one_file_name_are_refused(
-    lapwing: Program, done: Program, survey: lw.Survey
-) -> None:
-    Path("p.csv").write_text("age,g\n1,a/b\n2,a b\n3,A B\n")
-    done("randomize", "survey.json", "p.csv", "-c", "age", "--by", "g", "-o", "r.csv")
-    before = sorted(Path().iterdir())
-    run = lapwing(
-        "tally", "survey.json", "r.csv", "--by", "g", "--segment-minimum", 1, "-o", "t.json"
-    )
-    assert run.code == 2 and "one file; rename one" in run.complaint
-    assert sorted(Path().iterdir()) == before
+    tallies["north"].save("north.json")
+    for words, complaint in [
+        (("decode", "survey.json", "tally.json"), "name one with --segment, of north"),
+        (("decode", "survey.json", "tally.json", "--segment", "noth"), "did you mean north?"),
+        (("decode", "survey.json", "north.json", "--segment", "north"), "has no segments"),
+    ]:
+        run = lapwing(*words)
+        assert run.code == 2 and complaint in run.complaint
+    run = lapwing("merge", "north.json", "tally.json", "-o", "sum.json")
+    assert run.code == 4 and "only one of them holds a tally for each segment" in run.complaint
+    run = lapwing("merge", "tally.json", "north.json", "-o", "sum.json")
+    assert run.code == 4 and "only one of them holds a tally for each segment" in run.complaint
 
 
 def test_groups_may_be_numbers_or_days_but_no_fractions(
@@ -143,7 +150,7 @@ def test_groups_may_be_numbers_or_days_but_no_fractions(
     for column, expected in (("version", ["7", "8"]), ("day", ["2026-01-01"])):
         made = ("randomize", "survey.json", "p.parquet", "-c", "age", "--by", column)
         done(*made, "-o", "r.parquet", "--force")
-        options = ("--by", column, "--segment-minimum", 1, "-o", "t.json", "--json")
+        options = ("--by", column, "--segment-minimum", 1, "-o", f"{column}.json", "--json")
         document = done("tally", "survey.json", "r.parquet", *options).document
         assert [row["group"] for row in document["groups"]] == expected
     made = ("randomize", "survey.json", "p.parquet", "-c", "age", "--by", "weight")

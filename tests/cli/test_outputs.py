@@ -90,17 +90,11 @@ COMMANDS = {
 """A run of each command that writes a file, and of each kind of file."""
 
 
-def written(kind: str) -> str:
-    """The file that a run writes, the last one where there are several."""
-    output = COMMANDS[kind][-1]
-    return output.replace("out", "out-b") if kind == "groups" else output
-
-
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_a_file_that_is_there_is_replaced_only_with_force(
     files: Path, lapwing: Program, kind: str
 ) -> None:
-    output = files / written(kind)
+    output = files / COMMANDS[kind][-1]
     output.write_text("the only copy")
     before = listing(files)
     run = lapwing(*COMMANDS[kind])
@@ -113,7 +107,7 @@ def test_a_file_that_is_there_is_replaced_only_with_force(
 
 @pytest.mark.parametrize("kind", COMMANDS)
 def test_a_read_only_file_stays_with_force_too(files: Path, lapwing: Program, kind: str) -> None:
-    output = files / written(kind)
+    output = files / COMMANDS[kind][-1]
     output.write_text("the only copy")
     output.chmod(0o444)
     for more in ((), ("--force",)):
@@ -134,7 +128,6 @@ def test_every_command_with_an_output_is_tried() -> None:
 def test_what_writes_nothing_asks_for_nothing(files: Path, done: Program) -> None:
     (files / "out.json").write_text("the only copy")
     done(*COMMANDS["release"], "--dry-run", "--users", "1000")
-    done(*COMMANDS["groups"])  # writes out-a.json and out-b.json
     assert (files / "out.json").read_text() == "the only copy"
 
 

@@ -44,6 +44,13 @@ def tally_log(done: Program) -> None:
     survey.tally(survey.randomize(np.arange(7), rng=lw.seeded(1))).save("x.json")
 
 
+def group_tallies(done: Program) -> None:
+    rows = [f"{value:.3f},{'ab'[int(value > 50)]}" for value in VALUES]
+    Path("labeled.csv").write_text("\n".join(["age,side", *rows]) + "\n")
+    done("randomize", "survey.json", "labeled.csv", "-c", "age", "--by", "side", "-o", "r.csv")
+    done("tally", "survey.json", "r.csv", "--by", "side", "--segment-minimum", 1, "-o", "x.json")
+
+
 def release(done: Program) -> None:
     done("release", "age.csv", "--domain", "domain.json", *PROMISE, "-o", "x.json")
 
@@ -96,6 +103,7 @@ KINDS: dict[Callable[[Program], None], tuple[str, str]] = {
     reports: ("reports", "400"),
     tally: ("tally", "400"),
     tally_log: ("tally", "7"),
+    group_tallies: ("group-tallies", "b"),
     release: ("release", "sum-tree"),
     publication: ("release", "sum-tree"),
     distribution: ("distribution", "estimator"),

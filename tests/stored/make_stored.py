@@ -52,7 +52,7 @@ from lapwing.mechanisms import (
 )
 from lapwing.privacy import Promise
 from lapwing.protocol import ExactCounts
-from lapwing.protocol.messages.report_file import Header, write
+from lapwing.protocol.messages.reports import Header, write_blocks
 from lapwing.protocol.release import Mechanism
 from lapwing.randomizers import (
     AffineSubsetSelection,
@@ -243,7 +243,7 @@ def write_survey(folder: Path, survey: Survey, *, seed: int) -> None:
     assert isinstance(made, Distribution)
     header = Header(reports.width, survey.fingerprint, reports.fingerprint)
     with (folder / "reports.lwr").open("wb") as stream:
-        write(stream, header, [reports[:150], reports[150:]])
+        write_blocks(stream, header, [reports[:150], reports[150:]])
     (folder / "survey.json").write_text(survey.to_json(), "utf-8")
     (folder / "tally.json").write_text(document_text(tally.to_document()), "utf-8")
     (folder / "distribution.json").write_text(made.to_json() + "\n", "utf-8")
@@ -414,6 +414,23 @@ def write_watch(folder: Path) -> None:
     (folder / "facts.json").write_text(document_text(found), "utf-8")
 
 
+def write_group_tallies(folder: Path) -> None:
+    """Write the tallies of two segments and of all other people."""
+    folder.mkdir()
+    survey = SURVEYS["segments-remembered"]
+    reports = survey.randomize(values_of(survey), rng=seeded(11))
+    labels = [(*survey.segments, None)[row % 3] for row in range(len(reports))]
+    groups = survey.tally(reports, by=labels, minimum=2)
+    (folder / "group-tallies.json").write_text(groups.to_json(), "utf-8")
+    found = {
+        "counts": {
+            name: [counts.tolist() for counts in tally.blocks] for name, tally in groups.items()
+        },
+        "survey": survey.fingerprint,
+    }
+    (folder / "facts.json").write_text(document_text(found), "utf-8")
+
+
 def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for seed, (name, survey) in enumerate(SURVEYS.items()):
@@ -435,6 +452,7 @@ def main() -> None:
         "summary": write_summary,
         "heavy-hitters": write_heavy_hitters,
         "watch": write_watch,
+        "group-tallies": write_group_tallies,
     }
     for name, write_case in others.items():
         if not (FOLDER / name).exists():

@@ -28,8 +28,6 @@ from lapwing.errors import ArgumentError, LapwingWarning
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lapwing.protocol.messages.tally import Tally
-
 
 _PIPED_WIDTH = 200
 """Columns of a table that no terminal limits: wide enough never to cut a cell."""
@@ -324,11 +322,6 @@ def write_figure(path: Path, figure: Any) -> None:
     kind: Any = check_ending(path, ENDINGS, what="the picture")[1:]
     with writing(path) as stream:
         write_picture(figure, stream, kind=kind)
-
-
-def tally_text(tally: Tally) -> str:
-    """Return the JSON text of a tally; equal tallies give equal bytes."""
-    return tally.to_json()
 
 
 def check_distinct(paths: Sequence[Path], *, what: str, allow_equal: bool) -> None:

@@ -338,7 +338,7 @@ def _remembered(
     ).fetchone()
     if row is not None:
         kept = np.frombuffer(row[0], dtype=np.uint8).reshape(1, -1)
-        return Reports(kept, survey.randomizer.fingerprint), None
+        return Reports(kept, survey.randomizer.fingerprint, survey.fingerprint), None
     reports = survey.randomize([value])
     connection.execute(
         "INSERT INTO remembered_report VALUES (?, ?)", (survey.fingerprint, reports.data.tobytes())

@@ -27,7 +27,13 @@ from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.domains.domain import MAXIMUM_BINS
 from lapwing.protocol.domains.domain_documents import build
-from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, OTHER, GroupTallies
+from lapwing.protocol.messages.group_tallies import (
+    MINIMUM,
+    MOST_GROUPS,
+    OTHER,
+    GroupTallies,
+    count_groups,
+)
 from lapwing.protocol.messages.observation import check_observation
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
@@ -176,7 +182,7 @@ class Survey(Stored):
 
     def randomize(self, values: Values, *, rng: RandomSource | None = None) -> Reports:
         """Return one report per value; runs on the device. See the randomizer."""
-        return self.randomizer.randomize(values, rng=rng)
+        return self.randomizer.randomize(values, rng=rng).of_survey(self.fingerprint)
 
     @overload
     def tally(self, reports: Reports) -> Tally: ...
@@ -184,11 +190,11 @@ class Survey(Stored):
     @overload
     def tally(
         self, reports: Reports, *, by: Iterable[Any], minimum: int | None = None
-    ) -> dict[str, Tally]: ...
+    ) -> GroupTallies: ...
 
     def tally(
         self, reports: Reports, *, by: Iterable[Any] | None = None, minimum: int | None = None
-    ) -> Tally | dict[str, Tally]:
+    ) -> Tally | GroupTallies:
         """Return the exact tally of a batch, or one for each segment of the people.
 
         Parameters
@@ -205,16 +211,16 @@ class Survey(Stored):
 
         Returns
         -------
-        CountTally or TallyLog, or a dict of them
-            Marked as this survey's. By segment, in alphabetical order, "other" last: the tallies
-            add up to that of all reports. Compare two decoded segments with
-            ``Distribution.difference(..., people="different")``.
+        CountTally or TallyLog, or GroupTallies
+            Marked as this survey's. GroupTallies is a mapping from each segment to its tally, in
+            alphabetical order, "other" last. The tallies add up to that of all reports. Compare
+            two decoded segments with ``Distribution.difference(..., people="different")``.
 
         Raises
         ------
         MismatchError, ReportError
-            When the reports are not of this survey's randomizer, or one cannot occur. Nothing is
-            counted.
+            When another survey asked for the reports, they are not of this survey's randomizer, or
+            one cannot occur. Nothing is counted.
         ArgumentError
             When there are not as many labels as reports, more than 1000 different labels, or the
             minimum is not positive or is given without `by`.
@@ -236,12 +242,18 @@ class Survey(Stored):
         {'north': 7, 'other': 3}
         """
         if by is not None:
-            groups = GroupTallies(self)
-            groups.add(reports, by)
-            return groups.result(minimum=self.segment_minimum if minimum is None else minimum)
+            groups = count_groups(self, reports, by)
+            least = self.segment_minimum if minimum is None else minimum
+            return GroupTallies.of_groups(groups, minimum=least)
         if minimum is not None:
             raise ArgumentError("minimum is for segments: pass by=, the segment of each report")
-        return self.randomizer.tally(reports).of_survey(self.fingerprint)
+        tally = self.randomizer.tally(reports)
+        if reports.survey not in (None, self.fingerprint):
+            raise MismatchError(
+                f"survey {reports.survey[:12]} asked for these reports, this one is "
+                f"{self.fingerprint[:12]}; use the survey that asked for them"
+            )
+        return tally.of_survey(self.fingerprint)
 
     def check(self, tally: Tally) -> None:
         """Raise MismatchError unless the tally is this survey's; ArgumentError at no tally."""

@@ -110,7 +110,8 @@ class Liar(Survey):
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_forged_survey_fingerprint_does_not_help(tmp_path: Path, ending: str) -> None:
     liar = Liar("liar", SURVEYS[2].randomizer)
-    path = write(tmp_path / f"r{ending}", liar, some_reports(SURVEYS[2], 10))
+    reports = some_reports(SURVEYS[2], 10).of_survey(liar.fingerprint)
+    path = write(tmp_path / f"r{ending}", liar, reports)
     with pytest.raises(MismatchError, match="they cannot be counted"):
         tally(path, SURVEYS[1])
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from lapwing import Reports
 from lapwing.errors import FormatError, MismatchError, TornFileError
-from lapwing.protocol.messages.report_file import (
+from lapwing.protocol.messages.reports import (
     LARGEST_BLOCK,
     LARGEST_BLOCK_BYTES,
     LARGEST_WIDTH,
@@ -26,7 +26,7 @@ from lapwing.protocol.messages.report_file import (
     read_blocks,
     read_header,
     reports_per_block,
-    write,
+    write_blocks,
     written_per_block,
 )
 
@@ -43,7 +43,7 @@ def batch(count: int, *, width: int = 3, seed: int = 1, randomizer: str = RANDOM
 
 def written(*batches: Reports, width: int = 3) -> bytes:
     stream = io.BytesIO()
-    total = write(stream, Header(width, SURVEY, RANDOMIZER), batches)
+    total = write_blocks(stream, Header(width, SURVEY, RANDOMIZER), batches)
     assert total == sum(map(len, batches))
     return stream.getvalue()
 
@@ -339,5 +339,5 @@ def test_a_file_without_reports() -> None:
 def test_a_foreign_batch_is_not_written(wrong: Reports) -> None:
     stream = io.BytesIO()
     with pytest.raises(MismatchError):
-        write(stream, Header(3, SURVEY, RANDOMIZER), [batch(4, seed=4), wrong])
+        write_blocks(stream, Header(3, SURVEY, RANDOMIZER), [batch(4, seed=4), wrong])
     assert stream.getvalue() == SMALL[: ENDS[1]]

@@ -11,7 +11,15 @@ import typer
 
 from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import Force, Level, Settings, check_level, make_with_knobs, pick
+from lapwing.cli.reading.options import (
+    Force,
+    Level,
+    SegmentName,
+    Settings,
+    check_level,
+    make_with_knobs,
+    pick,
+)
 from lapwing.cli.reading.stored_answers import RELEASE, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.decoders.decoder import Decoder, SearchDecoder
@@ -254,6 +262,7 @@ def decode(
     force: Force = False,
     decoding: DecoderOptions,
     table: TableOptions,
+    segment: SegmentName = None,
     level: Level = 0.95,
     out: Output,
 ) -> None:
@@ -268,7 +277,7 @@ def decode(
     table.check(inputs=files, force=force, output=output)
     if output is not None:
         check_output(output, inputs=files, force=force)
-    pairs = _pairs(files)
+    pairs = _pairs(files, segment)
     survey, tally = pairs[0]
     if len(pairs) == 1:
         decoder = decoding.made(survey, tally, out, output=output)
@@ -302,13 +311,13 @@ def decode(
     out.show(document, *answer.tables, facts(masses))
 
 
-def _pairs(files: Sequence[Path]) -> list[tuple[Survey, Tally]]:
+def _pairs(files: Sequence[Path], segment: str | None) -> list[tuple[Survey, Tally]]:
     """Return each tally with the survey that stands before it."""
     if len(files) == 1 and read(files[0]).get("format") == RELEASE:
         raise ArgumentError(
             f"{files[0].name} is a release, which needs no tally: lapwing show {files[0].name}"
         )
-    weeks = read_weeks([str(path) for path in files], dated=False)
+    weeks = read_weeks([str(path) for path in files], dated=False, segment=segment)
     pairs = [pair for pair in weeks.weeks if isinstance(pair, tuple)]
     if weeks.bare:
         raise ArgumentError(f"no tally stands after {weeks.bare[0].name}: name each survey first")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lapwing.cli.console import Output, check_distinct, check_output, facts, tally_text, write_text
+from lapwing.cli.console import Output, check_distinct, check_output, facts, write_text
 from lapwing.cli.reading.options import AllowEqual, Force, OutputFile
-from lapwing.cli.reading.stored import read_tally
+from lapwing.cli.reading.stored import read_tallies
 from lapwing.documents import read
 from lapwing.errors import FormatError, MismatchError
 from lapwing.protocol.release import Release
@@ -30,8 +30,9 @@ def merge(
     """The sum of tallies, or of releases of different people.
 
     Exact, in any order. Tallies of different surveys are refused, also when their randomizers
-    agree. Releases (lapwing release) of sites or rounds add when their mechanism and domain are the
-    same. Nobody may contribute to two of them.
+    agree. Tallies by segment (lapwing tally --by) add segment by segment. Releases (lapwing
+    release) of sites or rounds add when their mechanism and domain are the same. Nobody may
+    contribute to two of them.
     """
     check_output(output, inputs=tallies, force=force)
     check_distinct(tallies, what="reports", allow_equal=allow_equal)
@@ -50,8 +51,8 @@ def _is_release(path: Path) -> bool:
 
 
 def _merge_tallies(paths: list[Path], output: Path, out: Output) -> None:
-    total, counted = _added(paths, read_tally, lambda part: {"reports": part.total})
-    write_text(output, tally_text(total))
+    total, counted = _added(paths, read_tallies, lambda part: {"reports": part.total})
+    write_text(output, total.to_json())
     document = {
         "command": "merge",
         "reports": total.total,
@@ -93,6 +94,8 @@ def _added(
         part = read_part(path)
         counted.append({"file": str(path), **told(part)})
         try:
+            if total is not None and isinstance(total, Mapping) != isinstance(part, Mapping):
+                raise MismatchError("only one of them holds a tally for each segment")
             total = part if total is None else total + part
         except MismatchError as error:
             raise MismatchError(f"{path.name} does not go with {paths[0].name}: {error}") from None

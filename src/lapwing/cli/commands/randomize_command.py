@@ -23,7 +23,7 @@ from lapwing.engines.arrow.report_tables import (
 )
 from lapwing.engines.arrow.value_jobs import randomize as randomize_tables
 from lapwing.errors import ArgumentError
-from lapwing.protocol.messages.report_file import reports_per_block
+from lapwing.protocol.messages.reports import reports_per_block
 from lapwing.results.answer_text import count_text
 from lapwing.survey.survey import Survey
 

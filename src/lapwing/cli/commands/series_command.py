@@ -10,7 +10,7 @@ import typer
 
 from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
-from lapwing.cli.reading.options import Force, Level, check_level
+from lapwing.cli.reading.options import Force, Level, SegmentName, check_level
 from lapwing.cli.reading.stored_answers import read_watch, read_weeks
 from lapwing.cli.showing.answer import TableOptions, shown_answer
 from lapwing.errors import ArgumentError
@@ -57,6 +57,7 @@ def series(
     weeks: SeriesOptions,
     force: Force = False,
     table: TableOptions,
+    segment: SegmentName = None,
     level: Level = 0.95,
     out: Output,
 ) -> None:
@@ -74,12 +75,12 @@ def series(
     if weeks.watch is not None:
         if weeks.output is not None or weeks.so_far or table.table is not None:
             raise ArgumentError("--watch looks at one week; leave --output, --so-far and --csv out")
-        _watch(week_files, weeks.watch, weeks, out)
+        _watch(week_files, weeks.watch, weeks, segment, out)
         return
     if weeks.alpha is not None:
         raise ArgumentError("--alpha is for --watch FILE")
     output = weeks.output
-    files = read_weeks(week_files, dated=weeks.names is None)
+    files = read_weeks(week_files, dated=weeks.names is None, segment=segment)
     table.check(inputs=files.paths, force=force, output=output)
     if output is not None:
         check_output(output, inputs=files.paths, force=force)
@@ -95,7 +96,9 @@ def series(
     out.show(head | answer.document, *answer.tables)
 
 
-def _watch(words: list[str], path: Path, weeks: SeriesOptions, out: Output) -> None:
+def _watch(
+    words: list[str], path: Path, weeks: SeriesOptions, segment: str | None, out: Output
+) -> None:
     """Look at one more week, and keep what was seen."""
     alpha = weeks.alpha
     if path.exists():
@@ -106,7 +109,7 @@ def _watch(words: list[str], path: Path, weeks: SeriesOptions, out: Output) -> N
         raise ArgumentError(
             f"this watch was begun with alpha {state.alpha:g}, which stays; leave --alpha out"
         )
-    files = read_weeks(words)
+    files = read_weeks(words, segment=segment)
     if len(files.weeks) != 1:
         raise ArgumentError(f"a look is at one week, got {len(files.weeks)}; look at each in turn")
     if path.resolve() in {each.resolve() for each in files.paths}:

@@ -18,7 +18,7 @@ from lapwing.errors import ArgumentError, FormatError
 from lapwing.planning.chosen_bins import BINS_FOR_ATOMS
 from lapwing.results.answer_documents import AnswerRequest
 from lapwing.results.answer_text import count_text, percent
-from lapwing.stored_files import load
+from lapwing.stored_files import ReportFile, load
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -93,6 +93,13 @@ def _tally(path: Path, level: float) -> Said:
     tally = read_tally(path)
     document = {"reports": tally.total, "randomizer": tally.fingerprint}
     rows = {"reports": count_text(tally.total), "randomizer, fingerprint": tally.fingerprint}
+    return document, [facts(rows)], None
+
+
+def _group_tallies(path: Path, level: float) -> Said:
+    groups = load(path)
+    document = {"segments": [{"name": name, "reports": groups[name].total} for name in groups]}
+    rows = {name: f"{count_text(tally.total)} reports" for name, tally in groups.items()}
     return document, [facts(rows)], None
 
 
@@ -175,7 +182,7 @@ def _exact_counts(path: Path, level: float) -> Said:
 
 
 def _reports(path: Path, level: float) -> Said:
-    file = load(path)
+    file = ReportFile.of(path)
     document = {
         "survey": file.survey,
         "randomizer": file.randomizer,
@@ -218,6 +225,7 @@ def _domain(path: Path, level: float) -> Said:
 _SAID: dict[str, Callable[[Path, float], Said]] = {
     "survey": _survey,
     "tally": _tally,
+    "group-tallies": _group_tallies,
     "release": _release,
     "distribution": _distribution,
     "signed-estimate": _signed_estimate,

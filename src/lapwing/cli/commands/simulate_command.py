@@ -11,7 +11,7 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from lapwing.cli.console import Output, check_output, facts, tally_text, write_text
+from lapwing.cli.console import Output, check_output, facts, write_text
 from lapwing.cli.option_groups import option
 from lapwing.cli.reading.column_options import ColumnOptions, population
 from lapwing.cli.reading.domain_options import decimal_of, texts_of
@@ -81,7 +81,7 @@ def simulate(
     people = crowd.people(values, survey.randomizer.domain, out)
     used = secrets.randbits(64) if seed is None else seed
     tally = draw_tally(survey.randomizer, people, rng=used)
-    write_text(output, tally_text(tally))
+    write_text(output, tally.to_json())
     document = {
         "command": "simulate",
         "survey": survey.name,

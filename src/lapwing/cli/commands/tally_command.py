@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +14,6 @@ from lapwing.cli.console import (
     check_output,
     facts,
     grid,
-    tally_text,
     write_text,
 )
 from lapwing.cli.option_groups import option
@@ -28,7 +25,7 @@ from lapwing.engines.arrow.report_count import ReportCount
 from lapwing.engines.arrow.report_tally import tally as count_files
 from lapwing.engines.arrow.saved_progress import finished
 from lapwing.errors import ArgumentError, TallyError
-from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER, rest_name, split_groups
+from lapwing.protocol.messages.group_tallies import MINIMUM, OTHER, GroupTallies
 from lapwing.results.answer_text import count_text
 from lapwing.survey.survey import Survey
 
@@ -84,29 +81,30 @@ def tally(
     file of another survey is refused. The tally is public and can be merged with others. Files may
     be larger than memory; a folder stands for all files in it.
 
-    With --by, each segment's tally is a file of its own: for -o tally.json, tally-LABEL.json.
-    Decode them one by one, and compare two with lapwing compare. They add up to the tally of all.
+    With --by, the file holds a tally for each segment. Decode one with lapwing decode --segment,
+    and compare two with lapwing compare. The tallies add up to the tally of all.
     """
     paths = [Path(name) for name in reports]
     files = every_file(paths)
     inputs = [survey_file, *(path for path in files if path != STDIN)]
-    by_group = counting.by is not None  # then the output only lends its name
-    check_output(output, inputs=inputs, force=force or by_group)
+    check_output(output, inputs=inputs, force=force)
     check_distinct(files, what="reports", allow_equal=counting.allow_equal)
     survey = read_survey(survey_file)
     _check(counting)
     threads, progress = work.workers(), work.progress(output)
     counted = _counted(paths, survey, counting, threads, progress, out)
     if counted.total == 0:
-        raise no_reports(reports)
+        names = ", ".join(shown(Path(path)) for path in reports)
+        raise TallyError(f"there must be at least one report to count, there is none in {names}")
     _warn(counted.refused, out)
     if counting.by is None:
-        write_text(output, tally_text(counted.tally))
+        write_text(output, counted.tally.to_json())
         _show(out, survey, counted, output)
     else:
         minimum = MINIMUM if counting.segment_minimum is None else counting.segment_minimum
-        write = partial(write_groups, by=counting.by, minimum=minimum, inputs=inputs, force=force)
-        write(survey, counted, output, out)
+        groups = counted.by_group(minimum=minimum)
+        write_text(output, groups.to_json())
+        _show_groups(out, survey, counted, groups, counting.by, minimum, output)
     if progress is not None:
         finished(progress)
 
@@ -167,46 +165,19 @@ def _show(out: Output, survey: Survey, counted: ReportCount, output: Path) -> No
     out.show(document, facts(rows))
 
 
-def write_groups(
+def _show_groups(
+    out: Output,
     survey: Survey,
     counted: ReportCount,
-    output: Path,
-    out: Output,
-    *,
+    groups: GroupTallies,
     by: str,
     minimum: int,
-    inputs: list[Path],
-    force: bool,
+    output: Path,
 ) -> None:
-    """Write a tally for each group and show what was counted.
-
-    Parameters
-    ----------
-    survey : Survey
-    counted : ReportCount
-        The reports of each group.
-    output : Path
-        ``tally.json`` stands for ``tally-LABEL.json``.
-    out : Output
-    by : str
-        The column of labels.
-    minimum : int
-        Groups of fewer reports are counted together.
-    inputs : list of Path
-        Files that no output may be.
-    force : bool
-        Whether files that are there may be replaced.
-    """
-    kept, rest = split_groups(counted.groups, minimum=minimum)
-    other = rest_name(kept)
-    tallies = kept if rest is None else {**kept, other: rest}
-    paths = _paths(output, list(tallies))
-    for path in paths.values():
-        check_output(path, inputs=inputs, force=force)
-    for name, tally in tallies.items():
-        write_text(paths[name], tally_text(tally))
+    rest = groups.rest
     if rest is not None and rest.total < minimum:
-        out.warn(f"segment {other!r} has {count_text(rest.total)} reports, fewer than {minimum}")
+        few = f"{count_text(rest.total)} reports, fewer than {minimum}"
+        out.warn(f"segment {groups.rest_name!r} has {few}")
     document = {
         "command": "tally",
         "survey": survey.name,
@@ -216,35 +187,13 @@ def write_groups(
         "labels": len(counted.groups),
         "reports": counted.total,
         "refused": counted.refused,
-        "groups": [
-            {"group": name, "reports": tally.total, "output": str(paths[name])}
-            for name, tally in tallies.items()
-        ],
+        "groups": [{"group": name, "reports": tally.total} for name, tally in groups.items()],
+        "output": str(output),
     }
-    body = [[name, count_text(tally.total), str(paths[name])] for name, tally in tallies.items()]
-    number = f"{count_text(counted.total)} reports"
-    below = {"labels": count_text(len(counted.groups)), "counted": number}
-    table = grid(f"{survey.name}, by {by}", ["segment", "reports", "written"], body)
-    out.show(document, table, facts(below))
-
-
-def _paths(output: Path, names: list[str]) -> dict[str, Path]:
-    """Return a file for each group; letters, digits, dots and dashes of the label stay."""
-    paths = {}
-    seen: dict[str, str] = {}
-    for name in names:
-        safe = re.sub(r"[^\w.-]+", "_", name)[:100]
-        # Some file systems know no difference between upper and lower case.
-        other = seen.setdefault(safe.casefold(), name)
-        if other != name:
-            raise ArgumentError(
-                f"the segments {other!r} and {name!r} would be written to one file; rename one"
-            )
-        paths[name] = output.with_name(f"{output.stem}-{safe}{output.suffix}")
-    return paths
-
-
-def no_reports(paths: list[str]) -> TallyError:
-    """Return the error that says that files hold no reports."""
-    names = ", ".join(shown(Path(path)) for path in paths)
-    return TallyError(f"there must be at least one report to count, there is none in {names}")
+    body = [[name, count_text(tally.total)] for name, tally in groups.items()]
+    below = {
+        "labels": count_text(len(counted.groups)),
+        "counted": f"{count_text(counted.total)} reports",
+        "written": str(output),
+    }
+    out.show(document, grid(f"{survey.name}, by {by}", ["segment", "reports"], body), facts(below))

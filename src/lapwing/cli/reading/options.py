@@ -95,7 +95,8 @@ SegmentName = Annotated[
     typer.Option(
         "--segment",
         metavar="NAME",
-        help='Of a release by segment, this one; "(no segment)" for rows in none of them.',
+        help='Of tallies or a release by segment, this one; "(no segment)" for rows of a release '
+        "in none of them.",
     ),
 ]
 

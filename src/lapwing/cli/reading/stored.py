@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from lapwing.documents import read_as
+from lapwing.documents import nearest, read_as
+from lapwing.errors import ArgumentError
+from lapwing.protocol.messages.group_tallies import FORMAT as GROUP_TALLIES
+from lapwing.protocol.messages.group_tallies import GroupTallies
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
 
@@ -14,6 +18,42 @@ def read_survey(path: Path) -> Survey:
     return read_as(path, Survey.from_document)
 
 
-def read_tally(path: Path) -> Tally:
-    """Return the tally in a file; FormatError when it is none."""
-    return read_as(path, Tally.from_document)
+def read_tallies(path: Path) -> Tally | GroupTallies:
+    """Return the tally in a file, or those of its segments; FormatError when it holds none."""
+    return read_as(path, _tallies)
+
+
+def _tallies(document: dict[str, Any]) -> Tally | GroupTallies:
+    grouped = document.get("format") == GROUP_TALLIES
+    return (GroupTallies if grouped else Tally).from_document(document)
+
+
+def read_tally(path: Path, segment: str | None = None) -> Tally:
+    """Return the tally in a file, or that of a segment.
+
+    Raises
+    ------
+    FormatError
+        When the file holds none.
+    ArgumentError
+        When it has no segments, or none of this name; the message lists them.
+    """
+    tally = read_tallies(path)
+    if isinstance(tally, Tally):
+        if segment is not None:
+            raise ArgumentError(
+                f"{path.name} has no segments; --segment is for tallies that lapwing tally --by "
+                "wrote"
+            )
+        return tally
+    if segment is None:
+        raise ArgumentError(
+            f"{path.name} holds a tally for each segment; name one with --segment, of "
+            f"{', '.join(tally)}"
+        )
+    if segment not in tally:
+        raise ArgumentError(
+            f"{path.name} has no segment {segment!r}{nearest(segment, tally)}; --segment is one of "
+            f"{', '.join(tally)}"
+        )
+    return tally[segment]

@@ -141,12 +141,14 @@ class WeekFiles:
     bare: list[Path]
 
 
-def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
+def read_weeks(
+    words: Sequence[str], *, dated: bool = True, segment: str | None = None
+) -> WeekFiles:
     """Return the weeks that words of the command line name, in their order.
 
     A folder stands for its files by name, hidden ones apart; where they are dates and some date is
     missing between them, that week is a gap, unless somebody names the weeks otherwise (`dated`). A
-    survey is for the tallies after it.
+    survey is for the tallies after it. Of tallies by segment, one segment is read.
 
     Raises
     ------
@@ -177,7 +179,7 @@ def read_weeks(words: Sequence[str], *, dated: bool = True) -> WeekFiles:
                 f"{path.name} stands before the survey that collected it; name the survey first"
             )
         else:
-            weeks.append((survey, read_tally(path)))
+            weeks.append((survey, read_tally(path, segment)))
             bare = bare[:-1] if last == SURVEY else bare
         names.append(_name(path))
     if not weeks:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from lapwing.engines.arrow.arrow_values import labels_of
 from lapwing.errors import ArgumentError, MismatchError, ReportError, TallyError
-from lapwing.protocol.messages.group_tallies import MINIMUM, MOST_GROUPS, rest_name, split_groups
+from lapwing.protocol.messages.group_tallies import MINIMUM, GroupTallies, check_groups
 from lapwing.protocol.messages.reports import Reports, pack_codes
 from lapwing.protocol.messages.tally import Tally
 from lapwing.survey.survey import Survey
@@ -218,13 +218,12 @@ class ReportCount:
             first = first + other
         return first
 
-    def by_group(self, *, minimum: int = MINIMUM) -> dict[str, Tally]:
+    def by_group(self, *, minimum: int = MINIMUM) -> GroupTallies:
         """Return the tally of every group by its label; small ones are added as "other".
 
         See :meth:`lapwing.Survey.tally`.
         """
-        kept, rest = split_groups(self.groups, minimum=minimum)
-        return kept if rest is None else {**kept, rest_name(kept): rest}
+        return GroupTallies.of_groups(self.groups, minimum=minimum)
 
     def __add__(self, other: ReportCount) -> ReportCount:
         """Return the count of both sets of rows.
@@ -265,15 +264,6 @@ def count_from_document(document: Mapping[str, Any]) -> ReportCount:
     groups = {label: Tally.from_document(one) for label, one in document["groups"]}
     files = tuple(FileCount(**file) for file in document.get("files", ()))
     return ReportCount(groups, document["grouped"], document["refused"], files)
-
-
-def check_groups(groups: Mapping[Label, Tally]) -> None:
-    """Raise ArgumentError when there are more groups than anybody can look at."""
-    if len(groups) > MOST_GROUPS:
-        raise ArgumentError(
-            f"there must be at most {MOST_GROUPS} groups, these labels have more; group by "
-            "something coarser"
-        )
 
 
 def count(

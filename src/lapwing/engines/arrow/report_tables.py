@@ -1,7 +1,7 @@
 """Reports in files: the compact format, Parquet, Arrow or CSV, by the ending of the name.
 
 ===========  ========================================================================
-.lwr         the compact report file, see `lapwing.protocol.messages.report_file`;
+.lwr         the compact report file, see `lapwing.protocol.messages.reports`;
              only here is a torn end told from a whole file, and what stands before it kept
 .parquet     one column "report" of fixed-size binary; the schema's metadata name the
              format, its version and the fingerprints of survey and randomizer
@@ -22,6 +22,7 @@ import re
 import sys
 from binascii import unhexlify
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from string import hexdigits
 from typing import IO, Any
@@ -38,8 +39,14 @@ from lapwing.errors import (
     ReportError,
     TornFileError,
 )
-from lapwing.protocol.messages import report_file
-from lapwing.protocol.messages.reports import Reports
+from lapwing.protocol.messages.reports import (
+    Header,
+    Reports,
+    read_blocks,
+    read_header,
+    reports_per_block,
+    write_blocks,
+)
 from lapwing.survey.survey import Survey
 
 LABELED_ENDINGS = (".parquet", ".arrow", ".feather", ".csv")
@@ -74,7 +81,7 @@ def write_reports(
         One of ENDINGS.
     """
     if ending == ".lwr":
-        return report_file.write(stream, _header(survey), batches)
+        return write_blocks(stream, _header(survey), batches)
     labeled: Iterable[Labeled] = ((batch, []) for batch in batches)
     return write_labeled_reports(stream, survey, labeled, ending=ending, by=None)
 
@@ -144,9 +151,9 @@ def report_batch(
     return pa.record_batch(columns, schema=schema)
 
 
-def _header(survey: Survey) -> report_file.Header:
+def _header(survey: Survey) -> Header:
     randomizer = survey.randomizer
-    return report_file.Header(randomizer.report_width, survey.fingerprint, randomizer.fingerprint)
+    return Header(randomizer.report_width, survey.fingerprint, randomizer.fingerprint)
 
 
 def report_words(survey: Survey) -> dict[str, str]:
@@ -234,8 +241,8 @@ def read_reports(path: Path, survey: Survey) -> Iterator[Reports]:
             yield from _read_compact(stream, path, survey)
 
 
-def _check(path: Path, survey: Survey, *, of_survey: str, of_randomizer: str) -> None:
-    if of_survey != survey.fingerprint:
+def _check(path: Path, survey: Survey, *, of_survey: str | None, of_randomizer: str) -> None:
+    if of_survey not in (None, survey.fingerprint):
         raise MismatchError(
             f"{shown(path)} holds reports of survey {of_survey[:12]}, this one is "
             f"{survey.fingerprint[:12]}; use the survey file that asked for them"
@@ -248,7 +255,7 @@ def _check(path: Path, survey: Survey, *, of_survey: str, of_randomizer: str) ->
 
 
 def _read_compact(stream: IO[bytes], path: Path, survey: Survey) -> Iterator[Reports]:
-    header = report_file.read_header(stream, name=shown(path))
+    header = read_header(stream, name=shown(path))
     _check(path, survey, of_survey=header.survey, of_randomizer=header.randomizer)
     if header.width != survey.randomizer.report_width:
         raise FormatError(
@@ -256,14 +263,14 @@ def _read_compact(stream: IO[bytes], path: Path, survey: Survey) -> Iterator[Rep
             f"header says {header.width}"
         )
     named = Path("standard input") if path == STDIN else path
-    yield from _joined(report_file.read_blocks(stream, header, path=named), header.width)
+    yield from _joined(read_blocks(stream, header, path=named), header.width)
 
 
 def _joined(blocks: Iterator[Reports], width: int) -> Iterator[Reports]:
     """Yield many blocks as one batch; those before an error are yielded before it is raised."""
     waiting: list[Reports] = []
     error: TornFileError | None = None
-    most = report_file.reports_per_block(width)
+    most = reports_per_block(width)
     while True:
         try:
             block = next(blocks, None)
@@ -271,7 +278,7 @@ def _joined(blocks: Iterator[Reports], width: int) -> Iterator[Reports]:
             block, error = None, torn
         held = sum(len(one) for one in waiting)
         if waiting and (block is None or held + len(block) > most):
-            yield Reports(np.vstack([one.data for one in waiting]), waiting[0].fingerprint)
+            yield replace(waiting[0], data=np.vstack([one.data for one in waiting]))
             waiting = []
         if error is not None:
             raise error
@@ -358,6 +365,46 @@ def words_of_table(path: Path) -> tuple[str, str, int]:
     return of_survey, of_randomizer, number
 
 
+def load_report_table(path: Path) -> Reports:
+    """Return all reports in a Parquet, Arrow or CSV file that says whose they are.
+
+    Labels beside the reports are left out.
+
+    Raises
+    ------
+    FormatError
+        When it is of another kind or of an unknown version, or damaged.
+    """
+    with path.open("rb") as stream:
+        if stream.read(1) == b"#":
+            stream.seek(0)
+            of_survey, of_randomizer = words_of_csv(stream.readline(300), path)
+            _check_columns(path, next(csv.reader([stream.readline(2000).decode().strip()])), None)
+            lines = [line.rstrip(b"\r\n").partition(b",")[0] for line in stream]
+            try:
+                data = _bytes_of(lines, len(lines[0]) if lines else 2, path=path, row=0)
+            except ReportError as error:
+                raise FormatError(str(error)) from None
+            return Reports(data, of_randomizer, of_survey)
+    of_survey, of_randomizer, _ = words_of_table(path)
+    pa = pyarrow_or_error()
+    from pyarrow import parquet
+
+    content = pa.py_buffer(path.read_bytes())
+    with reading(path):
+        if content[:4] == b"PAR1":
+            table = parquet.read_table(content, columns=["report"], page_checksum_verification=True)
+        else:
+            table = pa.ipc.open_file(content).read_all()
+        column = table["report"].combine_chunks()
+    if not pa.types.is_fixed_size_binary(column.type) or column.null_count:
+        raise FormatError(f"{path.name} must hold a report of one width in every row, it does not")
+    width = column.type.byte_width
+    data = np.frombuffer(column.buffers()[1] or b"", dtype=np.uint8)
+    data = data[column.offset * width :][: len(column) * width].reshape(-1, width)
+    return Reports(data, of_randomizer, of_survey)
+
+
 def _csv_head(stream: IO[bytes], path: Path, survey: Survey, by: str | None) -> list[str]:
     """Read the two lines before the reports, and return the names of the columns."""
     first = stream.readline(300)
@@ -386,14 +433,14 @@ def _read_csv(path: Path, survey: Survey) -> Iterator[Reports]:
         names = _csv_head(stream, path, survey, None)
         digits = 2 * survey.randomizer.report_width
         row = 0
-        size = report_file.reports_per_block(digits // 2) * (digits + 1)
+        size = reports_per_block(digits // 2) * (digits + 1)
         while lines := stream.readlines(size):
             if len(names) > 1:
                 # Labels may hold commas, reports do not.
                 lines = [line.rstrip(b"\r\n").partition(b",")[0] for line in lines]
             data = _bytes_of(lines, digits, path=path, row=row)
             row += len(lines)
-            yield Reports(data, survey.randomizer.fingerprint)
+            yield Reports(data, survey.randomizer.fingerprint, survey.fingerprint)
 
 
 def _bytes_of(lines: list[bytes], digits: int, *, path: Path, row: int) -> NDArray[np.uint8]:

@@ -33,7 +33,7 @@ from lapwing.protocol.messages.exact_counts import (
     counts_by_segment,
     counts_of,
 )
-from lapwing.protocol.messages.report_file import reports_per_block
+from lapwing.protocol.messages.reports import reports_per_block
 from lapwing.survey.survey import Survey
 
 Advance = Callable[[int], None]

@@ -51,7 +51,7 @@ from lapwing.engines.beam.beam_package import CombineFn, DoFn, beam_or_error
 from lapwing.errors import ArgumentError, DomainError, EngineError, LapwingError
 from lapwing.protocol.domains.domain import Domain, require_domain
 from lapwing.protocol.messages.exact_counts import ExactCounts
-from lapwing.protocol.messages.report_file import reports_per_block
+from lapwing.protocol.messages.reports import reports_per_block
 from lapwing.survey.survey import Survey
 
 Unit = tuple[int, int, list[int] | None]

@@ -27,7 +27,7 @@ from lapwing.engines.spark.partial_counts import added, nothing_of, rows_of
 from lapwing.errors import ArgumentError
 from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.domains.domain_documents import build_domain
-from lapwing.protocol.messages.report_file import reports_per_block
+from lapwing.protocol.messages.reports import reports_per_block
 from lapwing.protocol.messages.tally import TallyLog
 from lapwing.survey.survey import Survey
 

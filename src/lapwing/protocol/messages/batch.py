@@ -114,7 +114,7 @@ class Batch:
     def to_reports(self, randomizer: str) -> Reports:
         """Return the records as reports of a randomizer, given by its fingerprint."""
         records = np.frombuffer(self.records, dtype=np.uint8).reshape(self.reports, -1)
-        return Reports(records, randomizer)
+        return Reports(records, randomizer, self.survey)
 
     @classmethod
     def of(cls, reports: Reports, *, survey: str, segment: int = NO_SEGMENT) -> Batch:

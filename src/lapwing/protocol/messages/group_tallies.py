@@ -7,16 +7,20 @@ for it. What the report says about the value is promised as before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lapwing.errors import ArgumentError, TallyError
+from lapwing.documents import Stored, require, require_format
+from lapwing.errors import ArgumentError, FormatError, LapwingError, MismatchError, TallyError
 from lapwing.privacy.exact_numbers import check_whole
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import Tally
+
+FORMAT = "lapwing-group-tallies"
+VERSION = 1
 
 OTHER = "other"
 """What small groups, and people without a label, are counted as; where a group of that name is kept
@@ -39,120 +43,215 @@ class Tallier(Protocol):
         ...
 
 
-class GroupTallies:
-    """Tallies by group that grow batch by batch.
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupTallies(Stored, Mapping[str, Tally]):
+    """The tallies of one survey's segments: a mapping from the name of each to its tally.
+
+    :meth:`lapwing.Survey.tally` makes it with `by`. The tallies add up to that of all reports.
+
+    Parameters
+    ----------
+    segments : mapping of str to Tally
+        Those that are kept apart, in alphabetical order.
+    rest : Tally, optional
+        Of all other people. Its name in the mapping is "other", and it comes last; where a segment
+        has that name, it is "all other".
+
+    Raises
+    ------
+    TallyError
+        When there is no tally.
+    ArgumentError
+        When there are more than 1000 segments.
+    MismatchError
+        When different surveys collected them.
+
+    Examples
+    --------
+    >>> from lapwing.randomizers.numerical.square_wave import SquareWave
+    >>> from lapwing.privacy.sampling.randomness import seeded
+    >>> from lapwing.protocol.domains.interval import Interval
+    >>> randomizer = SquareWave(Interval(0, 1, bins=4), 1)
+    >>> reports = randomizer.randomize([0.5] * 10, rng=seeded(1))
+    >>> groups = count_groups(randomizer, reports, ["north"] * 7 + ["east"] * 3)
+    >>> GroupTallies.of_groups(groups, minimum=5)
+    <GroupTallies of 10 reports: north 7, other 3>
+    """
+
+    segments: Mapping[str, Tally]
+    rest: Tally | None = None
+
+    _name: ClassVar = "the tallies of segments"
+
+    def __post_init__(self) -> None:
+        """Check that they are of one survey."""
+        check_groups(self.segments)
+        tallies = list(self.values())
+        if not tallies:
+            raise TallyError("there must be at least one report to count")
+        if len({(each.fingerprint, each.survey) for each in tallies}) > 1:
+            raise MismatchError("the tallies of segments must be of one survey, these are not")
+
+    @classmethod
+    def of_groups(cls, groups: Mapping[str | None, Tally], *, minimum: int = MINIMUM) -> Self:
+        """Return the tallies of groups, the small ones together.
+
+        Parameters
+        ----------
+        groups : mapping
+            The tally of each label; None for people without one, who are never kept apart.
+        minimum : int
+            At least 1: reports of a group that is kept apart.
+        """
+        check_whole("the minimum of a group", minimum, low=1)
+        segments: dict[str, Tally] = {}
+        rest: Tally | None = None
+        for name, tally in sorted(groups.items(), key=lambda item: item[0] or ""):
+            if tally.total >= minimum and name is not None:
+                segments[name] = tally
+            else:
+                rest = tally if rest is None else rest + tally
+        return cls(segments, rest)
+
+    def __getitem__(self, name: str) -> Tally:
+        """Return the tally of a segment."""
+        if self.rest is not None and name == self.rest_name:
+            return self.rest
+        return self.segments[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the names of the segments, that of the rest last."""
+        yield from self.segments
+        if self.rest is not None:
+            yield self.rest_name
+
+    def __len__(self) -> int:
+        """Return the number of segments, with one for the rest."""
+        return len(self.segments) + (self.rest is not None)
+
+    def __repr__(self) -> str:
+        """Return one line: how many reports each segment has."""
+        numbers = ", ".join(f"{name} {tally.total}" for name, tally in self.items())
+        return f"<GroupTallies of {self.total} reports: {numbers}>"
+
+    @property
+    def total(self) -> int:
+        """Reports in all segments together."""
+        return sum(tally.total for tally in self.values())
+
+    @property
+    def rest_name(self) -> str:
+        """What all other people are called: "other", or "all other" where that is a segment."""
+        taken = {name.casefold() for name in self.segments}
+        name = OTHER
+        while name in taken:
+            name = f"all {name}"
+        return name
+
+    def __add__(self, other: GroupTallies) -> GroupTallies:
+        """Return the tallies of both sets of reports, segment by segment.
+
+        Segments that were too small on one side stay in the rest of that side.
+
+        Raises
+        ------
+        ArgumentError
+            When there are more than 1000 segments.
+        MismatchError
+            When different surveys collected them.
+        """
+        if not isinstance(other, GroupTallies):
+            return NotImplemented
+        segments = dict(self.segments)
+        for name, tally in other.segments.items():
+            segments[name] = segments[name] + tally if name in segments else tally
+        rests = [rest for rest in (self.rest, other.rest) if rest is not None]
+        rest = rests[0] + rests[1] if len(rests) == 2 else next(iter(rests), None)
+        return GroupTallies(dict(sorted(segments.items())), rest)
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "segments": [
+                {"name": name, "tally": tally.to_document()}
+                for name, tally in self.segments.items()
+            ],
+            "rest": None if self.rest is None else self.rest.to_document(),
+        }
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        """Return the tallies that :meth:`to_document` wrote.
+
+        Raises
+        ------
+        FormatError
+            When they are none, of an unknown version, damaged, or not of one survey.
+        """
+        require_format(document, name=FORMAT, version=VERSION)
+        require(document, {"format", "version", "segments", "rest"}, name=cls._name)
+        entries = document["segments"]
+        if not isinstance(entries, list):
+            raise FormatError("the segments must be a list")
+        for entry in entries:
+            require(entry, {"name", "tally"}, name="a segment")
+        names = [entry["name"] for entry in entries]
+        if any(not isinstance(name, str) or name != _name(name) for name in names):
+            raise FormatError("the names of segments must be texts without blanks around them")
+        if names != sorted(set(names)):
+            raise FormatError("segments must be in alphabetical order, each once")
+        segments = {entry["name"]: Tally.from_document(entry["tally"]) for entry in entries}
+        rest = None if document["rest"] is None else Tally.from_document(document["rest"])
+        try:
+            return cls(segments, rest)
+        except LapwingError as error:
+            raise FormatError(str(error)) from None
+
+
+def count_groups(
+    tallier: Tallier, reports: Reports, labels: Iterable[Any]
+) -> dict[str | None, Tally]:
+    """Return the tally of each label in a batch; None for people without one.
 
     Parameters
     ----------
     tallier : Survey or Randomizer
         Whose reports are counted.
+    reports : Reports
+    labels : iterable
+        One text or whole number for each report; None, NaN and the empty text are no label.
+
+    Raises
+    ------
+    ArgumentError
+        When there are not as many labels as reports, or more than 1000 different ones.
+    ReportError
+        With the position of the first report that cannot occur.
     """
-
-    def __init__(self, tallier: Tallier) -> None:
-        self._tallier = tallier
-        self._groups: dict[str | None, Tally] = {}  # None: without a label
-
-    def add(self, reports: Reports, labels: Iterable[Any]) -> None:
-        """Count a batch; nothing of it is counted when a report or a label is refused.
-
-        Parameters
-        ----------
-        reports : Reports
-        labels : iterable
-            One text or whole number for each report; None, NaN and the empty text count as
-            "other".
-
-        Raises
-        ------
-        ArgumentError
-            When there are not as many labels as reports, or more than 1000 different ones.
-        ReportError
-            With the position of the first report that cannot occur.
-        """
-        names, numbers = _numbered(labels)
-        if numbers.size != len(reports):
-            raise ArgumentError(
-                f"every report needs a label, got {len(reports)} reports and {numbers.size} labels"
-            )
-        if len(self._groups.keys() | set(names)) > MOST_GROUPS:
-            raise ArgumentError(
-                f"there must be at most {MOST_GROUPS} groups, these labels have more; group by "
-                "something coarser"
-            )
-        # The whole batch once, so that a refused report is named by its place in the batch.
-        self._tallier.tally(reports)
-        parts = {
-            name: self._tallier.tally(Reports(reports.data[numbers == number], reports.fingerprint))
-            for number, name in enumerate(names)
-        }
-        for name, part in parts.items():
-            self._groups[name] = self._groups[name] + part if name in self._groups else part
-
-    @property
-    def total(self) -> int:
-        """Reports counted so far."""
-        return sum(tally.total for tally in self._groups.values())
-
-    @property
-    def labels(self) -> int:
-        """Different labels so far, with one for those without."""
-        return len(self._groups)
-
-    def result(self, *, minimum: int = MINIMUM) -> dict[str, Tally]:
-        """Return the tally of every group, by name: "other" for the small ones, last."""
-        kept, rest = self.split(minimum=minimum)
-        return kept if rest is None else {**kept, rest_name(kept): rest}
-
-    def split(self, *, minimum: int) -> tuple[dict[str, Tally], Tally | None]:
-        """Return the groups that are kept apart, and the sum of all others if there are any."""
-        return split_groups(self._groups, minimum=minimum)
-
-
-def split_groups(
-    groups: Mapping[str | None, Tally], *, minimum: int
-) -> tuple[dict[str, Tally], Tally | None]:
-    """Return the groups that are kept apart, and the sum of all others if there are any.
-
-    Parameters
-    ----------
-    groups : mapping
-        The tally of each label; None for people without one, who are never kept apart.
-    minimum : int
-        At least 1: reports of a group that is kept apart.
-    """
-    check_whole("the minimum of a group", minimum, low=1)
-    if not groups:
-        raise TallyError("there must be at least one report to count")
-    kept: dict[str, Tally] = {}
-    rest: Tally | None = None
-    for name, tally in sorted(groups.items(), key=lambda item: item[0] or ""):
-        if tally.total >= minimum and name is not None:
-            kept[name] = tally
-        else:
-            rest = tally if rest is None else rest + tally
-    return kept, rest
-
-
-def rest_name(kept: Iterable[str]) -> str:
-    """Return what the small groups are called together: a name that no group has.
-
-    Examples
-    --------
-    >>> rest_name(["north"]), rest_name(["north", "Other"])
-    ('other', 'all other')
-    """
-    taken = {name.casefold() for name in kept}  # files are told apart so, too
-    name = OTHER
-    while name in taken:
-        name = f"all {name}"
-    return name
-
-
-def _numbered(labels: Iterable[Any]) -> tuple[list[str | None], NDArray[np.int64]]:
-    """Return the different names, and the number of the name of each label."""
     names: dict[str | None, int] = {}
-    numbers = [names.setdefault(_name(label), len(names)) for label in labels]
-    return list(names), np.array(numbers, dtype=np.int64)
+    numbers = np.array([names.setdefault(_name(label), len(names)) for label in labels], np.int64)
+    if numbers.size != len(reports):
+        raise ArgumentError(
+            f"every report needs a label, got {len(reports)} reports and {numbers.size} labels"
+        )
+    check_groups(names)
+    # The whole batch once, so that a refused report is named by its place in the batch.
+    tallier.tally(reports)
+    return {
+        name: tallier.tally(Reports(reports.data[numbers == number], reports.fingerprint))
+        for name, number in names.items()
+    }
+
+
+def check_groups(groups: Mapping[Any, Any]) -> None:
+    """Raise ArgumentError when there are more groups than anybody can look at."""
+    if len(groups) > MOST_GROUPS:
+        raise ArgumentError(
+            f"there must be at most {MOST_GROUPS} groups, these labels have more; group by "
+            "something coarser"
+        )
 
 
 def _name(label: Any) -> str | None:

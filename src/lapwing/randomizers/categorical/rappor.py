@@ -297,7 +297,7 @@ class Rappor(Randomizer[CountTally]):
         permanent = self._permanent(symbol, memory.words(survey, self.fingerprint, symbol))
         report = self._instantaneous(permanent, iterate(source_of(rng)))
         data = np.frombuffer(report, dtype=np.uint8).reshape(1, -1).copy()
-        return Reports(data, self.fingerprint)
+        return Reports(data, self.fingerprint, survey)
 
     def _permanent(self, symbol: int, words: Iterator[int]) -> list[bool]:
         keep = self._keep_and_repeat[0]
