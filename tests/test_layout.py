@@ -582,23 +582,20 @@ def picture() -> str:
     """Return `docs/layout.md` as it must be: the floors, and a line for each folder."""
     known = {source.name for source in EVERYTHING}
     says: dict[str, str] = {}
-    arrows: dict[str, Counter[str]] = {}
+    arrows: dict[str, set[str]] = {}
     for source in EVERYTHING:
         room = source.name.partition("/")[0]
         if "/" not in source.name or source.name.endswith("/__init__"):
             text = (ast.get_docstring(source.tree) or "").partition("\n\n")[0]
             says[source.name.removesuffix("/__init__") + "/" * ("/" in source.name)] = text
         below = {target.partition("/")[0] for target, _ in imported(source, known)} - {room}
-        arrows.setdefault(room, Counter()).update(below)
+        arrows.setdefault(room, set()).update(below)
     stairs, lines = [], []
     for depth, rooms in enumerate(FLOORS):
         shown = [room for room in says if room.removesuffix("/") in rooms.split()]
         stairs.append(f"{len(FLOORS) - depth:2} {'  ' * depth}{', '.join(shown)}")
         for room in shown:
-            counted = sorted(
-                arrows[room.removesuffix("/")].items(), key=lambda arrow: (-arrow[1], arrow)
-            )
-            below = ", ".join(f"{to} {number}" for to, number in counted)
+            below = ", ".join(sorted(arrows[room.removesuffix("/")]))
             lines.append(f"- **{room}**: {says[room]}" + f" Imports: {below}." * bool(below))
             lines += [
                 f"  - {inner}: {says[inner]}" for inner in says if inner[:-1].startswith(room)
@@ -617,7 +614,7 @@ functions and those that only a type checker reads; folders of one floor know no
 {stairs}
 ```
 
-What lives there. The numbers say how many of its files import from a folder below.
+What lives there, and what it imports.
 
 {lines}
 """

@@ -8,7 +8,7 @@ domain of :data:`DOMAINS` that they name. Operators: `registered_operators.py`. 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from importlib import import_module
@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing import Categories, Integers, Interval
+from lapwing import Categories, Integers, Interval, Survey
 from lapwing.linear.operators.stacked import dense
+from lapwing.planning.registry import RANDOMIZERS as NAMES
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.hashed_channel import HashedSupport
 from lapwing.protocol.channels.laws import FixedSizeSubset, Multinomial, ProductOfBits
@@ -60,6 +61,19 @@ def _rows() -> dict[str, RandomizerRow]:
 
 
 RANDOMIZERS = _rows()
+
+
+def example_surveys(known: Iterable[Survey]) -> dict[str, Survey]:
+    """Return a survey for each row whose randomizer has none among these, at epsilon 1.
+
+    So a new randomizer gets vectors and stored files without a line in the scripts that make them.
+    """
+    absent = NAMES.keys() - {survey.randomizer.name for survey in known}
+    return {
+        name: Survey(name, row.make(DOMAINS[row.domains[-1]], 1))
+        for name, row in RANDOMIZERS.items()
+        if name in absent
+    }
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ from lapwing.randomizers import (
 )
 from lapwing.survey import Publication
 from lapwing.tallies import CountTally, TallyLog
+from tests.contracts.registered import example_surveys
 
 FOLDER = Path(__file__).parent / "v1"
 
@@ -185,6 +186,8 @@ SURVEYS: dict[str, Survey] = {
         remembered=True,
     ),
 }
+
+SURVEYS |= example_surveys(SURVEYS.values())
 
 PEOPLE = 400
 

@@ -41,6 +41,7 @@ from lapwing.randomizers import (
     UnaryEncoding,
     Wavelet,
 )
+from tests.contracts.registered import example_surveys
 from tests.vectors.affine_vectors import BAD_NAMES, BIT_LADDER, NAMED
 from tests.vectors.bad_answers import bad_answers
 from tests.vectors.batch_vectors import batches
@@ -227,6 +228,10 @@ GOOD: dict[str, tuple[Survey, list[Any]]] = {
     "prefix-hashing": (Survey("word", PrefixHashing(HashedStrings(40), 2)), ["lapwing", "", 5]),
     "wavelet": (Survey("score", Wavelet(interval(0, 1, bins=16), 1)), [0, 0.4, 1]),
     "wavelet-sparse": (SIGNS, [0, 9, 10, 19]),
+}
+GOOD |= {
+    name: (survey, list(range(survey.randomizer.domain.size)))
+    for name, survey in example_surveys([survey for survey, _ in GOOD.values()]).items()
 }
 
 
