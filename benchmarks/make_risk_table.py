@@ -11,8 +11,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from benchmarks import results
-from lapwing.planning.reference_columns import KINDS
-from lapwing.planning.risk_table import DISTANCES, FORMAT, VERSION
+from lapwing.planning.recommendation import DISTANCES, FORMAT, VERSION
+from lapwing.planning.simulation import KINDS
 
 PATH = Path(__file__).resolve().parents[1] / "src" / "lapwing" / "planning" / "risk_table.json"
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lapwing.linear import dictionaries
+from lapwing.linear import function_families
 from lapwing.privacy import integer_noise
 from lapwing.privacy.promise import Promise
 from lapwing.survey.publication import MECHANISMS
@@ -61,13 +61,13 @@ def halve_sensitivity(patch: pytest.MonkeyPatch) -> None:
 
     patch.setattr(integer_noise.Noise, "loss", half_loss)
     for name in ("own_sensitivity", "range_sensitivity", "published_sensitivity"):
-        of = getattr(dictionaries.Dictionary, name)
+        of = getattr(function_families.Dictionary, name)
 
         def less(self: Any, of: Any = of) -> Any:
             found = of(self)
             return tuple(x // 2 for x in found) if isinstance(found, tuple) else found // 2
 
-        patch.setattr(dictionaries.Dictionary, name, less)
+        patch.setattr(function_families.Dictionary, name, less)
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -85,18 +85,18 @@ def test_a_symbol_left_out_is_found_in_a_projection(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_symbol_left_out_is_found_in_a_pursuit(monkeypatch: pytest.MonkeyPatch) -> None:
-    products = dictionaries.Dictionary.products.fget
+    products = function_families.Dictionary.products.fget
     facts = ("own_sensitivity", "range_sensitivity")
     for name in facts:
-        of = getattr(dictionaries.Dictionary, name)
+        of = getattr(function_families.Dictionary, name)
 
         def short(self: Any, of: Any = of) -> Any:
             with pytest.MonkeyPatch.context() as patch:
                 present = property(lambda each: products(each)[:, :-1])
-                patch.setattr(dictionaries.Dictionary, "products", present)
+                patch.setattr(function_families.Dictionary, "products", present)
                 return of(self)
 
-        monkeypatch.setattr(dictionaries.Dictionary, name, short)
+        monkeypatch.setattr(function_families.Dictionary, name, short)
     made = MECHANISMS["matching-pursuit"]
     promise = Promise("replace-one", epsilon=1)
     found = [

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, Integers, Interval, Survey
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.planning.registry import RANDOMIZERS as NAMES
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.hashed_channel import HashedSupport

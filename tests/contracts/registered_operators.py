@@ -10,16 +10,12 @@ from collections.abc import Callable
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from lapwing.linear.operators.banded import SlidingBox, SlidingWindow
-from lapwing.linear.operators.circulant import Circulant, circular_window
-from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
+from lapwing.linear.operators.banded import Circulant, SlidingBox, SlidingWindow, circular_window
+from lapwing.linear.operators.hadamard import HadamardBlocks
 from lapwing.linear.operators.multiply_shift import PooledHashes, factors_and_shifts, keys_of
-from lapwing.linear.operators.random_signs import random_columns
-from lapwing.linear.operators.regridding import Coarsened, Repeated
-from lapwing.linear.operators.sign_columns import SignColumns
-from lapwing.linear.operators.stacked import Stacked
+from lapwing.linear.operators.operator import Coarsened, Repeated, Stacked, Whitened
+from lapwing.linear.operators.random_signs import SignColumns, random_columns
 from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.linear.operators.whitened import Whitened
 
 OPERATORS: dict[str, Callable[[], LinearOperator]] = {
     "compound symmetric": lambda: CompoundSymmetric(7, diagonal=0.5, off_diagonal=0.03),

@@ -14,7 +14,7 @@ from lapwing import Distribution, ExpectationMaximization
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.distances import l1
 from lapwing.errors import LapwingWarning, MismatchError, TallyError, UnsupportedChannelError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.planning import registry
 from lapwing.protocol import Channel
 from lapwing.protocol.channels.channel import Block

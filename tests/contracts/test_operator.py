@@ -11,8 +11,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from lapwing import Interval, LeastSquares, SpectralPrior
 from lapwing.decoders import SparseRecovery
 from lapwing.linear.operators.banded import SlidingWindow
-from lapwing.linear.operators.operator import Operator, as_operator
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import Operator, as_operator, dense
 from lapwing.protocol import Block, Channel
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.randomizers import OptimizedUnaryEncoding

@@ -16,7 +16,7 @@ import pytest
 
 from lapwing import Categories, CompressivePrivatization, Survey
 from lapwing.errors import PrivacyError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.planning import registry
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.guarantee import Guarantee

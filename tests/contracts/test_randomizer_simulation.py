@@ -13,7 +13,7 @@ import pytest
 
 from lapwing import RandomizedResponse, SquareWave
 from lapwing.errors import ArgumentError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.channel import Block, Channel

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from lapwing.linear.simplex_quadratic import gap, quadratic_on_simplex
+from lapwing.linear.solvers import gap, quadratic_on_simplex
 from tests.rows import each
 
 

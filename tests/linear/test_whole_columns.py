@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from lapwing.errors import ArgumentError
-from lapwing.linear.dictionaries import Dictionary
+from lapwing.linear.function_families import Dictionary
 from lapwing.linear.whole_columns import (
     LARGEST_ENTRY,
     most_moved,

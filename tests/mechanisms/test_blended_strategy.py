@@ -5,8 +5,7 @@ import pytest
 
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.linear.operators.blended_sums import BlendedRoot
-from lapwing.linear.operators.square_root_sums import coefficients
+from lapwing.linear.operators.sums import BlendedRoot, coefficients
 from lapwing.linear.whole_columns import most_moved
 from lapwing.mechanisms.prefix_sums import (
     FUNCTIONS,

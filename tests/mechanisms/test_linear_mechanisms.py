@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lapwing.errors import ArgumentError, FormatError, MismatchError, PrivacyError
-from lapwing.linear.operators.square_root_sums import UNIT
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
+from lapwing.linear.operators.sums import UNIT
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.mechanisms.histogram_query import CellStrategy, HistogramQuery
 from lapwing.mechanisms.label_counts import CountStrategy, LabelCounts

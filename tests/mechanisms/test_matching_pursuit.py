@@ -11,8 +11,14 @@ from lapwing.decoders.releases.plain_curves import CurveSum
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.distances import kolmogorov_smirnov
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
-from lapwing.linear.dictionaries import UNIT, Dictionary
-from lapwing.linear.function_families import legendre, normal_curves, orthonormal, splines
+from lapwing.linear.function_families import (
+    UNIT,
+    Dictionary,
+    legendre,
+    normal_curves,
+    orthonormal,
+    splines,
+)
 from lapwing.mechanisms import matching_pursuit
 from lapwing.mechanisms.matching_pursuit import (
     MatchingPursuit,

@@ -9,7 +9,7 @@ from scipy import stats
 
 import lapwing.mechanisms.matching_pursuit as module
 from lapwing.errors import ArgumentError, FormatError
-from lapwing.linear.dictionaries import Dictionary
+from lapwing.linear.function_families import Dictionary
 from lapwing.mechanisms import matching_pursuit
 from lapwing.mechanisms.matching_pursuit import MatchingPursuit
 from lapwing.privacy.promise import Promise

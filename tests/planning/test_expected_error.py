@@ -19,7 +19,7 @@ from lapwing import (
 )
 from lapwing.decoders import StepPursuit
 from lapwing.errors import ArgumentError, MismatchError, PrivacyError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.mechanisms import (
     AdaptiveQuantiles,
     HistogramQuery,
@@ -29,7 +29,7 @@ from lapwing.mechanisms import (
     RunningPrefixSums,
     SumTree,
 )
-from lapwing.planning.reference_columns import reference_column
+from lapwing.planning.simulation import reference_column
 from lapwing.privacy.promise import Promise
 from lapwing.protocol import ExactCounts
 from lapwing.survey.publication import decode_release

@@ -7,10 +7,9 @@ import pytest
 from scipy.optimize import isotonic_regression
 
 import lapwing as lw
-from lapwing.planning import risk_table
-from lapwing.planning.recommendation import PAIRS
-from lapwing.planning.reference_columns import KINDS
-from lapwing.planning.risk_table import DISTANCES, shipped
+from lapwing.planning import recommendation
+from lapwing.planning.recommendation import DISTANCES, PAIRS, shipped
+from lapwing.planning.simulation import KINDS
 
 GRID = [0.05, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7, 0.85, 1, 1.7, 2, 3, 4, 5, 8, 16]
 CROWDS = [1, 3, 10, 300, 999, 1000, 3000, 10**4, 10**5, 10**7, 10**8, 10**9]
@@ -42,14 +41,14 @@ def test_errors_rise_neither_with_people_nor_with_epsilon(pair: str) -> None:
 
 def test_what_falls_is_left_and_what_rises_is_pooled() -> None:
     falls = np.array([0.0, -1.0, -1.0, -7.5])
-    assert np.array_equal(risk_table.falling(falls), falls)
+    assert np.array_equal(recommendation.falling(falls), falls)
     given = np.random.default_rng(3).normal(size=(200, 6))
     for values in given:
-        found = risk_table.falling(values)
+        found = recommendation.falling(values)
         np.testing.assert_allclose(found, isotonic_regression(values, increasing=False).x)
     # Above others before, nowhere below them behind.
     for values, others in zip(given, given + np.abs(given[::-1]), strict=True):
-        assert (risk_table.falling(values) <= risk_table.falling(others) + 1e-12).all()
+        assert (recommendation.falling(values) <= recommendation.falling(others) + 1e-12).all()
 
 
 @pytest.mark.parametrize("size", [3, 7, 256])

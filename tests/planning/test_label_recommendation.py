@@ -11,9 +11,14 @@ import pytest
 import lapwing as lw
 from lapwing.errors import ArgumentError
 from lapwing.planning.defaults import recommended_decoder
-from lapwing.planning.label_costs import Option, options
-from lapwing.planning.label_errors import detectable_share, populations, predicted_errors
-from lapwing.planning.label_recommendation import SAME
+from lapwing.planning.label_recommendation import (
+    SAME,
+    Option,
+    detectable_share,
+    options,
+    populations,
+    predicted_errors,
+)
 from lapwing.privacy.exact_numbers import exact_epsilon
 
 UNLIMITED: dict[str, Any] = {"epsilon": 1, "users": 100_000}

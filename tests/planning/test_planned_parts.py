@@ -10,10 +10,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.decoders.empirical_bayes.gaussian_model import quadratic_likelihood
-from lapwing.planning.curve_risk import CurveRisk
-from lapwing.planning.planned_parts import bent, planned_parts, tables
-from lapwing.planning.reference_columns import reference_column
-from lapwing.planning.simulated_error import simulated_errors
+from lapwing.planning.planned_parts import CurveRisk, bent, planned_parts, tables
+from lapwing.planning.simulation import reference_column, simulated_errors
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave, default_mixture
 
 LINE = lw.Interval(0, 1, bins=64)

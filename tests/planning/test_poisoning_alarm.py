@@ -7,7 +7,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import MismatchError, TallyError, UnsupportedChannelError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.planning import poisoning_alarm as alarms
 from lapwing.planning.poisoning_alarm import ALARM, check_poisoning
 from lapwing.protocol.messages.tally import CountTally

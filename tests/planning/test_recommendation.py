@@ -13,14 +13,12 @@ import pytest
 import lapwing as lw
 from benchmarks import make_risk_table, results
 from lapwing.errors import ArgumentError, DomainError, MismatchError, PrivacyError
-from lapwing.planning import recommendation, risk_table
+from lapwing.planning import recommendation
 from lapwing.planning.chosen_bins import recommended_bins
 from lapwing.planning.defaults import decoder_without_band, recommended_decoder
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, people_needed
-from lapwing.planning.recommendation import PAIRS
-from lapwing.planning.reference_columns import KINDS, reference_column
-from lapwing.planning.risk_table import DISTANCES, RiskTable, shipped
-from lapwing.planning.simulated_error import reference_family, simulated_errors
+from lapwing.planning.recommendation import DISTANCES, PAIRS, RiskTable, shipped
+from lapwing.planning.simulation import KINDS, reference_column, reference_family, simulated_errors
 
 WIDE = lw.Interval(0, 100, bins=64)
 
@@ -451,7 +449,7 @@ def test_other_bad_input() -> None:
     with pytest.raises(ArgumentError, match="kind"):
         reference_column("rough", size=4, number=0)
     with pytest.raises(ArgumentError, match="from 8 symbols"):
-        risk_table.shipped().errors("multiscale-wave", size=4, epsilon=1, users=10)
+        recommendation.shipped().errors("multiscale-wave", size=4, epsilon=1, users=10)
 
 
 def test_nothing_is_warned_of() -> None:

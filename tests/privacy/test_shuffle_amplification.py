@@ -14,7 +14,7 @@ from scipy.stats import binom
 
 from lapwing import Categories, LinearHashing, RandomizedResponse, Rappor, SubsetSelection
 from lapwing.errors import PrivacyError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.privacy import shuffle_amplification
 from lapwing.privacy.guarantee import Guarantee
 from lapwing.privacy.shuffle_amplification import (

@@ -10,8 +10,8 @@ import pytest
 
 import lapwing as lw
 from lapwing.errors import ArgumentError, DomainError, MismatchError
-from lapwing.planning import next_parts
-from lapwing.planning.reference_columns import reference_column
+from lapwing.planning import planned_parts
+from lapwing.planning.simulation import reference_column
 
 LINE = lw.Interval(0, 60, bins=48)
 FIRST = lw.Survey(
@@ -64,7 +64,7 @@ def test_who_has_reported_and_who_will_both_count(monkeypatch: pytest.MonkeyPatc
         asked.append(options)
         return [("wave", 1.0, 1.0)]
 
-    monkeypatch.setattr(next_parts, "planned_parts", watched)
+    monkeypatch.setattr(planned_parts, "planned_parts", watched)
     for users in (None, 700):
         FIRST.next_epoch(answer, users=users)
     assert [one["users"] for one in asked] == [answer.reports, 700]

@@ -18,7 +18,7 @@ from benchmarks.accuracy.local.methods import EMS
 from benchmarks.accuracy.local.paired_errors import FIGURES, Crowd
 from benchmarks.markdown import table
 from lapwing.errors import LapwingWarning
-from lapwing.planning.next_parts import next_randomizer
+from lapwing.planning.planned_parts import next_randomizer
 from lapwing.survey.joint_decoding import joined
 
 TITLE = "Smooth columns at large epsilon, and an adaptive survey"

@@ -13,8 +13,8 @@ from benchmarks.markdown import figure, table
 from benchmarks.summaries import geometric
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import ErrorByKind
-from lapwing.planning.risk_table import DISTANCES
-from lapwing.planning.simulated_error import Column, reference_family, simulated_errors
+from lapwing.planning.recommendation import DISTANCES
+from lapwing.planning.simulation import Column, reference_family, simulated_errors
 
 TITLE = "Predicted errors"
 FULL: dict[str, Any] = {

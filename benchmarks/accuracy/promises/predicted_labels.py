@@ -11,8 +11,7 @@ import lapwing as lw
 from benchmarks.markdown import figure, table
 from benchmarks.summaries import mean_and_error
 from lapwing.planning.defaults import decoder_without_band
-from lapwing.planning.label_costs import options
-from lapwing.planning.label_errors import populations, predicted_errors
+from lapwing.planning.label_recommendation import options, populations, predicted_errors
 from lapwing.privacy.exact_numbers import exact_epsilon
 
 TITLE = "Predicted errors of labels"

@@ -13,10 +13,8 @@ import lapwing as lw
 from benchmarks.markdown import figure, table
 from benchmarks.summaries import summary
 from lapwing.planning.defaults import decoder_without_band
-from lapwing.planning.recommendation import PAIRS
-from lapwing.planning.reference_columns import KINDS
-from lapwing.planning.risk_table import DISTANCES
-from lapwing.planning.simulated_error import reference_family, simulated_errors
+from lapwing.planning.recommendation import DISTANCES, PAIRS
+from lapwing.planning.simulation import KINDS, reference_family, simulated_errors
 
 TITLE = "The risk table"
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import os
 from contextlib import ContextDecorator
+from functools import cache
 from threading import Lock
 from typing import Any
 
-from lapwing.linear.memoized import memoized
 
-
-@memoized(most=1)
+@cache
 def _controller() -> Any:
     import scipy.linalg  # noqa: F401  # brings a library of its own beside NumPy's
     from threadpoolctl import ThreadpoolController

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
 from lapwing.errors import ArgumentError, FormatError, PrivacyError
-from lapwing.linear.dictionaries import UNIT, Dictionary
 from lapwing.linear.function_families import (
+    UNIT,
+    Dictionary,
     check_functions,
     fourier,
     legendre,
@@ -23,7 +24,7 @@ from lapwing.linear.function_families import (
     splines,
 )
 from lapwing.linear.memoized import memoized
-from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.linear_mechanism import check_part
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.gaussian_dp import scale_up

@@ -23,7 +23,7 @@ from lapwing.linear.function_families import (
     splines,
 )
 from lapwing.linear.memoized import memoized
-from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.linear.whole_columns import LARGEST_ENTRY, most_moved, whole
 from lapwing.mechanisms.linear_mechanism import LinearMechanism, Strategy, check_noise
 from lapwing.privacy.exact_numbers import check_whole_field
@@ -66,7 +66,7 @@ class CurveStrategy:
     matrix : numpy.ndarray
         int64 [answers, symbols].
     curve, start : numpy.ndarray
-        float64; see :class:`lapwing.linear.operators.curve_answers.CurveAnswers`.
+        float64; see :class:`lapwing.linear.operators.sums.CurveAnswers`.
     """
 
     matrix: Integers

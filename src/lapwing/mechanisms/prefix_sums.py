@@ -18,8 +18,7 @@ from lapwing.errors import ArgumentError
 from lapwing.linear.arrays import Matrix, Whole
 from lapwing.linear.function_families import legendre_tails
 from lapwing.linear.memoized import memoized
-from lapwing.linear.operators.blended_sums import BlendedSums
-from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums, coefficients
+from lapwing.linear.operators.sums import UNIT, BlendedSums, SquareRootSums, coefficients
 from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_noise
 from lapwing.privacy.exact_numbers import check_whole_field
 from lapwing.privacy.guarantee import Neighbors

@@ -12,7 +12,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError
 from lapwing.linear.memoized import memoized
-from lapwing.linear.operators.stacked import Stacked
+from lapwing.linear.operators.operator import Stacked
 from lapwing.linear.operators.sums import CellSums
 from lapwing.linear.whole_columns import most_moved, whole
 from lapwing.mechanisms.linear_mechanism import LinearMechanism, check_noise

@@ -15,15 +15,14 @@ from lapwing.linear.operators.operator import as_operator
 from lapwing.planning.chosen_bins import with_bins
 from lapwing.planning.defaults import decoder_without_band
 from lapwing.planning.expected_error import USER_LIMIT, ErrorByKind, ExpectedError
-from lapwing.planning.label_errors import LABEL_LIMIT, populations, simulated_label_errors
+from lapwing.planning.label_recommendation import LABEL_LIMIT, populations, simulated_label_errors
 from lapwing.planning.recommendation import columns_of, recommend
-from lapwing.planning.reference_columns import KINDS, reference_column
 from lapwing.planning.release_defaults import (
     quick_release_decoder,
     recommended_mechanism,
     release_bins,
 )
-from lapwing.planning.simulated_error import simulated_errors
+from lapwing.planning.simulation import KINDS, reference_column, simulated_errors
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.privacy.guarantee import Neighbors, american
 from lapwing.privacy.promise import Promise

@@ -1,30 +1,181 @@
-"""The parts of a multiscale wave for one column: those of the least predicted error.
+"""The components of a multiscale wave for one column: those of the least predicted error.
 
-The ladder suits smooth, rough and atomic columns at once, so each pays for the others: on a smooth
-one a sixth of the people tell of fine bins where nothing is. Who knows a column like the one that
-is asked for, or has the published answer of a first epoch, need not.
+The default mixture suits smooth, rough and atomic columns at once, so each pays for the others: on
+a smooth one a sixth of the people tell of fine bins where nothing is. Who knows a column like the
+one that is asked for, or has the published answer of a first epoch (:func:`next_randomizer`), need
+not.
+
+Near a known column the likelihood of reports is a parabola, and information adds up: that of a
+table of components is the sum of its components', each times the people who are asked by it. What
+the decoder will have learned of smoothness, spikes and steps is what it learns from typical reports
+of this column. So the error of a table is that of a normal posterior, a few milliseconds each.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
+from scipy.linalg import cholesky
 
+from lapwing.decoders.empirical_bayes.coarse_model import Cells
+from lapwing.decoders.empirical_bayes.dense_model import learned_prior, pilot_of
+from lapwing.decoders.empirical_bayes.gaussian_model import Posterior
+from lapwing.decoders.empirical_bayes.spectral_prior import SYMBOL_LIMIT
+from lapwing.decoders.empirical_bayes.wave_basis import ScaledBasis
+from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import Matrix, Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.planning.curve_risk import CurveRisk
-from lapwing.privacy.exact_numbers import ExactNumber
+from lapwing.planning.expected_error import USER_LIMIT
+from lapwing.privacy.exact_numbers import ExactNumber, check_whole
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.domains.domain import Domain
+from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers.numerical.multiscale_wave import (
     MultiscaleWave,
     Wave,
     default_mixture,
     fitted,
 )
+from lapwing.results.distribution import Distribution
+
+CELLS = 256
+"""Most blocks of symbols that errors are predicted on, however many symbols there are."""
+
+_BLUR = 5 / 256
+"""Standard deviation of the filter that makes an answer a local density, as in the decoder."""
+
+_PASSES = 2
+
+_RIDGES = (1e-9, 1e-7, 1e-5)
+"""Added to a singular matrix before its root is taken, as parts of its mean diagonal."""
+
+_DRAWS = 64
+"""Curves that are drawn from a posterior for their largest error: always the same normal ones."""
+
+_LEFT = 0.1
+"""Least part of a variance that is left after the draw of the people is taken out of it."""
+
+
+class CurveRisk:
+    """Errors that reports about one column will leave.
+
+    Parameters
+    ----------
+    domain : Domain
+        Ordered.
+    mass : numpy.ndarray
+        float64 [domain.size], the column: a public one, or a published estimate.
+    """
+
+    def __init__(self, domain: Domain, mass: Vector) -> None:
+        size = domain.size
+        width = -(-size // CELLS)
+        laid = ScaledBasis(domain, limit=1)
+        (places,) = np.nonzero(laid.apart)
+        start = np.unique(np.concatenate([np.arange(0, size, width), places, places + 1]))
+        start = start[start < size]
+        self._cells = Cells.of(start, size)
+        self._scaled = laid.merged(start, width=width, blur=_BLUR)
+        self._mass = self._cells.total(mass)
+        self._spread = self._cells.of_symbols(pilot_of(self._mass, self._scaled.uniform))
+        self._draws = np.random.default_rng(0).standard_normal((_DRAWS + 1, start.size))
+
+    def information(self, channel: Channel) -> Matrix:
+        """Return what one report says of the masses of the cells: float64 [cells, cells].
+
+        The mean over the groups of a channel. Within a cell people are spread evenly.
+        """
+        spread = self._cells.spread()
+        total = np.zeros((spread.shape[1],) * 2)
+        for block in channel.blocks:
+            nothing = np.zeros(block.outputs, dtype=np.int64)
+            _, operator = block.score_and_information(self._spread, nothing, 1)
+            total += block.share * self._cells.averaged(operator.matmat(spread))
+        return (total + total.T) / 2
+
+    def prior(self, information: Matrix) -> LearnedPrior:
+        """Return what the decoder learns from typical reports of this information.
+
+        Their score is what is expected on this column, and noise of the size it will have: without
+        any, waves too small to be seen would pass for waves that are known not to be there.
+
+        Parameters
+        ----------
+        information : numpy.ndarray
+            float64 [cells, cells], of all reports.
+        """
+        score = information @ self._mass + _root(information) @ self._draws[0]
+        answer = None
+        for _ in range(_PASSES):
+            prior = learned_prior(information, score, self._scaled, answer)
+            answer = Posterior.of(information, score, prior.mean, prior.covariance).distribution()
+        return LearnedPrior(prior.mean, prior.allowed())
+
+    def errors(
+        self, information: Matrix, prior: LearnedPrior, *, people: int
+    ) -> tuple[float, float]:
+        """Return the expected W1, as a share of the range, and the expected largest gap.
+
+        Both are to the people who report: their draw from a population is taken out.
+
+        Parameters
+        ----------
+        information : numpy.ndarray
+            float64 [cells, cells], of all reports.
+        prior : LearnedPrior
+        people : int
+            Who report.
+        """
+        zero = np.zeros(len(information))
+        covariance = Posterior.of(information, zero, prior.mean, prior.covariance).covariance
+        curves = np.cumsum(_root(covariance), axis=0)
+        variance = np.einsum("ij,ij->i", curves, curves)
+        below = np.minimum(np.cumsum(self._mass), 1.0)
+        drawn = below * (1 - below) / people
+        kept = np.sqrt(np.maximum(1 - drawn / variance, _LEFT))
+        gaps = np.abs(curves @ self._draws[1:].T) * kept[:, None]
+        # Of a normal error, to which the draws above are too few.
+        mean = np.sqrt(2 / np.pi * variance) * kept
+        extent = np.diff(np.append(self._cells.start, self._cells.cell.size))
+        return float(mean @ extent / extent.sum()), float(gaps.max(axis=0).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedPrior:
+    """What a decoder has learned of a column, and what it could not exclude.
+
+    Parameters
+    ----------
+    mean : numpy.ndarray
+        float64 [cells].
+    covariance : numpy.ndarray
+        float64 [cells, cells], with spikes that may be there unseen.
+    """
+
+    mean: Vector
+    covariance: Matrix
+
+
+def _root(matrix: Matrix) -> Matrix:
+    """Return a lower triangle whose square is a matrix that may be singular but for rounding.
+
+    Unlike the eigenvectors it is the same on every machine, and so are the parts that it chooses.
+    """
+    for ridge in _RIDGES:
+        raised = matrix.copy()
+        raised[np.diag_indices_from(raised)] += ridge * np.trace(matrix) / len(matrix)
+        try:
+            root: Matrix = cholesky(raised, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+        return root
+    return np.diag(np.sqrt(np.maximum(matrix.diagonal(), 0.0)))
+
 
 SUBSETS = (0.25, 0.5, 1.0, 2.0)
 """Factors of the subsets' share."""
@@ -149,3 +300,63 @@ def planned_parts(
 
     best = min(made, key=cost)
     return best if cost(best) < 1 - GAIN else made[0]
+
+
+LEAST = 8
+"""Symbols that a multiscale wave needs."""
+
+
+def next_randomizer(
+    randomizer: Randomizer[Any], answer: Distribution, *, users: int | None = None
+) -> MultiscaleWave:
+    """Return the multiscale wave of least predicted error when both epochs are decoded together.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        Of the epoch so far, over numbers. The new one has its domain and its epsilon.
+    answer : Distribution
+        Of its reports. All of them are counted as if this randomizer had made them; where several
+        have, the parts are chosen by a little too much or too little that is known already.
+    users : int, optional
+        Who will report next; default as many as have.
+
+    Raises
+    ------
+    ArgumentError
+        When the answer is not one of reports, or `users` is out of range.
+    DomainError
+        When the domain has no order, less than 8 symbols or more than 65,536.
+    MismatchError
+        When the answer is on another domain.
+    """
+    domain = randomizer.domain
+    if not domain.ordered or not LEAST <= domain.size <= SYMBOL_LIMIT:
+        raise DomainError(
+            f"the next epoch is chosen for numbers of {LEAST}..{SYMBOL_LIMIT} symbols; ask the "
+            "same survey again, and add up the tallies"
+        )
+    if not isinstance(answer, Distribution):
+        raise ArgumentError(
+            f"the answer must be a decoded Distribution, got a {type(answer).__name__}"
+        )
+    if answer.domain.to_document() != domain.to_document():
+        raise MismatchError(
+            "the answer must be on the domain of the survey; decode its tally at its own bins"
+        )
+    if answer.guarantee is None or answer.guarantee.model != "local" or answer.reports < 1:
+        raise ArgumentError(
+            "the next epoch is chosen by the answer of a survey, whose promise is kept: parts "
+            "chosen by raw values would tell of them. For a public column see recommend(like=...)"
+        )
+    if users is None:
+        users = answer.reports
+    check_whole("users", users, low=1, high=USER_LIMIT, error=ArgumentError)
+    parts = planned_parts(
+        domain,
+        answer.mass,
+        epsilon=randomizer.epsilon,
+        users=users,
+        before=[(randomizer.channel, answer.reports)],
+    )
+    return MultiscaleWave(domain, randomizer.epsilon, components=parts)

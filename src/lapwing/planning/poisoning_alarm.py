@@ -19,10 +19,9 @@ from lapwing.decoders.likelihood.expectation_maximization import expect, likelih
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.operators.stacked import Stacked, dense
+from lapwing.linear.operators.operator import Stacked, dense
 from lapwing.linear.projections import simplex
-from lapwing.linear.simplex_quadratic import gap, quadratic_on_simplex
-from lapwing.linear.solvers import largest_eigenvalue, projected_gradient
+from lapwing.linear.solvers import gap, largest_eigenvalue, projected_gradient, quadratic_on_simplex
 from lapwing.planning.simulation import simulate, simulated_exactly
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.channels.laws import Multinomial

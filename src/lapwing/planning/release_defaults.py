@@ -13,7 +13,7 @@ from lapwing.decoders.decoder import Decoder
 from lapwing.decoders.releases.label_shares import LabelShares
 from lapwing.decoders.releases.plain_curves import CellCounts, CurveSum, SortedPoints
 from lapwing.decoders.releases.spectral_pursuit import SpectralPursuit
-from lapwing.linear.operators.square_root_sums import UNIT
+from lapwing.linear.operators.sums import UNIT
 from lapwing.mechanisms.label_counts import LabelCounts
 from lapwing.mechanisms.prefix_sums import SMOOTH_RANGE, PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree

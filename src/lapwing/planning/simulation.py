@@ -1,15 +1,29 @@
-"""A population's tally, without making each person's report."""
+"""Simulated tallies, and the errors of a randomizer and a decoder on columns that are known.
+
+A population's tally is drawn without making each person's report. The columns are made up, of three
+kinds from smooth to spiky: planning a survey needs no data, and nothing was tuned on somebody's. A
+kind is a family; a number picks its member, always the same one.
+"""
 
 from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lapwing.errors import ArgumentError
+from lapwing.decoders.decoder import Decoder
+from lapwing.distances import kolmogorov_smirnov, wasserstein
+from lapwing.errors import ArgumentError, LapwingWarning
+from lapwing.linear.arrays import Vector
 from lapwing.privacy.sampling.randomness import RandomSource, generator_of, seeded
+from lapwing.protocol.domains.domain import Domain
 from lapwing.protocol.messages.reports import Reports
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.protocol.randomizer import Randomizer, channel_for
+from lapwing.results.distribution import Distribution
 
 CROWD_LIMIT = 10**8
 """Most people who are randomized one by one: a few seconds and gigabytes."""
@@ -98,3 +112,141 @@ def _groups(
     if len(shares) == 1:
         return [people]
     return list(generator.multinomial(people, shares).T)
+
+
+KINDS: Mapping[str, str] = {
+    "smooth": "one or two bumps, each a twelfth to a quarter of the range wide, on a low floor",
+    "multimodal": "three to six bumps, each a hundredth to a sixteenth of the range wide, on a "
+    "floor",
+    "spiky": "a smooth column of which 20 to 60 % sit on 4 to 24 single points, a few of them "
+    "heavy",
+}
+"""The kinds, and what their members look like."""
+
+_SEED = 5021
+
+
+def reference_column(kind: str, *, size: int, number: int, circular: bool = False) -> Vector:
+    """Return the masses of one made-up column.
+
+    Parameters
+    ----------
+    kind : {"smooth", "multimodal", "spiky"}
+        See :data:`KINDS`.
+    size : int
+        Symbols; taken as equal steps of the range. A member is the same shape at every size.
+    number : int
+        At least 0: which member of the family.
+    circular : bool
+        Whether bumps go on beyond the end at the start.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 [size], not negative, summing to one.
+
+    Examples
+    --------
+    >>> column = reference_column("spiky", size=64, number=0)
+    >>> column.size, round(float(column.sum()), 12), bool(column.max() > 10 / 64)
+    (64, 1.0, True)
+    """
+    if kind not in KINDS:
+        raise ArgumentError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    rng = np.random.default_rng([_SEED, list(KINDS).index(kind), number])
+    edges = np.arange(size + 1) / size
+    if kind == "multimodal":
+        bumps = int(rng.integers(3, 7))
+        widths = np.exp(rng.uniform(math.log(0.01), math.log(0.06), bumps))
+        centers = rng.uniform(0.05, 0.95, bumps)
+        return _bumps(edges, centers, widths, rng.dirichlet(np.full(bumps, 2.0)), 0.1, circular)
+    bumps = int(rng.integers(1, 3))
+    widths = rng.uniform(0.08, 0.25, bumps)
+    centers = rng.uniform(0.15, 0.85, bumps)
+    smooth = _bumps(edges, centers, widths, rng.dirichlet(np.full(bumps, 2.0)), 0.05, circular)
+    if kind == "smooth":
+        return smooth
+    share, points = rng.uniform(0.2, 0.6), int(rng.integers(4, 25))
+    symbols = (rng.random(points) * size).astype(np.int64)
+    heights = rng.dirichlet(np.full(points, 0.5))
+    mass: Vector = (1 - share) * smooth + np.bincount(symbols, share * heights, size)
+    return mass
+
+
+def _bumps(
+    edges: Vector, centers: Vector, widths: Vector, weights: Vector, floor: float, circular: bool
+) -> Vector:
+    """Return the masses between the edges of normal bumps, cut at the ends, on a floor."""
+    from scipy.special import ndtr  # not needed to import lapwing
+
+    mass = np.zeros(edges.size - 1)
+    for center, width, weight in zip(centers, widths, weights, strict=True):
+        turns = (-1, 0, 1) if circular else (0,)
+        bump = sum(np.diff(ndtr((edges + turn - center) / width)) for turn in turns)
+        mass += weight * bump / bump.sum()
+    return (1 - floor) * mass + floor / mass.size
+
+
+Column = Callable[[int], NDArray[np.float64]]
+"""The masses of the column of a repeat: the same each time, or another member of a family."""
+
+
+def reference_family(domain: Domain, *, first: int = 0) -> dict[str, Column]:
+    """Return the reference columns of every kind on a domain; repeat r is member first + r."""
+
+    def member(kind: str) -> Column:
+        return lambda repeat: reference_column(
+            kind, size=domain.size, number=first + repeat, circular=domain.circular
+        )
+
+    return {kind: member(kind) for kind in KINDS}
+
+
+def simulated_errors(
+    randomizer: Randomizer,
+    decoder: Decoder,
+    *,
+    users: int,
+    columns: Mapping[str, Column],
+    repeats: int,
+    seed: int,
+) -> dict[str, dict[str, list[float]]]:
+    """Return the errors of decoding simulated reports, by distance and column, one per repeat.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        On an ordered domain.
+    decoder : Decoder
+    users : int
+        People; every repeat draws new ones from the column.
+    columns : mapping of str to callable
+        The masses by repeat: float64 [domain.size].
+    repeats : int
+    seed : int
+
+    Returns
+    -------
+    dict
+        ``"wasserstein"``: W1 as a share of the range; ``"kolmogorov_smirnov"``. Both to the
+        people who reported, in the symbols of the domain: what a bin hides inside is not seen.
+    """
+    domain = randomizer.domain
+    span = float(domain.right[-1] - domain.left[0])
+    found: dict[str, dict[str, list[float]]] = {
+        distance: {name: [] for name in columns}
+        for distance in ("wasserstein", "kolmogorov_smirnov")
+    }
+    for name, column in columns.items():
+        for repeat in range(repeats):
+            rng = np.random.default_rng([seed, repeat, users % 2**32])
+            people = rng.multinomial(users, column(repeat))
+            truth = Distribution.of_counts(people, domain)
+            tally = simulate(randomizer, people, rng=rng)
+            with warnings.catch_warnings():
+                # That some answers are weak is what is being found out.
+                warnings.simplefilter("ignore", LapwingWarning)
+                answer = decoder.decode(randomizer.channel, tally)
+            found["wasserstein"][name].append(wasserstein(answer, truth) / span)
+            found["kolmogorov_smirnov"][name].append(kolmogorov_smirnov(answer, truth))
+    return found

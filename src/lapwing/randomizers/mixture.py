@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lapwing.errors import ArgumentError, DomainError, ReportError
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.regridding import Coarsened
+from lapwing.linear.operators.operator import Coarsened
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import RandomSource
 from lapwing.protocol.channels.channel import Block, Channel

@@ -43,8 +43,8 @@ from lapwing.protocol.release import Release
 if TYPE_CHECKING:
     # Devices hold surveys and never decode one.
     from lapwing.decoders.decoder import Decoder, SearchDecoder
+    from lapwing.planning.expected_error import Recommendation
     from lapwing.planning.poisoning_alarm import PoisoningAlarm
-    from lapwing.planning.recommended_pair import Recommendation
     from lapwing.results.distribution import Distribution
     from lapwing.results.heavy_hitters import HeavyHitters
 
@@ -427,7 +427,7 @@ class Survey(Stored):
         ----
         About a second.
         """
-        from lapwing.planning.next_parts import next_randomizer
+        from lapwing.planning.planned_parts import next_randomizer
 
         if self.answers != "fresh":
             raise ArgumentError(
@@ -509,7 +509,7 @@ class Survey(Stored):
 def _recommended_randomizer(given: Any) -> Any:
     """Return the randomizer of a recommendation, and anything else as it is."""
     # Imported here: a device that loads a survey file needs no planning.
-    from lapwing.planning.recommended_pair import Recommendation
+    from lapwing.planning.expected_error import Recommendation
 
     return given.randomizer if isinstance(given, Recommendation) else given
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from lapwing.linear.arrays import Matrix
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.testing.claims import claim, claim_close, claim_refused
 
 

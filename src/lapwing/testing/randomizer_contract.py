@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lapwing.errors import MismatchError, PrivacyError, ReportError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import iterate, seeded
 from lapwing.protocol.channels.laws import Multinomial

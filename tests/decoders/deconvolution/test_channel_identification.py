@@ -22,7 +22,7 @@ from lapwing.decoders.deconvolution.channel_identification import (
 )
 from lapwing.decoders.deconvolution.wiener import Wiener
 from lapwing.errors import TallyError, UnsupportedChannelError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.channels.laws import Multinomial, ProductOfBits
 from lapwing.protocol.randomizer import Randomizer

@@ -28,8 +28,8 @@ from lapwing.errors import (
     UnsupportedChannelError,
     WeakAnswerWarning,
 )
-from lapwing.linear.operators.circulant import circular_window
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.banded import circular_window
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.projections import simplex
 from lapwing.protocol import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial

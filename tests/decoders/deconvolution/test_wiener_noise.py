@@ -7,7 +7,7 @@ from scipy import stats
 
 from lapwing import Categories, simulate
 from lapwing.decoders.deconvolution.wiener import noise_spectrum
-from lapwing.linear.operators.circulant import Circulant
+from lapwing.linear.operators.banded import Circulant
 from lapwing.protocol import Block
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers import OptimizedUnaryEncoding

@@ -12,7 +12,7 @@ import pytest
 
 from lapwing import Interval, RandomizedResponse, SquareWave, simulate
 from lapwing.decoders.deconvolution.wiener import Wiener
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.protocol import Channel
 from lapwing.protocol.randomizer import Randomizer
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding

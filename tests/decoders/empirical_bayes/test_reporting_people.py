@@ -7,7 +7,7 @@ import pytest
 
 import lapwing as lw
 from lapwing.decoders.empirical_bayes.spectral_prior import reporting_people
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 
 SIZE = 12
 

@@ -19,7 +19,7 @@ from lapwing import (
     SquareWave,
 )
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.planning.simulation import simulate
 from lapwing.protocol import Channel
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding

@@ -8,7 +8,7 @@ import pytest
 import lapwing as lw
 from lapwing.decoders.likelihood.expectation_maximization import FOLDS, STRENGTHS, folds
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
-from lapwing.planning.reference_columns import KINDS, reference_column
+from lapwing.planning.simulation import KINDS, reference_column
 from tests.false_alarms import accepts, multinomial_tail
 
 SIZE = 256

@@ -14,7 +14,7 @@ from lapwing import ExpectationMaximization, Interval, SquareWave
 from lapwing.decoders import PenalizedLikelihood
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.errors import ArgumentError, ConvergenceWarning
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.planning.simulation import simulate
 from lapwing.protocol import Channel
 from lapwing.randomizers.categorical.unary_encoding import OptimizedUnaryEncoding

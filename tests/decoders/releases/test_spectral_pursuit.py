@@ -15,11 +15,11 @@ from lapwing.decoders.releases.spectral_pursuit import (
 )
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.errors import ArgumentError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree
-from lapwing.planning.reference_columns import reference_column
+from lapwing.planning.simulation import reference_column
 from lapwing.privacy.promise import Promise
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol.domains.interval import Interval

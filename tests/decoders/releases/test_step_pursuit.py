@@ -9,7 +9,7 @@ from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.decoders.releases.step_pursuit import StepPursuit
 from lapwing.distances import kolmogorov_smirnov
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.mechanisms.histogram_query import HistogramQuery
 from lapwing.mechanisms.prefix_sums import PrefixSums
 from lapwing.mechanisms.sum_tree import SumTree

@@ -11,8 +11,8 @@ import pytest
 from lapwing import Categories, CompressivePrivatization, simulate
 from lapwing.decoders import CompressiveEstimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.operators.random_signs import unpacked
-from lapwing.linear.operators.stacked import dense
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.tallies import CountTally
 from tests.mistaken import mistaken

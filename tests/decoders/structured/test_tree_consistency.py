@@ -26,7 +26,7 @@ from lapwing.errors import (
     UnsupportedChannelError,
     WeakAnswerWarning,
 )
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.projections import simplex
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.channels.channel import Block, Channel

@@ -12,8 +12,8 @@ from scipy.optimize import nnls
 from lapwing import Categories, Interval, LeastSquares, RandomizedResponse, SquareWave, simulate
 from lapwing.decoders.unbiased.linear_estimate import linear_estimate
 from lapwing.errors import ConvergenceWarning, UnsupportedChannelError
-from lapwing.linear.operators.circulant import circular_window
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.banded import circular_window
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.projections import simplex
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.protocol import Block, Channel

@@ -22,7 +22,7 @@ from lapwing import (
 )
 from lapwing.decoders.unbiased.linear_estimate import RANK, WHOLE, linear_estimate
 from lapwing.errors import MismatchError, TallyError, WeakAnswerWarning
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.protocol import Channel
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.results.uncertainty import Band

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from lapwing.linear.operators.banded import SlidingBox, SlidingWindow
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 
 
 @pytest.mark.parametrize(("size", "width"), [(6, 1), (6, 3), (6, 5), (3, 9), (1, 4), (7, 4)])

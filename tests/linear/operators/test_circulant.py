@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, RandomizedResponse
-from lapwing.linear.operators.circulant import Circulant, circular_window
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.banded import Circulant, circular_window
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.randomizers import OptimizedUnaryEncoding, UnaryEncoding
 

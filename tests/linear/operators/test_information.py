@@ -10,14 +10,21 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from lapwing import Interval, SquareWave
 from lapwing.linear.operators import operator
-from lapwing.linear.operators.banded import SlidingBox, SlidingWindow
-from lapwing.linear.operators.circulant import Circulant, circular_window
-from lapwing.linear.operators.information import WeightedInformation
-from lapwing.linear.operators.operator import as_operator
-from lapwing.linear.operators.regridding import Coarsened, Repeated
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.banded import (
+    Circulant,
+    SlidingBox,
+    SlidingTable,
+    SlidingWindow,
+    circular_window,
+)
+from lapwing.linear.operators.operator import (
+    Coarsened,
+    Repeated,
+    WeightedInformation,
+    as_operator,
+    dense,
+)
 from lapwing.linear.operators.symmetric import CompoundSymmetric
-from lapwing.linear.operators.toeplitz import SlidingTable
 from lapwing.randomizers import OptimizedUnaryEncoding
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 

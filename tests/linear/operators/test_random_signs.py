@@ -91,17 +91,17 @@ def test_coherence_of_orthogonal_equal_opposite_and_constant_columns() -> None:
 def test_sign_columns_too_large_to_keep_are_the_same_matrix(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from lapwing.linear.operators import sign_columns
-    from lapwing.linear.operators.stacked import dense
+    from lapwing.linear.operators import random_signs
+    from lapwing.linear.operators.operator import dense
 
     packed = random_columns(1, 9, 12, threshold=2**31)
     values = {"inside": np.linspace(0.1, 0.2, 9), "outside": np.linspace(0.01, 0.03, 9)}
-    expected = dense(sign_columns.SignColumns(packed, 12, **values))
+    expected = dense(random_signs.SignColumns(packed, 12, **values))
     by_hand = np.where(unpacked(packed, 12).T == 1, values["inside"], values["outside"])
     np.testing.assert_allclose(expected, by_hand, rtol=1e-13)
-    monkeypatch.setattr(sign_columns, "_KEPT", 0)
-    monkeypatch.setattr(sign_columns, "_AT_ONCE", 30)
-    again = sign_columns.SignColumns(packed, 12, **values)
+    monkeypatch.setattr(random_signs, "_KEPT", 0)
+    monkeypatch.setattr(random_signs, "_AT_ONCE", 30)
+    again = random_signs.SignColumns(packed, 12, **values)
     r = np.linspace(-1, 2, 12)
     np.testing.assert_allclose(dense(again), expected, rtol=1e-13)
     np.testing.assert_allclose(again.rmatvec(r), expected.T @ r, rtol=1e-13)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.operators.regridding import Repeated
-from lapwing.linear.operators.stacked import Stacked, dense
+from lapwing.linear.operators.operator import Repeated, Stacked, dense
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lapwing.linear.operators.banded import SlidingWindow
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 64, 1000])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.operators.banded import SlidingWindow
-from lapwing.linear.operators.stacked import dense
-from lapwing.linear.operators.toeplitz import SlidingTable
+from lapwing.linear.operators.banded import SlidingTable, SlidingWindow
+from lapwing.linear.operators.operator import dense
 
 
 def _matrix(size: int, table: np.ndarray, outside: float) -> np.ndarray:

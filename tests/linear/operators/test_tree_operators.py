@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lapwing.linear.operators.haar import Haar, haar_level
 from lapwing.linear.operators.hadamard import HadamardAgreement, WalshHadamard, hadamard_parity
-from lapwing.linear.operators.stacked import dense
-from lapwing.linear.operators.tree_sums import NearestTree, TreeSums
+from lapwing.linear.operators.operator import dense
+from lapwing.linear.operators.sums import Haar, NearestTree, TreeSums, haar_level
 from lapwing.linear.projections import norm_sub, simplex
 
 TREES = {

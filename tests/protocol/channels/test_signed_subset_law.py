@@ -13,7 +13,7 @@ from lapwing.errors import (
     TallyError,
     UnsupportedChannelError,
 )
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.planning.simulation import simulate
 from lapwing.protocol.channels.signed_subset_law import SignedSubset

@@ -23,8 +23,8 @@ from lapwing import (
     simulate,
 )
 from lapwing.errors import ArgumentError, DomainError, PrivacyError
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.operators.random_signs import unpacked
-from lapwing.linear.operators.stacked import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.randomizers import HadamardResponse
 from lapwing.randomizers.categorical.compressive_matrix import best_weight, recommended_outputs

@@ -12,7 +12,7 @@ from scipy.linalg import hadamard
 from lapwing import Categories, ExpectationMaximization, LeastSquares, simulate
 from lapwing.decoders.unbiased.linear_estimate import hadamard_estimate, linear_estimate
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers import HadamardResponse
 from lapwing.randomizers.categorical.hadamard_response import (

@@ -14,7 +14,7 @@ import pytest
 from lapwing import Categories, ExpectationMaximization, Integers, LeastSquares, simulate
 from lapwing.errors import ArgumentError, DomainError, MismatchError, ReportError
 from lapwing.linear.operators.multiply_shift import factors_and_shifts, hashes, keys_of
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
 from lapwing.protocol.messages.reports import Reports

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lapwing import Categories, Integers, RandomizedResponse
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1, 4])

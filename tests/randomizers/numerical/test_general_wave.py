@@ -23,7 +23,7 @@ from lapwing import (
 from lapwing.distances import wasserstein
 from lapwing.documents import canonical, parse
 from lapwing.errors import ArgumentError, DomainError, MismatchError, PrivacyError, ReportError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, iterate, seeded
 from lapwing.protocol.domains.domain_documents import build

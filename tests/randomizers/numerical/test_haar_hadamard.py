@@ -17,8 +17,8 @@ from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaxi
 from lapwing.decoders.structured.tree_consistency import TreeConsistency
 from lapwing.decoders.unbiased.least_squares import LeastSquares
 from lapwing.errors import DomainError, ReportError
-from lapwing.linear.operators.haar import Haar, haar_level
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
+from lapwing.linear.operators.sums import Haar, haar_level
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, seeded

@@ -12,7 +12,7 @@ import pytest
 
 from lapwing.decoders.likelihood.expectation_maximization import ExpectationMaximization
 from lapwing.errors import ArgumentError, DomainError
-from lapwing.linear.operators.regridding import cell_of
+from lapwing.linear.operators.operator import cell_of
 from lapwing.planning.simulation import simulate
 from lapwing.privacy.exact_numbers import exact_epsilon, exponential_bounds
 from lapwing.privacy.sampling.randomness import seeded

@@ -23,7 +23,7 @@ from lapwing.errors import (
     TallyError,
     UnsupportedChannelError,
 )
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.privacy.exact_numbers import exponential_bounds
 from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.protocol.domains.domain_documents import build

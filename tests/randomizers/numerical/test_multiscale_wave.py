@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lapwing import Interval
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.randomizers.mixture import COIN
 from lapwing.randomizers.numerical.multiscale_wave import (
     DEFAULT_MIXTURES,

@@ -17,7 +17,7 @@ from lapwing.errors import (
     ReportError,
     UnsupportedChannelError,
 )
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.linear.operators.symmetric import PairSymmetric
 from lapwing.privacy.sampling.randomness import WORD, seeded
 from lapwing.protocol.channels.laws import Multinomial

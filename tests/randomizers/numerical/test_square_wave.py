@@ -22,7 +22,7 @@ from lapwing import (
 from lapwing.distances import wasserstein
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.operators.banded import SlidingBox
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.privacy.sampling.randomness import seeded
 from lapwing.randomizers.numerical.square_wave import mutual_information_width
 from lapwing.results import Cumulative

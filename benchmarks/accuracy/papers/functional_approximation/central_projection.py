@@ -45,7 +45,7 @@ from benchmarks.summaries import mean_and_error
 from benchmarks.verdicts import Cell, Claim, certain, less
 from lapwing.decoders.releases.prefix_estimate import prefix_estimate
 from lapwing.linear.function_families import fourier, legendre, orthonormal, splines
-from lapwing.linear.operators.curve_answers import CurveAnswers
+from lapwing.linear.operators.sums import CurveAnswers
 from lapwing.mechanisms.polynomial_projection import (
     UNIT,
     PolynomialProjection,

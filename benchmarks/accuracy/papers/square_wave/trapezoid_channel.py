@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 import lapwing as lw
 from lapwing.decoders.decoder import Decoder
 from lapwing.linear.compiled_kernel import compiled
+from lapwing.linear.operators.banded import SlidingTable
 from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.toeplitz import SlidingTable
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.messages.observation import Kind
 

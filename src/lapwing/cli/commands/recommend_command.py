@@ -30,7 +30,7 @@ from lapwing.survey.watch import Watch
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from lapwing.planning.recommended_pair import Recommendation
+    from lapwing.planning.expected_error import Recommendation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -26,9 +26,9 @@ from lapwing.cli.showing.answer import ShownAnswer, shown_answer
 from lapwing.errors import ArgumentError
 from lapwing.mechanisms.continual_prefix_sums import RunningPrefixSums
 from lapwing.planning.error_prediction import expected_error
-from lapwing.planning.reference_columns import KINDS
 from lapwing.planning.registry import MECHANISMS
 from lapwing.planning.release_defaults import release_bins
+from lapwing.planning.simulation import KINDS
 from lapwing.privacy.exact_numbers import exact_delta
 from lapwing.privacy.ledger import Ledger, LedgerFile
 from lapwing.privacy.promise import Promise

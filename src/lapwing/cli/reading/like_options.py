@@ -17,7 +17,7 @@ from lapwing.cli.wording import domain_text
 from lapwing.engines.arrow.table_reader import open_table
 from lapwing.errors import ArgumentError, DomainError, MismatchError
 from lapwing.linear.arrays import Vector
-from lapwing.planning.label_errors import LABEL_LIMIT
+from lapwing.planning.label_recommendation import LABEL_LIMIT
 from lapwing.protocol.domains.domain import Domain
 from lapwing.randomizers.numerical.multiscale_wave import MultiscaleWave
 from lapwing.results.answer_text import percent

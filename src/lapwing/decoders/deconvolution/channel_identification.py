@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lapwing.errors import ArgumentError, TallyError, UnsupportedChannelError
-from lapwing.linear.operators.circulant import Circulant
+from lapwing.linear.operators.banded import Circulant
 from lapwing.linear.operators.operator import Operator
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.protocol.channels.channel import Block, Channel

@@ -25,8 +25,7 @@ from scipy.linalg import cholesky, solve, solve_triangular
 from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from lapwing.linear.arrays import Matrix, Vector, Whole
-from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import Operator, dense
 from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.tally import CountTally
 

@@ -16,8 +16,7 @@ from lapwing.decoders.releases.prefix_estimate import noise_tails
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
 from lapwing.linear.covariance import Covariance
-from lapwing.linear.operators.curve_answers import CurveAnswers
-from lapwing.linear.operators.sums import CellSums, PrefixCounts
+from lapwing.linear.operators.sums import CellSums, CurveAnswers, PrefixCounts
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind

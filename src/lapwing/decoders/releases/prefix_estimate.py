@@ -11,10 +11,8 @@ from lapwing.decoders.decoder import required
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Matrix, Vector, read_only
 from lapwing.linear.memoized import memoized
-from lapwing.linear.operators.blended_sums import BlendedRoot, BlendedSums
-from lapwing.linear.operators.operator import Operator, as_operator
-from lapwing.linear.operators.square_root_sums import UNIT, SquareRootSums
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import Operator, as_operator, dense
+from lapwing.linear.operators.sums import UNIT, BlendedRoot, BlendedSums, SquareRootSums
 from lapwing.protocol.channels.additive_noise import AdditiveNoise
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.release import Release

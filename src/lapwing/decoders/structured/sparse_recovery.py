@@ -21,13 +21,11 @@ from lapwing.decoders.unbiased.linear_estimate import available_band, variance_o
 from lapwing.decoders.unbiased.normalization import clipped
 from lapwing.errors import ArgumentError, ConvergenceWarning, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
-from lapwing.linear.basis_pursuit import basis_pursuit
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.operators.random_signs import unpacked
-from lapwing.linear.operators.sign_columns import SignColumns
-from lapwing.linear.operators.whitened import Whitened
+from lapwing.linear.operators.operator import Whitened
+from lapwing.linear.operators.random_signs import SignColumns, unpacked
 from lapwing.linear.projections import simplex
-from lapwing.linear.pursuit import Pursuit, matching_pursuit
+from lapwing.linear.pursuit import Pursuit, basis_pursuit, matching_pursuit
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally

@@ -20,10 +20,9 @@ from lapwing.errors import (
 )
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.operators.haar import Haar, haar_level
 from lapwing.linear.operators.hadamard import HadamardAgreement, is_power_of_two
-from lapwing.linear.operators.regridding import cell_of
-from lapwing.linear.operators.tree_sums import NearestTree, TreeSums
+from lapwing.linear.operators.operator import cell_of
+from lapwing.linear.operators.sums import Haar, NearestTree, TreeSums, haar_level
 from lapwing.linear.projections import norm_sub, simplex
 from lapwing.linear.solvers import Solution
 from lapwing.protocol.channels.channel import Block, Channel, check_given

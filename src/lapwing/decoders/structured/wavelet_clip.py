@@ -19,7 +19,7 @@ from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.blas_threads import one_thread
-from lapwing.linear.operators.regridding import cell_of
+from lapwing.linear.operators.operator import cell_of
 from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.messages.observation import Kind

@@ -18,8 +18,8 @@ from scipy.linalg.lapack import dpocon, dpstrf
 from lapwing.errors import TallyError, UnsupportedChannelError, WeakAnswerWarning
 from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance, as_stored
-from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
-from lapwing.linear.operators.stacked import Stacked, dense
+from lapwing.linear.operators.hadamard import HadamardBlocks
+from lapwing.linear.operators.operator import Stacked, dense
 from lapwing.linear.operators.sums import running_sums
 from lapwing.linear.operators.symmetric import CompoundSymmetric
 from lapwing.linear.projections import simplex

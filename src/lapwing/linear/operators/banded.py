@@ -1,8 +1,9 @@
-"""A box that slides along a line: the mean of a square wave, in O(size) by prefix sums.
+"""Kernels that slide along a line or a circle: boxes, convolutions and bumps of any shape.
 
-:class:`SlidingWindow` works on a grid of points (the value is put on the grid before it is
-randomized). :class:`SlidingBox` works on the continuous line with bins of unequal width on both
-sides (the value is randomized first), as in the square-wave paper's experiments.
+:class:`SlidingWindow` is the mean of a square wave, in O(size) by prefix sums. It works on a grid
+of points (the value is put on the grid before it is randomized). :class:`SlidingBox` works on the
+continuous line with bins of unequal width on both sides (the value is randomized first), as in the
+square-wave paper's experiments.
 """
 
 from __future__ import annotations
@@ -200,3 +201,149 @@ def _points(
     clipped = np.maximum(points, 0.0)
     index = np.minimum((clipped * inputs).astype(np.int64), inputs)
     return index, clipped - index / inputs
+
+
+class Circulant(Operator):
+    """Entry (j, i) is ``kernel[(j - i) mod size]``; O(size log size) per product.
+
+    Parameters
+    ----------
+    kernel : numpy.ndarray
+        float64 [size], the first column.
+    """
+
+    def __init__(self, kernel: NDArray[np.float64]) -> None:
+        kernel = np.array(kernel, dtype=np.float64)
+        kernel.flags.writeable = False
+        super().__init__((kernel.size, kernel.size))
+        self.size = kernel.size
+        self._kernel = kernel
+        self.spectrum = np.fft.rfft(kernel)
+
+    @property
+    def kernel(self) -> NDArray[np.float64]:
+        """First column: float64 [size], read-only."""
+        return self._kernel
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        spectrum = self.spectrum.reshape(-1, *(1,) * (x.ndim - 1))
+        return np.fft.irfft(spectrum * np.fft.rfft(x, axis=0), self.size, axis=0)
+
+    def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        spectrum = self.spectrum.conj().reshape(-1, *(1,) * (r.ndim - 1))
+        return np.fft.irfft(spectrum * np.fft.rfft(r, axis=0), self.size, axis=0)
+
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return the entries (i, i + lag) of ``M' diag(weights) M``: float64 [lags, size].
+
+        Each row is one product with the circulant matrix of the kernel times the kernel shifted.
+        """
+        bands = np.zeros((lags, self.size))
+        for lag in range(min(lags, self.size)):
+            shared = Circulant(self.kernel * np.roll(self.kernel, lag))
+            bands[lag, : self.size - lag] = shared.rmatvec(weights)[: self.size - lag]
+        return bands
+
+
+def circular_window(size: int, *, width: int, inside: float, outside: float) -> Circulant:
+    """Return the circulant matrix that is `inside` on a centered window of odd width.
+
+    Parameters
+    ----------
+    size : int
+        Points on the circle.
+    width : int
+        Odd, at most `size`.
+    inside, outside : float
+    """
+    kernel = np.full(size, outside)
+    half = width // 2
+    kernel[: half + 1] = inside
+    if half:
+        kernel[-half:] = inside
+    return Circulant(kernel)
+
+
+class SlidingTable(Operator):
+    """Entry (j, i) is ``table[j - i]`` when ``0 <= j - i < table.size``, else `outside`.
+
+    Shape ``[size + table.size - 1, size]``: a banded Toeplitz matrix plus a constant. With a
+    constant table it is :class:`lapwing.linear.operators.banded.SlidingWindow`, which is faster.
+
+    Parameters
+    ----------
+    size : int
+        Points of the grid.
+    table : numpy.ndarray
+        float64 [width], the values in the window of an input.
+    outside : float
+        The value elsewhere.
+
+    Notes
+    -----
+    The difference between the table and the floor is convolved by a real FFT of the length of
+    the output or a little more: O(size log size) per product for any width. Rounding errors are
+    about 1e-16 of the largest entry of the product, so small entries lose digits; the floor is
+    added after the FFT and keeps products with positive vectors positive.
+    """
+
+    def __init__(self, size: int, *, table: NDArray[np.float64], outside: float) -> None:
+        table = np.array(table, dtype=np.float64)
+        table.flags.writeable = False
+        super().__init__((size + table.size - 1, size))
+        self.size = size
+        self.table = table
+        self.outside = outside
+        # The transform must hold the whole output, or its end would wrap on to its start.
+        self._length = _smooth_length(self.shape[0])
+        self._spectrum = np.fft.rfft(table - outside, self._length)
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        spectrum = self._spectrum.reshape(-1, *(1,) * (x.ndim - 1))
+        transformed = np.fft.rfft(x, self._length, axis=0)
+        raised = np.fft.irfft(spectrum * transformed, self._length, axis=0)
+        product: NDArray[np.float64] = raised[: self.shape[0]] + self.outside * x.sum(axis=0)
+        return product
+
+    def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        spectrum = self._spectrum.conj().reshape(-1, *(1,) * (r.ndim - 1))
+        transformed = np.fft.rfft(r, self._length, axis=0)
+        raised = np.fft.irfft(spectrum * transformed, self._length, axis=0)
+        product: NDArray[np.float64] = raised[: self.size] + self.outside * r.sum(axis=0)
+        return product
+
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return entries (i, i + lag) of ``M' diag(weights) M``: float64 [lags, size].
+
+        Two bumps that overlap multiply to a table of its own for each lag, which slides along
+        the weights: O(lags size log size).
+        """
+        bump = self.table - self.outside
+        products = np.zeros((lags, bump.size))
+        for lag in range(min(lags, bump.size)):
+            products[lag, lag:] = bump[lag:] * bump[: bump.size - lag]
+        spectra = np.fft.rfft(products, self._length, axis=1).conj()
+        spectra *= np.fft.rfft(weights, self._length)
+        bands: NDArray[np.float64] = np.fft.irfft(spectra, self._length, axis=1)[:, : self.size]
+        # Each bump on the floor of the other, and both floors.
+        total = weights.sum()
+        single = self.outside * (self._rmatvec(weights) - self.outside * total)
+        for lag in range(min(lags, self.size)):
+            inside = self.size - lag
+            bands[lag, :inside] += single[:inside] + single[lag:] + self.outside**2 * total
+            bands[lag, inside:] = 0.0
+        bands[self.size :] = 0.0
+        return bands
+
+
+def _smooth_length(least: int) -> int:
+    """Return the smallest number at least this with no prime factor above 5: fast to transform."""
+    length = least
+    while True:
+        rest = length
+        for prime in (2, 3, 5):
+            while rest % prime == 0:
+                rest //= prime
+        if rest == 1:
+            return length
+        length += 1

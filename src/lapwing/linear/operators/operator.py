@@ -1,10 +1,13 @@
-"""The one base of all operators, with an answer to every question that costs O(rows * columns).
+"""The base of all operators, with an answer to every question that costs O(rows * columns).
 
-A matrix that knows better overrides the answer; nobody asks of what class an operator is.
+A matrix that knows better overrides the answer; nobody asks of what class an operator is. Here are
+also the operators that are made of others: stacked, weighted to an information matrix, on coarser
+or finer bins, and whitened.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -252,3 +255,224 @@ class _Squared(Operator):
 def _unit_columns(size: int, start: int, number: int) -> Matrix:
     """Return columns start, start + 1, ... of the identity, as far as there are any."""
     return np.eye(size, min(number, size - start), -start)
+
+
+class Stacked(Operator):
+    """The rows of several operators with as many columns, in order.
+
+    Parameters
+    ----------
+    operators : sequence of LinearOperator
+        At least one; all with the same number of columns.
+    """
+
+    def __init__(self, operators: Sequence[LinearOperator]) -> None:
+        columns = {operator.shape[1] for operator in operators}
+        if len(columns) != 1:
+            raise ValueError(f"stacked operators need equal numbers of columns, got {columns}")
+        rows = [operator.shape[0] for operator in operators]
+        super().__init__((sum(rows), columns.pop()))
+        self.operators = tuple(map(as_operator, operators))
+        self._starts = np.cumsum([0, *rows])
+
+    def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.concatenate([operator.matvec(x.ravel()) for operator in self.operators])
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.concatenate([operator.matmat(x) for operator in self.operators])
+
+    def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        r = r.ravel()
+        product = np.zeros(self.shape[1])
+        for operator, start in zip(self.operators, self._starts, strict=False):
+            product += operator.rmatvec(r[start : start + operator.shape[0]])
+        return product
+
+    def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        product = np.zeros((self.shape[1], r.shape[1]))
+        for operator, start in zip(self.operators, self._starts, strict=False):
+            product += operator.rmatmat(r[start : start + operator.shape[0]])
+        return product
+
+
+def dense(operator: LinearOperator) -> NDArray[np.float64]:
+    """Return an operator as a matrix: float64 [rows, columns].
+
+    One product with the identity, so O(rows * columns) for the operators of this package.
+    """
+    matrix: NDArray[np.float64] = operator.matmat(np.eye(operator.shape[1]))
+    return matrix
+
+
+class WeightedInformation(SymmetricOperator):
+    """The symmetric matrix ``M' diag(weights) M`` of an operator M.
+
+    Parameters
+    ----------
+    operator : LinearOperator
+        Shape [outputs, size].
+    weights : numpy.ndarray
+        float64 [outputs], not negative.
+    """
+
+    def __init__(self, operator: LinearOperator, weights: Vector) -> None:
+        size = operator.shape[1]
+        super().__init__((size, size))
+        self.operator = as_operator(operator)
+        self.weights = weights
+
+    def _matvec(self, x: Vector) -> Vector:
+        return self.operator.rmatvec(self.weights * self.operator.matvec(x.ravel()))
+
+    def _matmat(self, x: Vector) -> Vector:
+        return self.operator.rmatmat(self.weights[:, None] * self.operator.matmat(x))
+
+    def near_diagonal(self, lags: int) -> Matrix:
+        """Return the entries (i, i + lag): float64 [lags, size], zeros where they would leave."""
+        return self.operator.weighted_gram(self.weights, lags)
+
+    def diagonal(self) -> Vector:
+        """Return the diagonal: float64 [size]."""
+        diagonal: Vector = self.near_diagonal(1)[0]
+        return diagonal
+
+
+def cell_of(size: int, cells: int) -> NDArray[np.int64]:
+    """Return the cell of every symbol: int64 [size], ``symbol * cells // size``."""
+    return np.arange(size, dtype=np.int64) * cells // size
+
+
+class Coarsened(Operator):
+    """An operator on cells, applied to symbols: people are in the cell that holds their symbol.
+
+    Shape ``[inner rows, size]``; one addition per symbol on top of the inner product.
+
+    Parameters
+    ----------
+    inner : LinearOperator
+        Its columns are the cells.
+    size : int
+        Symbols, at least as many as cells; cells differ by at most one symbol.
+    """
+
+    def __init__(self, inner: LinearOperator, *, size: int) -> None:
+        rows, cells = inner.shape
+        super().__init__((rows, size))
+        self.inner = as_operator(inner)
+        self.cell = cell_of(size, cells)
+        self._starts = np.searchsorted(self.cell, np.arange(cells))
+
+    @property
+    def on_cells(self) -> Operator:
+        """The operator on cells: a report depends on the cell alone."""
+        return self.inner
+
+    def cell_totals(self, entries: Numbers) -> Numbers:
+        """Return the sums over cells: [cells]."""
+        sums: Numbers = np.add.reduceat(entries, self._starts)
+        return sums
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.matmat(np.add.reduceat(x, self._starts, axis=0))
+
+    def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.rmatmat(r)[self.cell]
+
+    def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner._matvec(np.add.reduceat(x.reshape(-1), self._starts))
+
+    def _rmatvec(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner._rmatvec(r.reshape(-1))[self.cell]
+
+    def weighted_gram(self, weights: NDArray[np.float64], lags: int) -> NDArray[np.float64]:
+        """Return the entries (i, i + lag) of ``M' diag(weights) M``: float64 [lags, size].
+
+        Those of the inner operator, read at the cells of the two symbols.
+        """
+        size = self.cell.size
+        reach = min(lags - 1, size - 1)
+        apart = int((self.cell[reach:] - self.cell[: size - reach]).max()) + 1
+        inner = self.inner.weighted_gram(weights, apart)
+        bands = np.zeros((lags, size))
+        for lag in range(reach + 1):
+            first, second = self.cell[: size - lag], self.cell[lag:]
+            bands[lag, : size - lag] = inner[second - first, first]
+        return bands
+
+
+class Repeated(Operator):
+    """Entry (j, i) is ``1 / times`` when ``j // times == i``; shape ``[size * times, size]``.
+
+    Parameters
+    ----------
+    size : int
+        Bins.
+    times : int
+        Points of the fine grid in a bin.
+    """
+
+    def __init__(self, size: int, *, times: int) -> None:
+        super().__init__((size * times, size))
+        self.size = size
+        self.times = times
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.repeat(x / self.times, self.times, axis=0)
+
+    def _rmatmat(self, r: NDArray[np.float64]) -> NDArray[np.float64]:
+        means: NDArray[np.float64] = r.reshape(self.size, self.times, *r.shape[1:]).mean(axis=1)
+        return means
+
+
+class Whitened(Operator):
+    """``diag(scale) (M - center 1')``: rows divided by their noise, less a constant column.
+
+    For masses that sum to one the center changes nothing but the right-hand side, and columns that
+    share most of their entries become nearly orthogonal.
+
+    Parameters
+    ----------
+    operators : sequence of LinearOperator
+        Stacked to M, [rows, columns].
+    center : numpy.ndarray
+        float64 [rows].
+    scale : numpy.ndarray
+        float64 [rows], positive: one over the standard deviation of the row's noise.
+    """
+
+    def __init__(
+        self, operators: Sequence[LinearOperator], *, center: Vector, scale: Vector
+    ) -> None:
+        self.stacked = Stacked(operators)
+        super().__init__(self.stacked.shape)
+        self.center = center
+        self.scale = scale
+
+    def _matvec(self, x: Vector) -> Vector:
+        x = np.asarray(x, dtype=np.float64).reshape(-1)
+        product: Vector = self.scale * (self.stacked.matvec(x) - self.center * x.sum())
+        return product
+
+    def _rmatvec(self, r: Vector) -> Vector:
+        scaled = self.scale * np.asarray(r, dtype=np.float64).reshape(-1)
+        return self.stacked.rmatvec(scaled) - float(self.center @ scaled)
+
+    def column(self, number: int) -> Vector:
+        """Return one column: float64 [rows]; without a product where operators know theirs."""
+        parts = [operator.column(number) for operator in self.stacked.operators]
+        return self.scale * (np.concatenate(parts) - self.center)
+
+    def norms(self) -> Vector:
+        """Return the lengths of all columns: float64 [columns].
+
+        One product with the matrix of the squared entries of each operator.
+        """
+        weights = self.scale**2
+        squares = -2 * self.stacked.rmatvec(weights * self.center)
+        squares += float(weights @ self.center**2)
+        start = 0
+        for operator in self.stacked.operators:
+            stop = start + operator.shape[0]
+            squares += operator.squared_entries().rmatvec(weights[start:stop])
+            start = stop
+        return np.sqrt(np.maximum(squares, 0.0))

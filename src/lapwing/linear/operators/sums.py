@@ -1,4 +1,4 @@
-"""Sums of neighboring entries: over cells, before places, and all along a matrix."""
+"""Sums as operators: of neighbors, of prefixes and their square root, over trees, and Haar's."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
 
-from lapwing.linear.arrays import Vector
-from lapwing.linear.operators.operator import Operator
+from lapwing.linear.arrays import Matrix, Vector
+from lapwing.linear.memoized import cached_property, memoized
+from lapwing.linear.operators.hadamard import is_power_of_two
+from lapwing.linear.operators.operator import Operator, Stacked, as_operator
 
 
 class CellSums(Operator):
@@ -85,3 +88,348 @@ def running_sums(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     for before, row in pairwise(sums):
         row += before
     return sums
+
+
+UNIT = 2**20
+"""Entries are whole multiples of 1 / UNIT: the rounded matrix is the strategy, exactly."""
+
+
+@memoized(most=8)
+def coefficients(size: int) -> NDArray[np.int64]:
+    """Return ``UNIT * f_k``, rounded: int64 [size]; ``f_0 = 1, f_k = f_(k-1) (2 k - 1) / (2 k)``.
+
+    The power series of ``(1 - x)^(-1/2)``, whose square is ``1 + x + x^2 + ...``.
+    """
+    k = np.arange(1, size)
+    ratios = np.concatenate([[1.0], (2 * k - 1) / (2 * k)])
+    rounded: NDArray[np.int64] = np.rint(np.cumprod(ratios) * UNIT).astype(np.int64)
+    rounded.flags.writeable = False
+    return rounded
+
+
+class SquareRootSums(Operator):
+    """Entry (i, j) is ``UNIT f_(i - j)`` for i >= j, else 0; up to rounding, a root of prefix sums.
+
+    ``A (A x) / UNIT^2`` is the cumulative sum of x, but for the rounding of its entries. Shape
+    [size, size]; products by FFT, O(size log size).
+    """
+
+    def __init__(self, size: int) -> None:
+        super().__init__((size, size))
+        self.size = size
+
+    @cached_property
+    def _spectrum(self) -> NDArray[np.complex128]:
+        return np.fft.rfft(coefficients(self.size).astype(np.float64), 2 * self.size)
+
+    def _matmat(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        spectrum = np.fft.rfft(x, 2 * self.size, axis=0)
+        spectrum *= self._spectrum.reshape(-1, *([1] * (x.ndim - 1)))
+        return np.fft.irfft(spectrum, 2 * self.size, axis=0)[: self.size]
+
+    def _rmatmat(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self._matmat(y[::-1])[::-1]
+
+    def inverse(self, y: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return x with ``A x = y``: float64 [size] or [size, columns].
+
+        The inverse is a lower-triangular Toeplitz matrix too; its first column is found once, by
+        doubling (Newton's iteration on power series).
+        """
+        spectrum = np.fft.rfft(y, 2 * self.size, axis=0)
+        spectrum *= self._inverse_spectrum.reshape(-1, *([1] * (y.ndim - 1)))
+        return np.fft.irfft(spectrum, 2 * self.size, axis=0)[: self.size]
+
+    @cached_property
+    def _inverse_spectrum(self) -> NDArray[np.complex128]:
+        column = coefficients(self.size) / UNIT
+        inverse = np.array([1.0])
+        while inverse.size < self.size:
+            length = min(2 * inverse.size, self.size)
+            product = _product(column[:length], inverse, length)
+            correction = -product
+            correction[0] += 2
+            inverse = _product(inverse, correction, length)
+        return np.fft.rfft(inverse / UNIT, 2 * self.size)
+
+
+def _product(
+    first: NDArray[np.float64], second: NDArray[np.float64], length: int
+) -> NDArray[np.float64]:
+    """Return the first terms of the product of two power series."""
+    full = np.fft.irfft(
+        np.fft.rfft(first, 2 * length) * np.fft.rfft(second, 2 * length), 2 * length
+    )
+    return full[:length]
+
+
+class BlendedSums(Stacked):
+    """The square root T of the prefix sums, and rows R below it; shape [size + rows, size].
+
+    Parameters
+    ----------
+    rows : numpy.ndarray
+        float64 [rows, size], in the units of :class:`SquareRootSums`.
+    """
+
+    def __init__(self, rows: Matrix) -> None:
+        self.sums = SquareRootSums(rows.shape[1])
+        super().__init__([self.sums, as_operator(rows)])
+        self.rows = rows
+
+    def _without_sums(self, y: Matrix) -> Matrix:
+        """Return ``T'^-1 y``; T' is T read from behind."""
+        return self.sums.inverse(y[::-1])[::-1]
+
+    @cached_property
+    def _turned(self) -> tuple[Matrix, Matrix]:
+        turned = self._without_sums(self.rows.T)
+        system = turned.T @ turned
+        system[np.diag_indices_from(system)] += 1
+        return turned, cho_factor(system, lower=True)[0]
+
+    def normal_solve(self, y: Vector) -> Vector:
+        """Return x with ``(T'T + R'R) x = y``: float64 of the shape given.
+
+        With ``Q = T'^-1 R'`` it is ``T^-1 (I - Q (I + Q'Q)^-1 Q') T'^-1``; O(size log size) a
+        column.
+        """
+        turned, factor = self._turned
+        inner = self._without_sums(y)
+        inner = inner - turned @ cho_solve((factor, True), turned.T @ inner)
+        return self.sums.inverse(inner)
+
+
+class BlendedRoot(Operator):
+    """From unit noise in the answers of :class:`BlendedSums` to noise in the prefix sums.
+
+    The prefix sums of ``(M'M)^-1 M'``, M being that matrix; shape [size, answers].
+
+    Parameters
+    ----------
+    strategy : BlendedSums
+    """
+
+    def __init__(self, strategy: BlendedSums) -> None:
+        super().__init__((strategy.shape[1], strategy.shape[0]))
+        self._strategy = strategy
+
+    def _matmat(self, x: Matrix) -> Matrix:
+        sums: Matrix = np.cumsum(self._strategy.normal_solve(self._adjoint_of(x)), axis=0)
+        return sums
+
+    def _adjoint_of(self, x: Matrix) -> Matrix:
+        return self._strategy.rmatvec(x) if x.ndim == 1 else self._strategy.rmatmat(x)
+
+    def _rmatmat(self, y: Matrix) -> Matrix:
+        found = self._strategy.normal_solve(np.cumsum(y[::-1], axis=0)[::-1])
+        return self._strategy.matvec(found) if y.ndim == 1 else self._strategy.matmat(found)
+
+
+class CurveAnswers(Operator):
+    """A dense matrix of answers, with the curve that they stand for.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray
+        float64 [answers, symbols].
+    curve : numpy.ndarray
+        float64 [knots, answers]: the projected distribution function at the right ends of the
+        present symbols is ``start + curve @ answers / people``.
+    start : numpy.ndarray
+        float64 [knots].
+    """
+
+    def __init__(self, matrix: Vector, *, curve: Vector, start: Vector) -> None:
+        super().__init__(matrix.shape)
+        self.matrix = matrix
+        self.curve = curve
+        self.start = start
+
+    def _matmat(self, x: Vector) -> Vector:
+        return self.matrix @ x
+
+    def _rmatmat(self, y: Vector) -> Vector:
+        return self.matrix.T @ y
+
+
+class TreeSums(Operator):
+    """From the leaves of a tree to all its nodes: the root first, then level by level.
+
+    Leaf i lies below node ``i * cells // leaves`` of a level of `cells` nodes, so the nodes of a
+    level differ by at most one leaf. Shape [nodes, leaves], O(nodes) per product.
+
+    Parameters
+    ----------
+    cells : sequence of int
+        Nodes of every level, increasing, from the root (1) to the leaves.
+
+    Raises
+    ------
+    ValueError
+        When they do not increase from 1, or a node would lie across two of the level above. They
+        never do while each number but the last divides the next.
+    """
+
+    def __init__(self, cells: Sequence[int]) -> None:
+        self.cells = tuple(int(number) for number in cells)
+        self.leaves = self.cells[-1]
+        if self.cells[0] != 1 or any(b <= a for a, b in pairwise(self.cells)):
+            raise ValueError(f"the levels of a tree must grow from 1 node, got {self.cells}")
+        super().__init__((sum(self.cells), self.leaves))
+        ends = np.cumsum(self.cells)
+        self._slices = [slice(end - size, end) for end, size in zip(ends, self.cells, strict=True)]
+        # The first leaf of node k is the first i with i * cells // leaves = k.
+        first = [-(-np.arange(size) * self.leaves // size) for size in self.cells]
+        self._children = []
+        self._starts = []
+        for upper, lower in pairwise(first):
+            start = np.searchsorted(lower, upper)
+            if not np.array_equal(lower[start], upper):
+                raise ValueError(
+                    f"every node must lie within one node of the level above, which those of "
+                    f"{lower.size} under {upper.size} nodes do not"
+                )
+            children = np.diff(start, append=lower.size)
+            even = children.min() == children.max()
+            self._children.append(int(children[0]) if even else children)
+            self._starts.append(start)
+
+    def levels(self, nodes: Vector) -> list[Vector]:
+        """Return a vector over all nodes as views of its levels, the root first."""
+        return [nodes[part] for part in self._slices]
+
+    def gather(self, level: int, values: Vector) -> Vector:
+        """Return the sums over the children of each node of a level; values of the level below."""
+        children = self._children[level]
+        if isinstance(children, int):
+            sums: Vector = np.einsum("ij...->i...", values.reshape(-1, children, *values.shape[1:]))
+        else:
+            sums = np.add.reduceat(values, self._starts[level], axis=0)
+        return sums
+
+    def spread(self, level: int, values: Vector) -> Vector:
+        """Return the value of the parent of each node below a level."""
+        return np.repeat(values, self._children[level], axis=0)
+
+    def _matmat(self, x: Vector) -> Vector:
+        sums = [x]
+        for level in reversed(range(len(self._children))):
+            sums.append(self.gather(level, sums[-1]))
+        return np.concatenate(sums[::-1])
+
+    def _rmatmat(self, r: Vector) -> Vector:
+        parts = self.levels(r)
+        above = parts[0]
+        for level, part in enumerate(parts[1:]):
+            above = self.spread(level, above) + part
+        return above
+
+
+class NearestTree:
+    """Weighted least squares over trees whose nodes are the sums of their children.
+
+    Made once for its weights; each :meth:`of` is one pass up and one down, O(nodes).
+
+    Parameters
+    ----------
+    tree : TreeSums
+    variance : numpy.ndarray
+        float64 [nodes], positive and finite: of the independent estimate of each node. That of
+        the root plays no part, because its value is given.
+
+    Notes
+    -----
+    Up: the estimate of a node is averaged with the sum of its children, each by the inverse of
+    its variance, and passed on. Down: what a node's final value leaves over is split among its
+    children by their variances. Source: Hay et al. 2010, section 4, there with equal weights and
+    without a given root.
+    """
+
+    def __init__(self, tree: TreeSums, variance: Vector) -> None:
+        self.tree = tree
+        own = tree.levels(variance)
+        self._trust: list[Vector] = []
+        self._part: list[Vector] = []
+        below = own[-1]
+        for level in reversed(range(len(own) - 1)):
+            sums = tree.gather(level, below)
+            self._part.append(below / tree.spread(level, sums))
+            # The part of a node's own estimate in the average with the sum of its children.
+            self._trust.append(sums / (sums + own[level]))
+            below = own[level] * self._trust[-1]
+        self._part.reverse()
+        self._trust.reverse()
+
+    def of(self, estimate: Vector, *, total: float = 1.0) -> Vector:
+        """Return the nearest consistent tree with this root: float64 [nodes]."""
+        tree = self.tree
+        upward = tree.levels(estimate)
+        sums: list[Vector] = [np.empty(0)] * (len(upward) - 1)
+        for level in reversed(range(len(sums))):
+            sums[level] = tree.gather(level, upward[level + 1])
+            upward[level] = sums[level] + self._trust[level] * (upward[level] - sums[level])
+        nearest = np.empty_like(estimate)
+        downward = tree.levels(nearest)
+        downward[0][:] = total
+        for level, gathered in enumerate(sums):
+            left_over = tree.spread(level, downward[level] - gathered)
+            np.multiply(self._part[level], left_over, out=downward[level + 1])
+            downward[level + 1] += upward[level + 1]
+        return nearest
+
+
+def haar_level(level: int) -> slice:
+    """Return where the ``2^level`` coefficients of a level stand."""
+    return slice(2**level, 2 ** (level + 1))
+
+
+class Haar(Operator):
+    """From the masses of equal bins of [0, 1] to their Haar coefficients.
+
+    Row ``2^j + k`` holds the values of ``psi_jk`` on the bins: ``2^(j/2)`` on the left half of
+    cell k of ``2^j``, ``-2^(j/2)`` on its right half and 0 elsewhere; row 0 is the constant 1.
+    So the product is the coefficient ``a_jk = E psi_jk(X)`` of a distribution, the adjoint's is
+    the expansion ``1 + sum a_jk psi_jk`` on the bins, a density; one undoes the other times the
+    number of bins. O(size) per product.
+
+    Parameters
+    ----------
+    size : int
+        Bins: a power of two, ``2^(J + 1)`` for the levels 0..J.
+
+    Notes
+    -----
+    Source: Zhao et al. 2026, equations 2-15 (the system) and 36-38 (expansion and CDF). Differs:
+    the constant is a coefficient as well, which makes the operator square and invertible; halves
+    are half-open, so that no value lies in two.
+    """
+
+    def __init__(self, size: int) -> None:
+        if not is_power_of_two(size):
+            raise ValueError(f"a Haar system needs a power of two bins, got {size}")
+        super().__init__((size, size))
+        self.size = size
+
+    def _matmat(self, x: Vector) -> Vector:
+        coefficients = np.empty(x.shape)
+        sums = np.asarray(x, dtype=np.float64)
+        while sums.shape[0] > 1:
+            left, right = sums[0::2], sums[1::2]
+            cells = left.shape[0]
+            coefficients[cells : 2 * cells] = np.sqrt(cells) * (left - right)
+            sums = left + right
+        coefficients[0] = sums[0]
+        return coefficients
+
+    def _rmatmat(self, r: Vector) -> Vector:
+        density = np.asarray(r[:1], dtype=np.float64)
+        while density.shape[0] < self.size:
+            cells = density.shape[0]
+            step = np.sqrt(cells) * r[cells : 2 * cells]
+            density = np.stack([density + step, density - step], axis=1).reshape(-1, *r.shape[1:])
+        return density
+
+    def masses(self, coefficients: Vector) -> Vector:
+        """Return the masses with these coefficients: the inverse, float64 [size]."""
+        return self._rmatmat(coefficients) / self.size

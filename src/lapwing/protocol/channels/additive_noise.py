@@ -12,8 +12,7 @@ from scipy.linalg import cho_factor, cho_solve
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
-from lapwing.linear.operators.operator import Operator, as_operator
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import Operator, as_operator, dense
 
 CountVector = NDArray[np.int64]
 

@@ -26,9 +26,7 @@ from numpy.typing import NDArray
 from lapwing.errors import TallyError, UnsupportedChannelError
 from lapwing.linear.arrays import Vector
 from lapwing.linear.covariance import Covariance
-from lapwing.linear.operators.information import WeightedInformation
-from lapwing.linear.operators.operator import Operator
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import Operator, WeightedInformation, dense
 
 CountVector = NDArray[np.int64]
 

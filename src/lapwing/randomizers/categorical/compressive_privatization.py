@@ -16,12 +16,12 @@ from lapwing.linear.arrays import Vector
 from lapwing.linear.memoized import cached_property
 from lapwing.linear.operators.random_signs import (
     LARGEST_SEED,
+    SignColumns,
     coherence,
     ones_per_column,
     random_columns,
     unpacked,
 )
-from lapwing.linear.operators.sign_columns import SignColumns
 from lapwing.privacy.exact_numbers import (
     ExactNumber,
     check_whole_field,

@@ -13,8 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.hadamard import hadamard_parity, is_power_of_two
-from lapwing.linear.operators.hadamard_blocks import HadamardBlocks
+from lapwing.linear.operators.hadamard import HadamardBlocks, hadamard_parity, is_power_of_two
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.privacy.sampling.randomness import WORD
 from lapwing.protocol.domains.domain import Domain, require_domain

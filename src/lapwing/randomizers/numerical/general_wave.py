@@ -17,8 +17,7 @@ from scipy.sparse.linalg import LinearOperator
 
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.circulant import Circulant
-from lapwing.linear.operators.toeplitz import SlidingTable
+from lapwing.linear.operators.banded import Circulant, SlidingTable
 from lapwing.privacy.exact_numbers import ExactNumber, exponential_bounds
 from lapwing.privacy.guarantee import Certificate
 from lapwing.privacy.sampling.randomness import (

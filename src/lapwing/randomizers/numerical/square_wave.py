@@ -15,9 +15,8 @@ from scipy.sparse.linalg import LinearOperator
 from lapwing.errors import ArgumentError, DomainError
 from lapwing.linear.arrays import Values
 from lapwing.linear.memoized import cached_property
-from lapwing.linear.operators.banded import SlidingWindow
-from lapwing.linear.operators.circulant import circular_window
-from lapwing.linear.operators.regridding import Repeated
+from lapwing.linear.operators.banded import SlidingWindow, circular_window
+from lapwing.linear.operators.operator import Repeated
 from lapwing.privacy.exact_numbers import ExactNumber, check_whole_field
 from lapwing.protocol.channels.channel import Block, Channel
 from lapwing.protocol.channels.laws import Multinomial

@@ -10,7 +10,7 @@ import numpy as np
 from lapwing import Distribution
 from lapwing.decoders.decoder import decoder_document
 from lapwing.errors import UnsupportedChannelError
-from lapwing.linear.operators.stacked import dense
+from lapwing.linear.operators.operator import dense
 from lapwing.protocol import Channel
 from lapwing.tallies import CountTally
 
