@@ -121,7 +121,8 @@ def distribution_of(
     uncertainty : Uncertainty, optional
         The error law; without one there is no band.
     signed : SignedEstimate, optional
-        The estimate before it became a distribution: :func:`signed_of`.
+        The estimate before it became a distribution. It gets the guarantee and the provenance of
+        the distribution.
     """
     return Distribution(
         channel.domain,
@@ -131,25 +132,6 @@ def distribution_of(
         uncertainty=uncertainty,
         provenance=provenance,
         signed=signed,
-    )
-
-
-def signed_of(
-    channel: Channel,
-    observation: Observation,
-    mass: Vector,
-    *,
-    provenance: dict[str, Any],
-    uncertainty: Uncertainty | None,
-) -> SignedEstimate:
-    """Return masses that may be negative; parameters as of :func:`distribution_of`."""
-    return SignedEstimate(
-        channel.domain,
-        mass,
-        reports=observation.total,
-        guarantee=channel.guarantee,
-        uncertainty=uncertainty,
-        provenance=provenance,
     )
 
 

@@ -53,15 +53,15 @@ from lapwing.results.plotting import show
 from lapwing.results.readable import Columns, equal_results, frame_of, hash_of_result
 from lapwing.results.signed_estimate import (
     DOCUMENT_KEYS,
+    VERSION,
     SignedEstimate,
     band_on,
+    estimate_document,
     estimate_fields,
     present_uncertainty,
 )
 from lapwing.results.symbols import drawn_values, one_for_each_symbol, values_of
 from lapwing.results.uncertainty import Among, Band, Kind, Target, Uncertainty, kind_when_shown
-
-VERSION = 1
 
 _SHOWN = 60
 """Characters of an unknown label that a message repeats."""
@@ -569,18 +569,8 @@ class Distribution(Stored):
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form; the key "signed" is absent without a signed estimate."""
-        document = {
-            "format": "lapwing-distribution",
-            "version": VERSION,
-            "domain": self.domain.to_document(),
-            "mass": self.mass.tolist(),
-            "reports": self.reports,
-            "guarantee": self.guarantee.to_document() if self.guarantee else None,
-            "provenance": self.provenance,
-            "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
-        }
         signed = {} if self.signed is None else {"signed": self.signed.to_document()}
-        return document | signed
+        return estimate_document(self) | signed
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:

@@ -141,16 +141,7 @@ class SignedEstimate(Stored):
 
     def to_document(self) -> dict[str, Any]:
         """Return the JSON form."""
-        return {
-            "format": "lapwing-signed-estimate",
-            "version": VERSION,
-            "domain": self.domain.to_document(),
-            "mass": self.mass.tolist(),
-            "reports": self.reports,
-            "guarantee": self.guarantee.to_document() if self.guarantee else None,
-            "provenance": self.provenance,
-            "uncertainty": self.uncertainty.to_document() if self.uncertainty else None,
-        }
+        return estimate_document(self)
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> Self:
@@ -169,6 +160,20 @@ class SignedEstimate(Stored):
             raise FormatError(f"the signed estimate is damaged: {error}") from None
         require_spelling(document, estimate.to_document(), name="the signed estimate")
         return estimate
+
+
+def estimate_document(estimate: Any) -> dict[str, Any]:
+    """Return the JSON form that signed estimates and distributions share."""
+    return {
+        "format": f"lapwing-{estimate._kind}",
+        "version": VERSION,
+        "domain": estimate.domain.to_document(),
+        "mass": estimate.mass.tolist(),
+        "reports": estimate.reports,
+        "guarantee": estimate.guarantee.to_document() if estimate.guarantee else None,
+        "provenance": estimate.provenance,
+        "uncertainty": estimate.uncertainty.to_document() if estimate.uncertainty else None,
+    }
 
 
 def estimate_fields(document: dict[str, Any], *, name: str) -> dict[str, Any]:

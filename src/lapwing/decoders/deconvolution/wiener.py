@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.likelihood.neighbor_smoothing import Neighbors
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import ArgumentError, UnsupportedChannelError, WeakAnswerWarning
@@ -26,6 +26,7 @@ from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
 Spectrum = NDArray[np.complex128]
@@ -362,8 +363,10 @@ def norm_sub_of(
     provenance: dict[str, Any],
 ) -> Distribution:
     """Return the projection of signed masses on the simplex, with them if `signed`."""
+    estimate = None
+    if signed:
+        estimate = SignedEstimate(channel.domain, mass, tally.total, uncertainty=uncertainty)
     law: dict[str, Any] = {"provenance": provenance, "uncertainty": uncertainty}
-    estimate = signed_of(channel, tally, mass, **law) if signed else None
     return distribution_of(channel, tally, simplex(mass), **law, signed=estimate)
 
 

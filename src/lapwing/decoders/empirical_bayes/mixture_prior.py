@@ -21,7 +21,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.empirical_bayes.learned_mixture import LearnedMixture, exponential
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.normalization import spread
@@ -34,6 +34,7 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
 
 HEAD = 50
 """The largest symbols, whose errors count for more."""
@@ -512,7 +513,7 @@ class MixturePrior:
         band = available_band(channel, tally, mass) if self.band else None
         provenance, signed = decoder_document(self), None
         if self.signed:
-            signed = signed_of(channel, tally, free, provenance=provenance, uncertainty=band)
+            signed = SignedEstimate(channel.domain, free, tally.total, uncertainty=band)
         return distribution_of(
             channel, tally, mass, provenance=provenance, uncertainty=band, signed=signed
         )

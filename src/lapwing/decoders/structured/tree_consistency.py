@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import (
     ArgumentError,
@@ -29,6 +29,7 @@ from lapwing.protocol.channels.channel import Block, Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
 Method = Literal["weighted-average", "admm"]
@@ -320,10 +321,13 @@ class TreeConsistency:
         if self.method == "admm":
             return self._admm(channel, tally)
         average = self._average(channel, tally)
-        source: dict[str, Any] = {"provenance": decoder_document(self)}
-        source["uncertainty"] = self._uncertainty(channel, tally, None)
-        signed = signed_of(channel, tally, average, **source) if self.signed else None
-        return distribution_of(channel, tally, simplex(average), **source, signed=signed)
+        law, signed = self._uncertainty(channel, tally, None), None
+        if self.signed:
+            signed = SignedEstimate(channel.domain, average, tally.total, uncertainty=law)
+        source, mass = decoder_document(self), simplex(average)
+        return distribution_of(
+            channel, tally, mass, provenance=source, uncertainty=law, signed=signed
+        )
 
     def _average(self, channel: Channel, tally: CountTally) -> Vector:
         if _agreements(channel):

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, required, signed_of
+from lapwing.decoders.decoder import decoder_document, distribution_of, required
 from lapwing.decoders.unbiased.linear_estimate import DENSE, linear_estimate
 from lapwing.errors import UnsupportedChannelError
 from lapwing.linear.arrays import Vector
@@ -25,6 +25,7 @@ from lapwing.protocol.channels.signed_subset_law import SignedSubset
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
 
 Level = tuple[SignedSubset, NDArray[np.int64], int]
 
@@ -156,7 +157,7 @@ class WaveletClip:
         if self.signed:
             unclipped = (expand(differences) / width)[cell]
             own = linear_estimate(channel, tally) if band else None
-            signed = signed_of(channel, tally, unclipped, provenance=provenance, uncertainty=own)
+            signed = SignedEstimate(channel.domain, unclipped, tally.total, uncertainty=own)
         return distribution_of(
             channel, tally, mass, provenance=provenance, uncertainty=law, signed=signed
         )

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import (
     available_band,
     hadamard_estimate,
@@ -26,6 +26,7 @@ from lapwing.protocol.channels.channel import Channel, check_given
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
 from lapwing.results.uncertainty import Uncertainty
 
 
@@ -89,8 +90,8 @@ class LeastSquares:
                 )
         signed = None
         if unbiased is not None:
-            signed = signed_of(
-                channel, tally, unbiased.center, provenance=provenance, uncertainty=unbiased
+            signed = SignedEstimate(
+                channel.domain, unbiased.center, tally.total, uncertainty=unbiased
             )
         return distribution_of(
             channel, tally, mass, provenance=provenance, uncertainty=uncertainty, signed=signed

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from lapwing.decoders.decoder import decoder_document, distribution_of, signed_of
+from lapwing.decoders.decoder import decoder_document, distribution_of
 from lapwing.decoders.unbiased.linear_estimate import available_band
 from lapwing.decoders.unbiased.unbiased_shares import unbiased_shares
 from lapwing.errors import ArgumentError
@@ -19,6 +19,7 @@ from lapwing.protocol.channels.channel import Channel
 from lapwing.protocol.messages.observation import Kind
 from lapwing.protocol.messages.tally import CountTally
 from lapwing.results.distribution import Distribution
+from lapwing.results.signed_estimate import SignedEstimate
 
 METHODS = ("clip-and-normalize", "additive", "norm-cut")
 
@@ -102,14 +103,14 @@ def shares_summing_to_one(
 
     Each has the band at its own plug-in if `decoder.band`.
     """
-    provenance = decoder_document(decoder)
     estimate = None
     if decoder.signed and signed is not None:
         band = available_band(channel, tally, simplex(signed)) if decoder.band else None
-        estimate = signed_of(channel, tally, signed, provenance=provenance, uncertainty=band)
+        estimate = SignedEstimate(channel.domain, signed, tally.total, uncertainty=band)
     band = available_band(channel, tally, mass) if decoder.band else None
+    source = decoder_document(decoder)
     return distribution_of(
-        channel, tally, mass, provenance=provenance, uncertainty=band, signed=estimate
+        channel, tally, mass, provenance=source, uncertainty=band, signed=estimate
     )
 
 
