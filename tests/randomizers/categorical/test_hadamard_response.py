@@ -63,6 +63,7 @@ def test_blocks_minimize_the_variance(epsilon: float, blocks: int) -> None:
 def test_blocks_of_the_authors() -> None:
     assert [published_blocks(10_000, eps) for eps in (0.5, 1, 2, 3, 4)] == [1, 2, 4, 16, 32]
     assert published_blocks(8, 20) == 8 and published_blocks(5, 20) == 4
+    assert published_blocks(8, 1e-17) == 1  # e^epsilon is 1 in floats, and 2^-1 is no block
     assert least_variance_blocks(5, 20) == 4
 
 
