@@ -47,7 +47,13 @@ def _errors(answer: np.ndarray, people: np.ndarray) -> tuple[float, float]:
     return float(gap.mean()), float(gap.max())
 
 
-@pytest.mark.parametrize("spikes", [{}, {3: 0.2, 100: 0.15, 206: 0.05}], ids=["smooth", "spiky"])
+@pytest.mark.parametrize(
+    "spikes",
+    [
+        pytest.param({}, id="smooth", marks=pytest.mark.soak),
+        pytest.param({3: 0.2, 100: 0.15, 206: 0.05}, id="spiky"),
+    ],
+)
 def test_it_is_as_good_as_matrices_of_all_symbols(
     spikes: dict[int, float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,7 +185,13 @@ def test_the_same_tally_gives_the_same_answer_and_a_file_keeps_the_band() -> Non
             assert np.array_equal(kept.low, read.low) and np.array_equal(kept.high, read.high)
 
 
-@pytest.mark.parametrize("truth", [_smooth(), _spiky()], ids=["smooth", "spiky"])
+@pytest.mark.parametrize(
+    "truth",
+    [
+        pytest.param(_smooth(), id="smooth", marks=pytest.mark.soak),
+        pytest.param(_spiky(), id="spiky"),
+    ],
+)
 def test_its_bands_cover_and_narrow_ones_do_not(truth: np.ndarray) -> None:
     randomizer = MultiscaleWave(DOMAIN, 1)
     people = _people(truth, 50_000)
