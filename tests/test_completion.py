@@ -16,6 +16,13 @@ import pytest
 
 import lapwing as lw
 
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    # One file of jedi's shared cache, half written by another process, fails to load in this one.
+    monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path_factory.getbasetemp()))
+
+
 NAMESPACES = (lw, lw.randomizers, lw.decoders, lw.mechanisms)
 
 
