@@ -21,7 +21,10 @@ from lapwing.linear.function_families import (
 )
 from lapwing.mechanisms import matching_pursuit
 from lapwing.mechanisms.matching_pursuit import (
+    SELECTION_SHARE,
     MatchingPursuit,
+    _DictionarySensitivity,
+    _repaired,
     _sensitivities,
     exponential_mechanism,
     noisy_maximum,
@@ -110,6 +113,14 @@ class TestEveryForm:
             laws = [log - np.logaddexp.reduce(log) for log in logs]
             worst = max(worst, float(np.abs(laws[0] - laws[1]).max()))
         assert 0.3 * charged < worst <= charged * (1 + 1e-9)
+
+
+def test_scales_just_above_a_number_of_32_bits_keep_the_promise():
+    # Rounded down, choosing and weights would each cost 2^-44 more than their shares.
+    promise = Promise("replace-one", epsilon=1 - Fraction(1, 2**44))
+    choosing, weights = int(100 * SELECTION_SHARE), int(100 * (1 - SELECTION_SHARE))
+    facts = _DictionarySensitivity((weights,), choosing, published=0)
+    assert promise.allows(_repaired(1, facts, promise).loss)
 
 
 class TestPublishedExcess:

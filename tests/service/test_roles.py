@@ -107,8 +107,10 @@ def test_a_token_of_a_role_is_shown_once_and_stored_as_its_hash(tmp_path: Path) 
                 assert token.encode() not in kept
                 assert token not in here.log.getvalue()
             assert sorted(each.role for each in kept.values()) == ["admin", "analyst"]
-            answer = await here.ask("POST", "/v1/tokens", json={"role": "king"})
-            assert (answer.status_code, problem(answer)) == (400, "malformed-request")
+            for wrong in ({"role": "king"}, {"role": "admin", "label": 101 * "x"}):
+                answer = await here.ask("POST", "/v1/tokens", json=wrong)
+                assert (answer.status_code, problem(answer)) == (400, "malformed-request")
+            await here.done("POST", "/v1/tokens", json={"role": "admin", "label": 100 * "x"})
         for file in tmp_path.iterdir():
             assert token.encode() not in file.read_bytes()
 

@@ -61,7 +61,7 @@ class Patience:
 
     def pause(self, failures: int) -> float:
         """Return the seconds to wait after so many failures, the first of which is 1."""
-        full = min(self.longest, self.first * 2.0 ** min(failures - 1, 60))
+        full = min(self.longest, self.first * 2.0 ** (failures - 1))
         return full * SystemRandom().uniform(0.5, 1.0)
 
 

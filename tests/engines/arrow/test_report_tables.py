@@ -87,6 +87,15 @@ def test_a_csv_from_another_hand_is_read(tmp_path: Path) -> None:
     assert np.array_equal(read(path, survey), reports.data)
 
 
+def test_a_csv_with_labels_loses_no_report(tmp_path: Path) -> None:
+    survey = SURVEYS[2]
+    reports = some_reports(survey, 100)
+    path = write(tmp_path / "r.csv", survey, reports)
+    first, _, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([first, "report,place", *(f"{row},a, b" for row in rows)]))
+    assert np.array_equal(read(path, survey), reports.data)
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_another_survey_s_reports_are_refused_before_any_is_yielded(
     tmp_path: Path, ending: str

@@ -10,7 +10,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lapwing.engines.arrow.text_columns import NULL_TEXTS, numbers_in_texts
+from lapwing.engines.arrow.text_columns import NULL_TEXTS, _written_as_iso, numbers_in_texts
 from lapwing.protocol.domains.text_values import Texts, Unit, number_in_text
 from tests.rows import each
 
@@ -95,6 +95,16 @@ def test_missing_is_not_unreadable_and_bytes_need_not_be_text() -> None:
     numbers, unreadable = numbers_in_texts(pa.array(cells), unit="number", texts="iso")
     assert np.isnan(numbers).tolist() == [False] + [True] * 7
     assert unreadable.tolist() == [False] * 5 + [True] * 3
+
+
+def test_usual_forms_of_every_length_are_read_many_at_once() -> None:
+    stamp = "2026-11-21T09:30:00.123456"
+    for zone in ("", "Z", "+01:00"):
+        for digits in (16, 19, *range(21, len(stamp) + 1)):
+            text = stamp[:digits] + zone
+            array = pa.array([text.encode()], pa.large_binary())
+            (number,), (rest,) = _written_as_iso(array, "datetime")
+            assert (number, rest) == (alone(text, "datetime", "iso"), False), text
 
 
 def test_no_texts_at_all() -> None:
