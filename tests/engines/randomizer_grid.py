@@ -1,7 +1,8 @@
 """Every randomizer in every engine: each engine's tests take their cases of one grid from here.
 
 `make test` runs the covering array: every pair of a randomizer and an engine, a domain and an
-engine, a job and each of the three. `make soak` runs the whole grid.
+engine, a job and each of the three. Each engine also does every job with counts, with a log, with
+reports of one byte and of several. `make soak` runs the whole grid.
 """
 
 from __future__ import annotations
@@ -37,6 +38,12 @@ JOBS = ("tally", "tally by groups", "tally with bad rows", "randomize")
 Documents = dict[str | None, bytes]
 
 
+@cache
+def _case(name: str, domain: str) -> RandomizerCase:
+    row = RANDOMIZERS[name]
+    return RandomizerCase(row, row.make(DOMAINS[domain], EPSILON))
+
+
 @dataclass(frozen=True)
 class EngineCase:
     """A job on reports or values of one randomizer."""
@@ -46,10 +53,9 @@ class EngineCase:
     engine: str
     job: str
 
-    @cached_property
+    @property
     def case(self) -> RandomizerCase:
-        row = RANDOMIZERS[self.name]
-        return RandomizerCase(row, row.make(DOMAINS[self.domain], EPSILON))
+        return _case(self.name, self.domain)
 
     @cached_property
     def survey(self) -> Survey:
@@ -123,7 +129,9 @@ def pairs(case: EngineCase) -> Iterator[tuple[str, ...]]:
     for one in (case.name, case.domain):
         yield case.engine, one
         yield case.job, one
-    yield case.engine, case.job
+    randomizer = case.case.randomizer
+    yield case.engine, case.job, randomizer.collects
+    yield case.engine, case.job, "one byte" if randomizer.report_width == 1 else "several bytes"
 
 
 @cache
@@ -133,7 +141,7 @@ def grid() -> list[EngineCase]:
         EngineCase(name, domain, engine, job)
         for name, row in RANDOMIZERS.items()
         for domain in row.domains
-        if KNOWN.knows(type(row.make(DOMAINS[domain], EPSILON)))
+        if KNOWN.knows(type(_case(name, domain).randomizer))
         for engine in ("arrow", "beam", "spark")
         for job in JOBS
     ]
