@@ -17,7 +17,7 @@ belong by rule 0 only: there are many, they are slow, and they look at something
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,7 @@ class Checkout:
 
     root: Path
     _read: dict[Path, frozenset[str]] = field(default_factory=dict, repr=False)
+    _direct: dict[str, dict[Path, int]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def sources(self) -> dict[str, Path]:
@@ -92,7 +93,8 @@ class Checkout:
 
     def _used(self, tree: ast.Module) -> Iterator[str]:
         aliases = {"lapwing"}
-        for node in ast.walk(tree):
+        nodes = list(ast.walk(tree))
+        for node in nodes:
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     yield alias.name
@@ -105,27 +107,45 @@ class Checkout:
                     # From the package, or from one of its folders that hands on names.
                     if node.module not in self.sources and node.module.startswith("lapwing"):
                         yield self.homes.get(alias.name, "")
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and ast.unparse(node.value) in aliases:
-                yield self.homes.get(node.attr, "")
+        for node in nodes:
+            match node:
+                case ast.Attribute(ast.Name(name), attribute) if name in aliases:
+                    yield self.homes.get(attribute, "")
+
+    @cached_property
+    def users(self) -> dict[str, set[str]]:
+        """The files, of package and tests, that use each file."""
+        found: dict[str, set[str]] = {}
+        for name, path in [*self.sources.items(), *self.tests.items()]:
+            for used in self.uses(path):
+                found.setdefault(used, set()).add(name)
+        return found
+
+    def users_of(self, names: Iterable[str]) -> set[str]:
+        """Return the files that use one of these."""
+        return set().union(*(self.users.get(name, ()) for name in names))
 
     def direct(self, source: str) -> dict[Path, int]:
         """Return the test files that belong to a source file by rule 0, 1 or 2."""
+        if source not in self._direct:
+            self._direct[source] = self._found(source)
+        return self._direct[source].copy()
+
+    def _found(self, source: str) -> dict[Path, int]:
         stem = source.rpartition(".")[2]
         found: dict[Path, int] = {}
-        holders = {name for name, path in self.tests.items() if source in self.uses(path)}
+        new = holders = self.users_of([source]) & self.tests.keys()
         indirect = set(holders)
-        while True:
-            more = {name for name, path in self.tests.items() if self.uses(path) & indirect}
-            if more <= indirect:
-                break
-            indirect |= more
+        while new:
+            new = self.users_of(new) & self.tests.keys() - indirect
+            indirect |= new
         for name, path in self.tests.items():
-            if not path.name.startswith("test_"):
+            *_, own = folders = name.split(".")
+            if not own.startswith("test_"):
                 continue
-            if path.stem == f"test_{stem}" or path.stem.startswith(f"test_{stem}_"):
+            if own == f"test_{stem}" or own.startswith(f"test_{stem}_"):
                 found[path] = 0
-            elif set(FAR) & set(path.relative_to(self.root).with_suffix("").parts):
+            elif not set(FAR).isdisjoint(folders):
                 continue
             elif name in holders:
                 found[path] = 1
@@ -138,7 +158,7 @@ class Checkout:
         found = self.direct(source)
         level, passed = {source}, {source}
         while True:
-            level = {n for n, path in self.sources.items() if self.uses(path) & level} - passed
+            level = self.users_of(level) & self.sources.keys() - passed
             for name in sorted(level):
                 for path, rule in self.direct(name).items():
                     if rule == 0 or path.parent.name in GENERIC:

@@ -12,6 +12,7 @@ import copy
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 
 OPERATORS: dict[type[ast.AST], tuple[type[ast.AST], ...]] = {
     ast.Add: (ast.Sub,),
@@ -112,9 +113,8 @@ class PlantedError:
 
 def errors_of(file: str, text: str) -> list[PlantedError]:
     """Return every error that can be planted in a file, in the order of its lines."""
-    starts = [0]
-    for line in text.encode().splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
+    lines = text.encode().splitlines(keepends=True)
+    starts = [0, *accumulate(map(len, lines))]
     seen: Counter[tuple[str, str, str]] = Counter()
     found = []
     for function, node, kind, changed in _changes(ast.parse(text), "", ()):
@@ -134,7 +134,10 @@ def errors_of(file: str, text: str) -> list[PlantedError]:
             start=starts[node.lineno - 1] + node.col_offset,
             end=starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0),
         )
-        found.append(replace(error, shown=error.plant(text).splitlines()[error.line - 1].strip()))
+        first = starts[node.lineno - 1]
+        own = b"".join(lines[node.lineno - 1 : node.end_lineno]).decode()
+        planted = replace(error, start=error.start - first, end=error.end - first).plant(own)
+        found.append(replace(error, shown=planted.splitlines()[0].strip()))
     return found
 
 
