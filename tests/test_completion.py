@@ -58,8 +58,6 @@ def _unmet(thing: Any) -> set[str]:
     return {name for name in dir(thing) if not name.startswith("_")} - listed
 
 
-RESULTS = list(_results())
-
 CLASSES = {
     name: thing
     for namespace in NAMESPACES
@@ -69,15 +67,15 @@ CLASSES = {
 }
 
 
-@pytest.mark.parametrize("thing", RESULTS, ids=lambda thing: type(thing).__name__)
-def test_what_is_made_completes(thing: Any) -> None:
-    assert not _unmet(thing)
+def test_what_is_made_completes() -> None:
+    unmet = [(type(thing).__name__, _unmet(thing)) for thing in _results()]
+    assert len(unmet) > 20 and not [(name, members) for name, members in unmet if members]
 
 
-@pytest.mark.parametrize("kind", CLASSES.values(), ids=CLASSES)
-def test_every_public_class_completes(kind: type[Any]) -> None:
+def test_every_public_class_completes() -> None:
     # The class says what completes; the fields of an instance are no trouble.
-    assert not _unmet(object.__new__(kind))
+    unmet = {name: _unmet(object.__new__(kind)) for name, kind in CLASSES.items()}
+    assert not {name: members for name, members in unmet.items() if members}
 
 
 def test_a_property_of_named_words_is_noticed() -> None:
