@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import jedi
@@ -18,9 +19,10 @@ import lapwing as lw
 
 
 @pytest.fixture(autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    # One file of jedi's shared cache, half written by another process, fails to load in this one.
-    monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path_factory.getbasetemp()))
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A file that another process has half written fails to load in this one, and jedi looks through
+    # all folders beside its own for old files, whatever they are.
+    monkeypatch.setattr(jedi.settings, "cache_directory", str(tmp_path / "jedi"))
 
 
 NAMESPACES = (lw, lw.randomizers, lw.decoders, lw.mechanisms)
