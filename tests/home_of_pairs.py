@@ -42,7 +42,7 @@ def _own_decoders(source: Source) -> set[ast.AST]:
         return set()
     members = [
         node
-        for each in ast.walk(source.tree)
+        for each in source.nodes
         if (isinstance(each, ast.AnnAssign) and ast.unparse(each.target) == "decoder")
         or (isinstance(each, ast.FunctionDef) and each.name == "decoder")
         for node in ast.walk(each)
@@ -55,7 +55,7 @@ def _named(source: Source) -> dict[str, ast.AST]:
     own = _own_decoders(source)
     return {
         name: node
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if not isinstance(node, ast.ClassDef) and node not in own
         for key in ("id", "attr", "name", "value")
         if isinstance(name := getattr(node, key, None), str)

@@ -29,6 +29,17 @@ class Source:
     def stub_tree(self) -> ast.Module:
         return ast.parse(self.stub)
 
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """Every node of the file: many rules look at them."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
+    def imports(self) -> tuple[ast.Import | ast.ImportFrom, ...]:
+        """Every import of the file and of its stub."""
+        nodes = chain(self.nodes, ast.walk(self.stub_tree))
+        return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+
     def says(self, node: ast.AST, message: str) -> str:
         return f"{self.name}.py:{getattr(node, 'lineno', 1)}: {message}"
 
@@ -70,17 +81,15 @@ def _is_file(module: str, known: Collection[str]) -> bool:
 
 def imported(source: Source, known: set[str]) -> Iterator[tuple[str, ast.AST]]:
     """Yield every file that a file imports: inside functions, for types and by its stub, too."""
-    for node in chain(ast.walk(source.tree), ast.walk(source.stub_tree)):
+    for node in source.imports:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             module = _module(source, node)
             names = [
                 f"{module}.{alias.name}" if _is_file(f"{module}.{alias.name}", known) else module
                 for alias in node.names
             ]
-        else:
-            continue
         for name in dict.fromkeys(names):
             if name == "lapwing":
                 yield "__init__", node

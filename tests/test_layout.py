@@ -130,7 +130,7 @@ def absolute(sources: list[Source]) -> list[str]:
     return [
         source.says(node, "imports are absolute, so that levels can be read")
         for source in sources
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.ImportFrom) and node.level
     ]
 
@@ -179,7 +179,7 @@ def asked_randomness(sources: list[Source]) -> list[str]:
     """No hidden state, and no generator that nobody seeded."""
     wrong = []
     for source in sources:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) in (
                 "np.random",
                 "numpy.random",
@@ -213,7 +213,7 @@ def nothing_kept(sources: list[Source]) -> list[str]:
             made = isinstance(value, ast.Call) and ast.unparse(value.func).split(".")[-1] in FILLED
             if empty or (made and not value.args):
                 wrong.append(source.says(node, "keep what a pure function found by memoized"))
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.Global):
                 wrong.append(source.says(node, "a module's names do not change"))
             if "lru_cache" in {getattr(node, key, "") for key in ("id", "attr", "name")}:
@@ -230,7 +230,7 @@ def silent(sources: list[Source]) -> list[str]:
         source.says(node, "only the command line prints")
         for source in sources
         if not source.name.startswith("cli/")
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "print"
     ]
 
@@ -260,7 +260,7 @@ def words(sources: list[Source]) -> list[str]:
     """One word for each concept, in the names that the code gives."""
     wrong = []
     for source in sources:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             name = None
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 name = node.name
@@ -344,7 +344,7 @@ def unique_classes(sources: list[Source]) -> list[str]:
     """A class name means one class."""
     seen: dict[str, list[str]] = {}
     for source in sources:
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if isinstance(node, ast.ClassDef):
                 seen.setdefault(node.name, []).append(source.name)
     return [
@@ -505,7 +505,7 @@ def test_the_lists_of_what_is_not_yet_right_only_get_shorter() -> None:
     classes = Counter(
         node.name
         for source in EVERYTHING
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.ClassDef)
     )
     assert {name: classes[name] for name in NOT_YET_UNIQUE} == NOT_YET_UNIQUE
